@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Components are found by their place: src/io/backends/NAME.c is the backend NAME, and so on. A file
+# that needs a library says so in its second line, and is left out where the library is missing:
+#   /* needs: PKGCONFIG-MODULE (package DEBIAN-PACKAGE) */
+# "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
+
+if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI" OR "${MPI_C_INCLUDE_DIRS}${MPI_C_LIBRARIES}" MATCHES "openmpi")
+  set(TUTTI_MPI openmpi)
+else()
+  set(TUTTI_MPI mpich)
+endif()
+
+# Sets ${name}_OK and links the library to target; else records the package in TUTTI_MISSING.
+function(tutti_satisfy_needs target file name)
+  set(${name}_OK TRUE PARENT_SCOPE)
+  file(STRINGS ${file} line REGEX "^/\\* needs: " LIMIT_COUNT 1)
+  if(NOT line MATCHES "needs: ([^ ]+) \\(package ([^)]+)\\)")
+    return()
+  endif()
+  string(REPLACE "@mpi@" ${TUTTI_MPI} module ${CMAKE_MATCH_1})
+  string(REPLACE "@mpi@" ${TUTTI_MPI} package ${CMAKE_MATCH_2})
+  pkg_check_modules(NEED_${name} QUIET IMPORTED_TARGET ${module})
+  if(NEED_${name}_FOUND)
+    target_link_libraries(${target} PUBLIC PkgConfig::NEED_${name})
+    return()
+  endif()
+  tutti_find_by_module(${target} ${name})
+  if(NOT ${name}_FOUND_BY_MODULE)
+    set(${name}_OK FALSE PARENT_SCOPE)
+    set(${name}_PACKAGE ${package} PARENT_SCOPE)
+    message(STATUS "tutti: ${name} is switched off; package ${package} brings its library")
+  endif()
+endfunction()
+
+# HDF5 from environment modules or a path has no pkg-config file, but its compiler wrapper.
+function(tutti_find_by_module target name)
+  set(${name}_FOUND_BY_MODULE FALSE PARENT_SCOPE)
+  if(NOT name STREQUAL "hdf5")
+    return()
+  endif()
+  set(HDF5_PREFER_PARALLEL ON)
+  find_package(HDF5 QUIET COMPONENTS C)
+  if(HDF5_FOUND AND HDF5_IS_PARALLEL)
+    target_include_directories(${target} PRIVATE ${HDF5_INCLUDE_DIRS})
+    target_link_libraries(${target} PUBLIC ${HDF5_C_LIBRARIES})
+    set(${name}_FOUND_BY_MODULE TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# kind: backends, layers or workloads; type and prefix: of the C objects.
+function(tutti_add_kind target folder list type prefix)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
+  set(declared "")
+  set(listed "")
+  set(missing "")
+  foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    tutti_satisfy_needs(${target} ${file} ${name})
+    if(${name}_OK)
+      target_sources(${target} PRIVATE ${file})
+      string(APPEND declared "extern const struct ${type} ${prefix}_${name};\n")
+      string(APPEND listed "    &${prefix}_${name},\n")
+    else()
+      string(APPEND missing "    {\"${name}\", \"${${name}_PACKAGE}\"},\n")
+    endif()
+  endforeach()
+  set(TUTTI_REGISTRY "${TUTTI_REGISTRY}${declared}const struct ${type} *const ${list}[] = {\n${listed}    NULL};\n\n" PARENT_SCOPE)
+  set(TUTTI_MISSING "${TUTTI_MISSING}${missing}" PARENT_SCOPE)
+endfunction()
+
+function(tutti_add_components target)
+  set(TUTTI_REGISTRY "")
+  set(TUTTI_MISSING "")
+  tutti_add_kind(${target} io/backends tt_backends tt_backend tt_backend)
+  tutti_add_kind(${target} io/layers tt_layers tt_backend tt_layer)
+  tutti_add_kind(${target} workloads tt_workloads tt_workload tt_workload)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/registry.c @ONLY CONTENT
+"/* Written by the build from the files in src/io/backends, src/io/layers and src/workloads. */
+#include \"plan/registry.h\"
+
+@TUTTI_REGISTRY@const struct tt_missing tt_missing_backends[] = {
+@TUTTI_MISSING@    {NULL, NULL}};
+")
+  target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/registry.c)
+endfunction()
+
+# Compile a file of kernels once per instruction set; the program chooses when it starts.
+function(tutti_add_kernels target file)
+  set(sets baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64")
+    list(APPEND sets avx2 avx512)
+  endif()
+  set(flags_baseline "")
+  set(flags_avx2 -mavx2)
+  set(flags_avx512 -mavx512f -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  foreach(set ${sets})
+    add_library(kernels_${set} OBJECT ${file})
+    target_link_libraries(kernels_${set} PRIVATE tutti_flags)
+    target_compile_options(kernels_${set} PRIVATE -O3 ${flags_${set}})
+    target_compile_definitions(kernels_${set} PRIVATE TT_ISA=${set})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernels_${set}>)
+  endforeach()
+endfunction()
+
+function(tutti_write_build_info target)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  set(flags "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}}")
+  if(TUTTI_SANITIZE)
+    string(APPEND flags " -fsanitize=address,undefined")
+  endif()
+  string(STRIP "${flags}" flags)
+  execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_info.h @ONLY CONTENT
+"#define TT_VERSION \"@PROJECT_VERSION@\"
+#define TT_REVISION \"@revision@\"
+#define TT_COMPILER \"@CMAKE_C_COMPILER_ID@ @CMAKE_C_COMPILER_VERSION@\"
+#define TT_FLAGS \"@flags@\"
+#define TT_BUILD_TYPE \"@CMAKE_BUILD_TYPE@\"
+")
+endfunction()

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From records to a result. Always redone from the run folder, by whoever has it. */
+#ifndef TT_ANALYSIS_RESULT_H
+#define TT_ANALYSIS_RESULT_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+/* Read plan, outcome and all records of the folder, compute metrics, phases, latencies and
+ * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
+ * NULL) is a new reference. */
+int tt_result_make(const char *folder, json_t **result, struct tt_error *e);
+
+/* The samples of every rank and iteration: {"columns": [...], "ranks": [{"rank", "rows"}]}. */
+int tt_result_samples(const char *folder, json_t **samples, struct tt_error *e);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/agree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
+{
+    int rank, size, mine, first;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    mine = rc == TT_OK ? size : rank;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+    if (first == size)
+        return TT_OK;
+    if (first == rank && e->code == TT_OK)
+        tt_fail(e, rc, "failed without saying why (code %d)", rc);
+    if (first == rank && e->rank < 0)
+        e->rank = rank;
+    MPI_Bcast(e, (int)sizeof *e, MPI_BYTE, first, comm);
+    return e->code;
+}
+
+int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    if (mpi_code == MPI_SUCCESS)
+        return TT_OK;
+    MPI_Error_string(mpi_code, text, &length);
+    if (e->code == TT_OK) {
+        tt_fail(e, TT_FAILED, "%.*s", (int)sizeof e->text - 1, text);
+        snprintf(e->call, sizeof e->call, "%s", call);
+        snprintf(e->file, sizeof e->file, "%s", file ? file : "");
+    }
+    return TT_FAILED;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ranks agree on success before they diverge, and all keep the first failing rank's message. */
+#ifndef TT_BASE_AGREE_H
+#define TT_BASE_AGREE_H
+
+#include <mpi.h>
+
+#include "base/error.h"
+
+/* Collective. Returns TT_OK only if rc was TT_OK on every rank; otherwise everybody returns the code
+ * of the lowest failing rank, and *e holds that rank's error, with e->rank set to its rank in comm. */
+int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
+
+/* A failed MPI call: class and text from the library. Returns TT_FAILED; TT_OK for MPI_SUCCESS. */
+int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void tt_error_clear(struct tt_error *e)
+{
+    memset(e, 0, sizeof *e);
+    e->rank = -1;
+    e->offset = -1;
+}
+
+int tt_fail(struct tt_error *e, int code, const char *fmt, ...)
+{
+    if (e && e->code == TT_OK) {
+        va_list args;
+
+        e->code = code;
+        va_start(args, fmt);
+        vsnprintf(e->text, sizeof e->text, fmt, args);
+        va_end(args);
+    }
+    return code;
+}
+
+int tt_fail_call(struct tt_error *e, int sys_errno, const char *call, const char *file,
+                 long long offset)
+{
+    int code = sys_errno == ENOMEM ? TT_NOMEM : TT_FAILED;
+
+    if (e && e->code == TT_OK) {
+        e->code = code;
+        e->sys_errno = sys_errno;
+        e->offset = offset;
+        snprintf(e->call, sizeof e->call, "%s", call);
+        snprintf(e->file, sizeof e->file, "%s", file ? file : "");
+    }
+    return code;
+}
+
+int tt_fail_nomem(struct tt_error *e, const char *what)
+{
+    return tt_fail(e, TT_NOMEM, "out of memory for %s; use a smaller size or more ranks", what);
+}
+
+/* What the user can do about it; only where that is certain. */
+static const char *advice(int sys_errno)
+{
+    switch (sys_errno) {
+    case ENOSPC:
+        return "; free space or write less";
+    case EACCES:
+    case EPERM:
+        return "; choose a folder you may write to (--dir)";
+    case EROFS:
+        return "; choose a writable file system (--dir)";
+    case ENOENT:
+        return "; create it first, or correct the path";
+    case EDQUOT:
+        return "; your quota is used up";
+    default:
+        return "";
+    }
+}
+
+void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
+{
+    char who[32] = "", where[320] = "", at[40] = "";
+
+    if (e->rank >= 0)
+        snprintf(who, sizeof who, "rank %d: ", e->rank);
+    if (e->file[0])
+        snprintf(where, sizeof where, " of '%s'", e->file);
+    if (e->offset >= 0)
+        snprintf(at, sizeof at, " at offset %lld", e->offset);
+    if (e->call[0])
+        snprintf(out, size, "%s%s%s%s: %s%s%s%s", who, e->call, where, at,
+                 e->sys_errno ? strerror(e->sys_errno) : "", e->text[0] && e->sys_errno ? ": " : "",
+                 e->text, advice(e->sys_errno));
+    else
+        snprintf(out, size, "%s%s", who, e->text);
+}
+
+int tt_exit_status(int code)
+{
+    if (code == TT_OK)
+        return 0;
+    return code == TT_USAGE ? 2 : 1;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a workload sees of the engine. A workload
+ *   1. allocates and opens, then calls tt_engine_start();
+ *   2. loops: tt_iteration_begin(), work inside phases, tt_output_write(), tt_iteration_end();
+ *   3. calls tt_engine_stop(), closes and frees, and reports its results.
+ * The engine times, counts, overlaps, syncs, checks limits and records. */
+#ifndef TT_ENGINE_ENGINE_H
+#define TT_ENGINE_ENGINE_H
+
+#include <mpi.h>
+
+#include "base/clock.h"
+#include "engine/phases.h"
+#include "io/model.h"
+#include "plan/config.h"
+
+struct tt_engine {
+    MPI_Comm comm; /* the workload's own: nobody else communicates on it */
+    int rank, size;
+    const struct tt_config *config;
+    struct tt_engine_private *p;
+};
+
+/* ---- time ---- */
+/* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase. */
+void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns);
+/* The same, and one latency sample of that call. */
+void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
+                 int64_t since_ns);
+void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
+
+/* ---- the loop ---- */
+/* Collective: all ranks are ready; waits for the common start. */
+int tt_engine_start(struct tt_engine *engine, struct tt_error *e);
+/* Collective now and then: TT_LIMIT when a limit is reached and TT_INTERRUPTED when the run is to
+ * stop, the same on all ranks. total is for the progress display. */
+int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
+                       struct tt_error *e);
+void tt_iteration_end(struct tt_engine *engine);
+/* Collective: the end of the measured time (after the last drain). */
+int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
+
+/* ---- results of the workload ---- */
+/* A metric the workload knows ("residual", "flops", "updates"); the same value on all ranks for
+ * TT_RESULT_SAME, summed over ranks for TT_RESULT_SUM. Names must be in analysis/metrics.h. */
+enum tt_result_kind { TT_RESULT_SAME, TT_RESULT_SUM };
+void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value);
+void tt_warning(struct tt_engine *engine, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- series: files of variables over steps, with overlap and sync as configured ---- */
+struct tt_series;
+struct tt_series_spec {
+    const char *path; /* absolute or relative to the working directory; see tt_data_path() */
+    enum tt_access access;
+    enum tt_policy policy;
+    bool per_process; /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
+    uint64_t steps;   /* 0: not known */
+    unsigned nvariables;
+    const struct tt_variable *variables; /* outlives the series */
+};
+/* <dir>/tutti-<run id>/<name>; the folder is made. Caller frees; NULL: no memory. */
+char *tt_data_path(struct tt_engine *engine, const char *name);
+
+int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
+                   struct tt_series **out, struct tt_error *e);
+/* Write one step: any number of blocks per variable up to its max_blocks, nothing for a variable
+ * not mentioned. Collective. Returns when data may be changed again. */
+int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
+                   const struct tt_block *blocks, struct tt_error *e);
+/* Read; waits for dumps in flight on this series first. Collective. */
+int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
+                   const struct tt_block *blocks, struct tt_error *e);
+/* Start reading a step in the background; the blocks' data must stay until tt_series_load of the
+ * same step, which then only waits. Without overlap it does nothing. */
+int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
+                       const struct tt_block *blocks, struct tt_error *e);
+/* Wait until at most `left` dumps are in flight; then sync if sync is deferred. Collective. */
+int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e);
+/* Complete and sync whatever the sync policy still owes. */
+int tt_series_drain(struct tt_series *s, struct tt_error *e);
+/* Drains, closes, frees, in every case. Collective. */
+int tt_series_close(struct tt_series *s, struct tt_error *e);
+
+/* ---- periodic output: the write.* keys, dump patterns and epochs ---- */
+struct tt_write_options {
+    uint64_t every;           /* iterations; 0: never */
+    struct tt_counts pattern; /* copies per write event over the run, e.g. 10:0:1 */
+    int series;               /* enum tt_policy */
+    int files;                /* 0 shared, 1 a file per process */
+    char *path;               /* NULL: a new file in the data folder */
+    int completion;           /* 0 when the buffer is needed, 1 numio's rule: an iteration early */
+};
+struct tt_read_options {
+    uint64_t every;
+    char *path;   /* NULL: what this run has written */
+    bool restart; /* continue from what was read */
+};
+struct tt_collective_options {
+    uint64_t every;
+    uint64_t size; /* bytes per rank */
+    int kind;      /* 0 allgather, 1 allreduce, 2 alltoall */
+};
+
+struct tt_output;
+/* Opens max(pattern) series with these variables. iterations is the length of the loop. *out stays
+ * NULL, which all calls accept, if write.every is 0. name is the file's base name. */
+int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iterations,
+                   unsigned nvariables, const struct tt_variable *variables, struct tt_output **out,
+                   struct tt_error *e);
+/* True if a dump is due at the end of this iteration. */
+bool tt_output_is_due(const struct tt_output *o, uint64_t iteration);
+/* If due: completes the dump before, checks limits, starts the new one. Collective when due. */
+int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
+                    const struct tt_block *blocks, struct tt_error *e);
+/* The series that holds copy 0 and the last step written to it; NULL before the first dump. */
+struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step);
+int tt_output_drain(struct tt_output *o, struct tt_error *e);
+int tt_output_close(struct tt_output *o, struct tt_error *e);
+/* Without MPI, for estimates: write events and files written over the whole run. */
+void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
+                    uint64_t *dumps);
+
+/* ---- collective filler: the collective.* keys ---- */
+int tt_collective_filler(struct tt_engine *engine, uint64_t iteration, struct tt_error *e);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank does with a plan. */
+#ifndef TT_ENGINE_PERFORM_H
+#define TT_ENGINE_PERFORM_H
+
+#include <mpi.h>
+
+#include "plan/config.h"
+
+/* Collective over comm: run the workload as planned in the folder, verify and remove data files as
+ * asked, leave records and outcome.json. MPI was initialised with the given thread level. */
+int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
+               struct tt_error *e);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For authors of backends and layers: the table of operations and the file they work on.
+ * io/backends/template.c and io/layers/template.c are the smallest complete examples. */
+#ifndef TT_IO_FILE_H
+#define TT_IO_FILE_H
+
+#include <mpi.h>
+
+#include "base/error.h"
+#include "io/model.h"
+#include "spec/param.h"
+
+struct tt_file;
+
+enum tt_access {
+    TT_CREATE, /* the file must not exist yet: tutti never overwrites what it did not make */
+    TT_READ,
+};
+
+/* What is opened. Strings and arrays outlive the file. The same on every rank of comm, except for
+ * path and variables when every rank has a file of its own (then comm has one rank). */
+struct tt_file_spec {
+    const char *path;
+    MPI_Comm comm; /* the file's own, duplicated: no other traffic on it */
+    enum tt_access access;
+    enum tt_policy policy; /* never TT_FILE_PER_STEP */
+    uint64_t steps;        /* how many steps there will be; 0 if not known */
+    unsigned nvariables;
+    const struct tt_variable *variables;
+};
+
+/* A setting as the user gave it, as the library reports it, and whether anything proves it. */
+enum tt_proof {
+    TT_UNCONFIRMED, /* reported back at best; many libraries echo any nonsense */
+    TT_IN_EFFECT,   /* the file or the requests show it */
+    TT_NO_EFFECT,   /* the file or the requests show that it was ignored */
+};
+struct tt_fact {
+    char key[64], given[96], read_back[96], how[128];
+    enum tt_proof proof;
+};
+struct tt_facts {
+    size_t n;
+    struct tt_fact *list; /* grown by tt_facts_add */
+};
+/* Any of given, read_back and how may be NULL. Returns TT_OK or TT_NOMEM. */
+int tt_facts_add(struct tt_facts *facts, const char *key, const char *given, const char *read_back,
+                 enum tt_proof proof, const char *how);
+void tt_facts_free(struct tt_facts *facts);
+
+enum tt_capability {
+    TT_CAP_STORES = 1 << 0,     /* what is written can be read again (discard cannot) */
+    TT_CAP_CONTAINER = 1 << 1,  /* can carry a layout layer: one u8 variable, written by byte runs */
+    TT_CAP_NONBLOCKING = 1 << 2 /* submit and wait exist; the engine probes whether they overlap */
+};
+
+enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
+
+enum tt_direction { TT_WRITING, TT_READING };
+
+/* A submitted transfer. The backend keeps what it needs in state (ticket_size bytes, zeroed). */
+struct tt_ticket {
+    void *state;
+};
+
+/* Operations of a backend or layer. Rules for all of them:
+ *  - return TT_OK or a negative code with *e filled by tt_fail*(); never print, exit or abort;
+ *  - keep all state in the instance: several files are open at once, also of one backend;
+ *  - never take the time: the engine does.
+ * All calls on one library come from one thread. open, define, sync and close are collective over
+ * spec->comm. write, read, submit and wait are called by every rank equally often and in the same
+ * order, with TT_SELECT_NONE from a rank that has nothing (or has failed), so they may be
+ * collective, too. The caller lets ranks agree after open, after the transfers of a dump, after
+ * sync and after close; a backend need not. NULL for submit, wait and query is allowed. */
+struct tt_backend {
+    const char *name; /* also the file's name in its folder and the prefix of its keys */
+    const char *summary;
+    enum tt_stack_kind kind;
+    unsigned caps;       /* of enum tt_capability; for layers: the caps of the file below pass */
+    const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
+    size_t state_size;   /* file->state, allocated zeroed by the core */
+    size_t ticket_size;
+    size_t opts_size; /* file->opts, filled from params */
+    const struct tt_param *params;
+
+    /* Validate options against each other, without MPI; may be NULL. */
+    int (*check)(const void *opts, struct tt_error *e);
+    /* Make or open file->spec->path. A layer opens file->below by tt_below_open(). If it fails on
+     * this rank it must leave nothing open here; close is not called then. */
+    int (*open)(struct tt_file *file, struct tt_error *e);
+    /* Before the first transfer of a new step: make groups or datasets, extend. */
+    int (*define)(struct tt_file *file, uint64_t step, struct tt_error *e);
+    int (*write)(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                 struct tt_error *e);
+    int (*read)(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);
+    /* Start a transfer; the block and its data stay untouched until wait. */
+    int (*submit)(struct tt_file *file, enum tt_direction direction, uint64_t step,
+                  const struct tt_block *b, struct tt_ticket *t, struct tt_error *e);
+    int (*wait)(struct tt_file *file, struct tt_ticket *t, struct tt_error *e);
+    /* Everything written so far by this rank is durable when it returns. */
+    int (*sync)(struct tt_file *file, struct tt_error *e);
+    /* Frees everything in every case; the first error is kept and the clean-up still finished. */
+    int (*close)(struct tt_file *file, struct tt_error *e);
+    /* Settings as given, read back and proven. Collective; called before close. */
+    int (*query)(struct tt_file *file, struct tt_facts *facts, struct tt_error *e);
+};
+
+/* One open file of one element of a stack. */
+struct tt_file {
+    const struct tt_backend *backend;
+    const void *opts;
+    struct tt_file *below; /* the next element of the stack; NULL for a backend */
+    const struct tt_file_spec *spec;
+    void *state;
+    int rank, size;               /* in spec->comm */
+    uint64_t seed;                /* of the run, for layers that draw random numbers */
+    uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
+    struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
+};
+
+/* Where a variable's instance starts in a raw file or container. Fixed variables come first, in the
+ * order of definition, then a record per step with all per-step variables. A file of one variable
+ * that overwrites is therefore the plain array. alignment (>= 1) rounds every start up. */
+uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint64_t step,
+                       uint64_t alignment);
+/* Bytes of the whole file after the given number of steps. */
+uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t alignment);
+
+/* A stack, top first: layers, then the backend. opts[i] belongs to elements[i]. */
+#define TT_MAX_STACK 8
+struct tt_stack {
+    unsigned n;
+    const struct tt_backend *elements[TT_MAX_STACK];
+    const void *opts[TT_MAX_STACK];
+    uint64_t seed;
+};
+/* Checks the order (request layers above layout layers above a container backend). */
+int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
+unsigned tt_stack_caps(const struct tt_stack *stack);
+
+/* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure. */
+int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
+                 struct tt_file **out, struct tt_error *e);
+/* Closes and frees; collective, and ranks have agreed. */
+int tt_file_close(struct tt_file *file, struct tt_error *e);
+
+/* For layers: open the element below on the given spec (a request layer passes file->spec), and the
+ * other operations on it. */
+int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e);
+int tt_below_close(struct tt_file *file, struct tt_error *e);
+
+/* Dispatch to an element of the stack. */
+int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e);
+int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e);
+int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e);
+int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
+                   const struct tt_block *b, struct tt_ticket *t, struct tt_error *e);
+int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e);
+int tt_file_sync(struct tt_file *f, struct tt_error *e);
+int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e);
+/* Bytes of ticket state the stack needs; allocated by the engine. */
+size_t tt_stack_ticket_size(const struct tt_stack *stack);
+
+#endif

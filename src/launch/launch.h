@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starting the ranks of a job, and knowing whether this process is one of them. */
+#ifndef TT_LAUNCH_LAUNCH_H
+#define TT_LAUNCH_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* Size announced by a launcher's environment (mpirun, mpiexec, srun); 0 if nobody launched us. */
+int tt_launched_size(void);
+
+/* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on a
+ * terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
+ * launcher's exit status (128 + signal if it was killed). */
+int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *const argv[],
+                    bool quiet, int *status, struct tt_error *e);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of commands. Only main ends the process. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+static const struct tt_command commands[] = {
+    {"run", tt_cmd_run, "run a workload: tutti run stencil -n 2 ..."},
+    {"show", tt_cmd_show, "print the result of a run folder again"},
+    {"verify", tt_cmd_verify, "check the kept data files of a run against what it wrote"},
+    {"list", tt_cmd_list, "workloads, backends, layers or metrics"},
+    {"help", tt_cmd_help, "a command's, workload's, backend's or layer's parameters"},
+    {"explain", tt_cmd_explain, "how a metric is defined"},
+    {"info", tt_cmd_info, "this build and this machine"},
+    {"numio", tt_cmd_numio, "run with the options of numio"},
+    {"perform", tt_cmd_perform, "what the launcher starts as ranks: run the plan of a run folder"},
+};
+
+int tt_usage(FILE *out)
+{
+    fprintf(out, "usage: tutti COMMAND ...\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\nFirst steps: tutti run stencil -n 2, then tutti help stencil.\n");
+    return out == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *names[sizeof commands / sizeof *commands + 1] = {0};
+    const char *near;
+
+    if (argc < 2)
+        return tt_usage(stderr);
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return tt_usage(stdout);
+    if (!strcmp(argv[1], "--version"))
+        argv[1] = "info";
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        names[i] = commands[i].name;
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].main(argc - 1, argv + 1);
+    }
+    near = tt_nearest_word(argv[1], names);
+    fprintf(stderr, "tutti: unknown command '%s'%s%s%s; tutti --help lists them\n", argv[1],
+            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return 2;
+}

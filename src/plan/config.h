@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A job's configuration: settings from command line, file or plan, resolved against the parameter
+ * tables of the components that the job uses. */
+#ifndef TT_PLAN_CONFIG_H
+#define TT_PLAN_CONFIG_H
+
+#include <jansson.h>
+
+#include "io/file.h"
+#include "spec/param.h"
+#include "spec/settings.h"
+
+struct tt_workload;
+
+/* Options of every run, owned by the run component (keys without prefix). */
+enum tt_overlap { TT_OVERLAP_NONE, TT_OVERLAP_ASYNC };
+enum tt_sync {
+    TT_SYNC_WRITE,      /* after every write call */
+    TT_SYNC_DUMP,       /* in the caller, at the end of the dump */
+    TT_SYNC_DEFERRED,   /* in the caller, just before the next dump */
+    TT_SYNC_BACKGROUND, /* in the helper, right after the write */
+    TT_SYNC_CLOSE,      /* once, before the file is closed */
+    TT_SYNC_NEVER,
+};
+struct tt_run_options {
+    uint64_t ranks;
+    char *dir;     /* data folder */
+    char *results; /* where run folders are made */
+    char *backend;
+    char *mode; /* alias that sets overlap and sync; NULL if not given */
+    int overlap, sync;
+    uint64_t inflight; /* dumps in flight */
+    uint64_t baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
+    struct tt_words layers;
+    uint64_t seed;
+    char *label;
+    bool keep, quiet, dry_run;
+    char *json, *csv;
+    uint64_t max_bytes; /* 0: no cap */
+    double max_time;    /* 0: no cap */
+    struct tt_space min_free;
+};
+extern const struct tt_component tt_run_component;
+
+/* The components a job can use besides workload, backend and layers. */
+extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component;
+
+struct tt_config_part {
+    const struct tt_component *component;
+    void *opts;
+    unsigned long long given; /* bit i: parameter i was set by the user */
+};
+struct tt_config {
+    const struct tt_workload *workload;
+    struct tt_run_options *run;
+    size_t nparts;
+    struct tt_config_part parts[16]; /* run, workload, write, ..., layers, backend */
+    struct tt_component adapted[16]; /* components made from workload, backend and layer tables */
+    struct tt_stack stack;
+};
+
+/* Resolve settings (later ones win) for a workload. Unknown keys and bad values name their place and
+ * the nearest good word. Checks the stack, the backend's and layers' options and the workload's own.
+ * Needs no MPI. */
+int tt_config_make(struct tt_config *c, const char *workload, const struct tt_settings *settings,
+                   struct tt_error *e);
+void tt_config_free(struct tt_config *c);
+/* Options of a component by name, NULL if the job does not use it. */
+const void *tt_config_opts(const struct tt_config *c, const char *component);
+
+/* {"stencil.size": "4096", ...}: every parameter, canonical; a new reference. */
+json_t *tt_config_to_json(const struct tt_config *c);
+/* The reverse, as settings whose place is the given name. */
+int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,
+                          struct tt_error *e);
+
+/* "overlap=async sync=deferred: ..." for --mode async, in words. */
+const char *tt_mode_meaning(const char *mode);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The run folder: everything one run left behind, and the truth.
+ *
+ *   plan.json       what is to be done: resolved parameters and their hash
+ *   ready           written by rank 0 when all ranks are prepared
+ *   go              the wall-clock instant (ns) at which they start
+ *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
+ *   manifest        data files the run made, one path a line; nothing else is ever deleted
+ *   progress        where the loop is; overwritten in place
+ *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
+ *   result.json     what analysis made of the records
+ *   stdout, stderr  of the ranks, where a driver launched them
+ */
+#ifndef TT_PLAN_FOLDER_H
+#define TT_PLAN_FOLDER_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "plan/config.h"
+
+/* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees. */
+int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e);
+/* Read plan.json and resolve it again; plan (may be NULL) is a new reference. */
+int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,
+                        struct tt_error *e);
+/* "<folder>/<name>"; caller frees; NULL: no memory. */
+char *tt_folder_path(const char *folder, const char *name);
+const char *tt_folder_id(const char *folder); /* its last component */
+
+/* Whole files, written to a temporary name and renamed, so that readers never see half of one. */
+int tt_folder_write_json(const char *folder, const char *name, const json_t *value,
+                         struct tt_error *e);
+int tt_folder_read_json(const char *folder, const char *name, json_t **value, struct tt_error *e);
+int tt_folder_write_text(const char *folder, const char *name, const char *text,
+                         struct tt_error *e);
+
+/* Add a path before the file is made. */
+int tt_manifest_add(const char *folder, const char *path, struct tt_error *e);
+/* Delete the files (and then empty folders) in the manifest; what is already gone is no error. */
+int tt_manifest_remove(const char *folder, struct tt_error *e);
+
+struct tt_progress {
+    uint64_t iteration, total;
+    double seconds; /* since the start of the loop */
+};
+void tt_progress_write(int fd, const struct tt_progress *p);
+int tt_progress_read(const char *folder, struct tt_progress *p); /* 0, or -1 if there is none yet */
+
+#endif

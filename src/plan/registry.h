@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The lists of components. The build writes them from the files in their folders: a file
+ * io/backends/NAME.c defines tt_backend_NAME, io/layers/NAME.c tt_layer_NAME, workloads/NAME.c
+ * tt_workload_NAME. */
+#ifndef TT_PLAN_REGISTRY_H
+#define TT_PLAN_REGISTRY_H
+
+#include "io/file.h"
+#include "plan/workload.h"
+
+extern const struct tt_backend *const tt_backends[];   /* NULL-terminated, as all of them */
+extern const struct tt_backend *const tt_layers[];
+extern const struct tt_workload *const tt_workloads[];
+
+/* Known to the source but not to this build: name and the package that brings the library. */
+struct tt_missing {
+    const char *name, *package;
+};
+extern const struct tt_missing tt_missing_backends[]; /* ends with a NULL name */
+
+/* NULL and a usage error with the nearest name if there is none. */
+const struct tt_backend *tt_find_backend(const char *name, struct tt_error *e);
+const struct tt_backend *tt_find_layer(const char *name, struct tt_error *e);
+const struct tt_workload *tt_find_workload(const char *name, struct tt_error *e);
+
+#endif

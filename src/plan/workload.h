@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For authors of workloads: the table a workload fills. workloads/template.c is the smallest
+ * complete example. */
+#ifndef TT_PLAN_WORKLOAD_H
+#define TT_PLAN_WORKLOAD_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "spec/param.h"
+
+struct tt_config;
+struct tt_engine;
+
+/* What a run will do, known before it starts and without MPI. */
+struct tt_estimate {
+    uint64_t bytes_written; /* over all dumps */
+    uint64_t bytes_on_disk; /* largest at any time */
+    uint64_t bytes_read;
+    uint64_t files;           /* made by all ranks together */
+    uint64_t dumps;           /* write events that write something */
+    uint64_t memory_per_rank; /* bytes, the largest rank */
+    double compute_seconds;   /* from a short measurement on this machine; 0 if not known */
+};
+
+struct tt_workload {
+    const char *name;
+    const char *summary;
+    const char *const *uses; /* engine components: "write", "read", "collective"; NULL-terminated */
+    const struct tt_param *params;
+    size_t opts_size;
+    /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver and
+     * by every rank. */
+    int (*check)(const struct tt_config *config, struct tt_error *e);
+    int (*estimate)(const struct tt_config *config, struct tt_estimate *out, struct tt_error *e);
+    /* What a rank does, from preparation to clean-up; see engine/engine.h. Ranks have agreed on
+     * the result when it returns. */
+    int (*run)(struct tt_engine *engine, struct tt_error *e);
+};
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a result was measured on: build, libraries, machine, file system of the data folder. */
+#ifndef TT_REPORT_ENVIRONMENT_H
+#define TT_REPORT_ENVIRONMENT_H
+
+#include <jansson.h>
+
+/* A new object: version, revision, flags, compiler, libraries, mpi, host, kernel, cpu, cores, memory,
+ * caches, and "data": {path, filesystem, device, mount options, size, free}. Works before MPI_Init and
+ * on any rank; NULL: no memory. */
+json_t *tt_environment(const char *data_folder);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A result shown. Reports read only result.json and the samples. */
+#ifndef TT_REPORT_REPORT_H
+#define TT_REPORT_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* At most 80 columns, units everywhere. */
+void tt_report_text(FILE *out, const json_t *result);
+/* Everything, samples included. path "-" is stdout. */
+int tt_report_json(const char *path, const json_t *result, const json_t *samples,
+                   struct tt_error *e);
+/* One row per rank and iteration, after comment lines with version, command and units. */
+int tt_report_csv(const char *path, const json_t *result, const json_t *samples,
+                  struct tt_error *e);
+
+#endif

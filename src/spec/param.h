@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameters as data. A component declares one table; command line, files, help, reference docs,
+ * validation and the plan all come from it. */
+#ifndef TT_SPEC_PARAM_H
+#define TT_SPEC_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum tt_param_type {
+    TT_PARAM_BOOL,     /* bool: yes/no, true/false, on/off, 1/0 */
+    TT_PARAM_COUNT,    /* uint64_t: 4096, 200k is an error (counts have no suffix) */
+    TT_PARAM_BYTES,    /* uint64_t: 4k 1m 1.5g 16GiB, powers of two */
+    TT_PARAM_DURATION, /* double, seconds: 5s 200ms 3us 2min 1h; a bare number is seconds */
+    TT_PARAM_RATE,     /* double, bytes per second: 50m, 50MiB/s */
+    TT_PARAM_REAL,     /* double */
+    TT_PARAM_CHOICE,   /* int: index into choices */
+    TT_PARAM_TEXT,     /* char *: owned by the options, NULL if empty */
+    TT_PARAM_COUNTS,   /* struct tt_counts: 10:0:1 or [10, 0, 1] */
+    TT_PARAM_WORDS,    /* struct tt_words: a,b,c or [a, b, c] */
+    TT_PARAM_SPACE,    /* struct tt_space: 20% or 10g */
+};
+
+struct tt_counts {
+    size_t n;
+    uint64_t *values;
+};
+struct tt_words {
+    size_t n;
+    char **words;
+};
+struct tt_space {
+    double percent; /* of the whole; only if bytes is 0 */
+    uint64_t bytes;
+};
+
+struct tt_param {
+    const char *key; /* within its component: "size"; the full key is "stencil.size" */
+    enum tt_param_type type;
+    size_t offset;               /* in the component's options */
+    const char *fallback;        /* default, written as a user would; NULL: none */
+    const char *unit;            /* "points", "B", "s", ...; NULL: none */
+    const char *text;            /* one line for help and docs */
+    int64_t min, max;            /* numbers only; both 0: no limits beyond the type's */
+    const char *const *choices;  /* NULL-terminated; TT_PARAM_CHOICE only */
+    const char *flag;            /* a short alias such as "-n"; NULL: none */
+};
+/* A table ends with a parameter whose key is NULL. */
+
+/* Something that owns keys: a workload, a backend, a layer, or a part of the engine. */
+struct tt_component {
+    const char *name; /* prefix of its keys; "" for the run's own */
+    const char *summary;
+    const struct tt_param *params;
+    size_t opts_size;
+};
+
+/* Parse value and store it at p->offset of opts. e->text names key and value, not the place. */
+int tt_param_set(const struct tt_param *p, void *opts, const char *value, struct tt_error *e);
+/* The value as text that tt_param_set reads back to the same value. Caller frees; NULL: no memory. */
+char *tt_param_get(const struct tt_param *p, const void *opts);
+/* All fallbacks into zeroed opts. */
+int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e);
+void tt_params_free(const struct tt_param *params, void *opts);
+
+/* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
+const char *tt_nearest_word(const char *word, const char *const *list);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the user asked for, before anybody knows what it means: keys, values and their places. */
+#ifndef TT_SPEC_SETTINGS_H
+#define TT_SPEC_SETTINGS_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* One "key = value", with the place it came from ("--size", "job.yaml:12:5"). */
+struct tt_setting {
+    char *key, *value, *place;
+};
+struct tt_settings {
+    size_t n, capacity;
+    struct tt_setting *list;
+};
+int tt_settings_add(struct tt_settings *s, const char *key, const char *value, const char *place,
+                    struct tt_error *e);
+void tt_settings_free(struct tt_settings *s);
+
+#endif
