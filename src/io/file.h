@@ -114,6 +114,7 @@ struct tt_file {
     void *state;
     int rank, size;               /* in spec->comm */
     uint64_t seed;                /* of the run, for layers that draw random numbers */
+    const char *folder;           /* run folder, where a layer may leave records; NULL in unit tests */
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
 };
@@ -133,6 +134,7 @@ struct tt_stack {
     const struct tt_backend *elements[TT_MAX_STACK];
     const void *opts[TT_MAX_STACK];
     uint64_t seed;
+    const char *folder; /* run folder; NULL outside of a run */
 };
 /* Checks the order (request layers above layout layers above a container backend). */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading back what the verify layer saw written, after the run or in a later one. The layer leaves a
+ * ledger per rank and file in FOLDER/verify: the file's spec, and per block its selection and hash. */
+#ifndef TT_IO_VERIFY_H
+#define TT_IO_VERIFY_H
+
+#include <mpi.h>
+
+#include "io/file.h"
+
+struct tt_verify_report {
+    uint64_t blocks, bytes; /* checked by this rank */
+    uint64_t wrong_blocks;  /* did not have the content that was written */
+};
+
+/* Collective over comm, which must have as many ranks as the run had: open every file of the
+ * ledgers through the stack (its verify, fault and throttle layers are skipped), read every block
+ * again and compare. TT_CORRUPT names rank, file, variable and step of the first wrong block. */
+int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *folder,
+                     struct tt_verify_report *report, struct tt_error *e);
+
+#endif
