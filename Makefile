@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A thin front-end over the CMake presets. `make help` lists the targets.
+#   PREFIX=DIR DESTDIR=DIR   where `make install` puts things
+#   CMAKE_ARGS="-D..."       handed to CMake; CMAKE_PREFIX_PATH and CC are read from the environment
+#   JOBS=N                   parallel compile jobs and tests (default: all cores)
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CMAKE_ARGS ?=
+WHAT ?= required optional test
+LIST ?=
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build build-sanitize demo check check-testbed bench install docs format clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
+
+setup: ## install what is missing, from packages.txt (LIST=1: only print the list)
+	@tools/setup $(if $(LIST),--list required optional test testbed,$(WHAT))
+
+# Configure quietly (reporting what is switched off), compile quietly (warnings go to stderr).
+define compile
+@mkdir -p $(2)
+@cmake --preset $(1) $(CMAKE_ARGS) >$(2)/configure.log 2>&1 || { cat $(2)/configure.log >&2; exit 1; }
+@grep '^-- tutti:' $(2)/configure.log || true
+@cmake --build $(2) -j $(JOBS) >$(2)/build.log || { grep -i error $(2)/build.log >&2; exit 1; }
+endef
+
+build: ## compile build/tutti; never installs anything
+	$(call compile,release,build)
+
+build-sanitize:
+	$(call compile,sanitize,build-sanitize)
+
+demo: ## set up, build, and run a small overlapped job
+	@tools/setup required optional
+	@$(MAKE) --no-print-directory build
+	build/tutti run stencil -n 2 --size 1024 --iterations 400 --write every=40 --mode async+bg --min-free 1g
+
+check: ## set up, build, run the tests, and some of them under the sanitizers
+	@tools/setup required optional test
+	@$(MAKE) --no-print-directory build build-sanitize
+	@tools/check build --label-exclude testbed -j $(JOBS)
+	@tools/check build-sanitize --label-regex sanitize -j $(JOBS)
+
+check-testbed: ## tests that need root, throttled devices, daemons or many kills
+	@tools/setup required optional test testbed
+	@$(MAKE) --no-print-directory build
+	@tools/check build --label-regex testbed
+
+bench: ## the figures of speed, as ratios inside one run
+	@tools/setup required optional test
+	@$(MAKE) --no-print-directory build
+	@bench/run.sh build
+
+install: build ## to PREFIX (and DESTDIR)
+	@cmake --install build --prefix $(PREFIX) >build/install.log || { cat build/install.log >&2; exit 1; }
+
+docs: build ## regenerate docs/reference.md from the parameter tables
+	@build/tutti help --markdown >build/reference.md && mv build/reference.md docs/reference.md
+
+format: ## run clang-format over the sources
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove the build trees
+	@rm -rf build build-sanitize build-coverage
