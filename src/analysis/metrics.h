@@ -5,39 +5,49 @@
 
 #include <stddef.h>
 
-#define TT_METRICS(X)                                                                              \
-    X(runtime, "s", "runtime", "wall time from the common start to the end of the last rank, "     \
-      "with all dumps complete and synced as asked; without opening before the start")             \
-    X(residual, "1", "residual", "largest |new - old| over all points in the last iteration")      \
-    X(updates, "1", "lattice updates", "points computed, over all iterations and ranks")           \
-    X(update_rate, "1/s", "update rate", "updates / runtime")                                      \
-    X(flops, "flop", "floating-point work", "additions and multiplications of the workload's "     \
-      "formula, over all points, iterations and ranks; counted, not measured")                     \
-    X(flop_rate, "flop/s", "flop rate", "flops / runtime")                                         \
-    X(bytes_communicated, "B", "communicated", "bytes handed to MPI for sending by the workload "  \
-      "(halo and collective filler), over all ranks; not those inside I/O libraries")              \
-    X(bytes_written, "B", "written", "payload bytes of all dumps, over all ranks; not what "       \
-      "libraries add")                                                                             \
-    X(bytes_read, "B", "read", "payload bytes of all loads, over all ranks")                       \
-    X(write_rate, "B/s", "write rate", "bytes_written / time of the I/O phases: the slowest "      \
-      "rank's own duration of write and sync calls, wherever they ran")                            \
-    X(read_rate, "B/s", "read rate", "bytes_read / the slowest rank's time in reads")              \
-    X(application_rate, "B/s", "application rate", "bytes_written / runtime")                      \
-    X(hidden_fraction, "1", "hidden I/O", "1 - (epoch - compute-only) / I/O-only: medians over "   \
-      "epochs; both baselines from serialised epochs inside the same run")                         \
-    X(inflation, "1", "inflation", "computation and communication per epoch with I/O beside it / " \
-      "the same in baseline epochs (medians); 1 means undisturbed")                                \
-    X(epoch_time, "s", "epoch", "median wall time of an epoch with overlap: from one dump to the " \
-      "next, wait and sync included")                                                              \
-    X(compute_only, "s", "compute-only", "median time of an epoch's computation and "              \
-      "communication with no I/O in flight")                                                       \
-    X(io_only, "s", "I/O-only", "median time of an epoch's write and sync with no computation "    \
-      "beside it")                                                                                 \
-    X(copy_time, "s", "copying", "the slowest rank's time in copies to staging buffers")           \
-    X(cpu_time, "s", "CPU time", "user and system time of all ranks, children included")           \
-    X(cpu_share, "1", "CPU share", "cpu_time / (runtime x ranks); above 1 with threads")           \
-    X(peak_memory, "B", "peak memory", "largest resident set of any rank")                         \
-    X(imbalance, "1", "imbalance", "slowest rank's computation time / mean over ranks")            \
+#define TT_METRICS(X) \
+    X(runtime, "s", "runtime", \
+      "wall time from the common start to the end of the last rank, " \
+      "with all dumps complete and synced as asked; without opening before the start") \
+    X(residual, "1", "residual", "largest |new - old| over all points in the last iteration") \
+    X(updates, "1", "lattice updates", "points computed, over all iterations and ranks") \
+    X(update_rate, "1/s", "update rate", "updates / runtime") \
+    X(flops, "flop", "floating-point work", \
+      "additions and multiplications of the workload's " \
+      "formula, over all points, iterations and ranks; counted, not measured") \
+    X(flop_rate, "flop/s", "flop rate", "flops / runtime") \
+    X(bytes_communicated, "B", "communicated", \
+      "bytes handed to MPI for sending by the workload " \
+      "(halo and collective filler), over all ranks; not those inside I/O libraries") \
+    X(bytes_written, "B", "written", \
+      "payload bytes of all dumps, over all ranks; not what " \
+      "libraries add") \
+    X(bytes_read, "B", "read", "payload bytes of all loads, over all ranks") \
+    X(write_rate, "B/s", "write rate", \
+      "bytes_written / time of the I/O phases: the slowest " \
+      "rank's own duration of write and sync calls, wherever they ran") \
+    X(read_rate, "B/s", "read rate", "bytes_read / the slowest rank's time in reads") \
+    X(application_rate, "B/s", "application rate", "bytes_written / runtime") \
+    X(hidden_fraction, "1", "hidden I/O", \
+      "1 - (epoch - compute-only) / I/O-only: medians over " \
+      "epochs; both baselines from serialised epochs inside the same run") \
+    X(inflation, "1", "inflation", \
+      "computation and communication per epoch with I/O beside it / " \
+      "the same in baseline epochs (medians); 1 means undisturbed") \
+    X(epoch_time, "s", "epoch", \
+      "median wall time of an epoch with overlap: from one dump to the " \
+      "next, wait and sync included") \
+    X(compute_only, "s", "compute-only", \
+      "median time of an epoch's computation and " \
+      "communication with no I/O in flight") \
+    X(io_only, "s", "I/O-only", \
+      "median time of an epoch's write and sync with no computation " \
+      "beside it") \
+    X(copy_time, "s", "copying", "the slowest rank's time in copies to staging buffers") \
+    X(cpu_time, "s", "CPU time", "user and system time of all ranks, children included") \
+    X(cpu_share, "1", "CPU share", "cpu_time / (runtime x ranks); above 1 with threads") \
+    X(peak_memory, "B", "peak memory", "largest resident set of any rank") \
+    X(imbalance, "1", "imbalance", "slowest rank's computation time / mean over ranks") \
     X(files, "1", "files", "data files made")
 
 enum tt_metric_id {

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 
-/* Collective. Returns TT_OK only if rc was TT_OK on every rank; otherwise everybody returns the code
- * of the lowest failing rank, and *e holds that rank's error, with e->rank set to its rank in comm. */
+/* Collective. Returns TT_OK only if rc was TT_OK on every rank; otherwise everybody returns the
+ * code of the lowest failing rank, and *e holds that rank's error, with e->rank set to its rank in
+ * comm. */
 int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
 
 /* A failed MPI call: class and text from the library. Returns TT_FAILED; TT_OK for MPI_SUCCESS. */

@@ -25,9 +25,9 @@ struct tt_error {
     char text[512];   /* what happened and what to do, one line */
 };
 
-#define TT_ERROR_CLEAR                                                                             \
-    {                                                                                              \
-        .code = TT_OK, .rank = -1, .offset = -1                                                    \
+#define TT_ERROR_CLEAR \
+    { \
+        .code = TT_OK, .rank = -1, .offset = -1 \
     }
 
 void tt_error_clear(struct tt_error *e);
@@ -36,8 +36,8 @@ void tt_error_clear(struct tt_error *e);
 int tt_fail(struct tt_error *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A failed system call: keeps errno, the call's name, the file (may be NULL) and the offset (-1: none).
- * Returns TT_FAILED, or TT_NOMEM for ENOMEM. */
+/* A failed system call: keeps errno, the call's name, the file (may be NULL) and the offset (-1:
+ * none). Returns TT_FAILED, or TT_NOMEM for ENOMEM. */
 int tt_fail_call(struct tt_error *e, int sys_errno, const char *call, const char *file,
                  long long offset);
 

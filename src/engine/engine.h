@@ -64,8 +64,9 @@ char *tt_data_path(struct tt_engine *engine, const char *name);
 
 int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
                    struct tt_series **out, struct tt_error *e);
-/* Write one step: any number of blocks per variable up to its max_blocks, nothing for a variable
- * not mentioned. Collective. Returns when data may be changed again. */
+/* Write one step: up to max_blocks blocks of every per-step variable, none for what is not
+ * mentioned. Variables that are not per step can be written in the first dump only. Collective:
+ * every rank calls it, also with nothing. Returns when data may be changed again. */
 int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e);
 /* Read; waits for dumps in flight on this series first. Collective. */

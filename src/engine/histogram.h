@@ -18,7 +18,7 @@ void tt_histogram_add(struct tt_histogram *h, int64_t ns);
 void tt_histogram_merge(struct tt_histogram *into, const struct tt_histogram *from);
 /* The q-quantile (0 <= q <= 1) in ns; 0 if empty. */
 double tt_histogram_quantile(const struct tt_histogram *h, double q);
-unsigned tt_histogram_bucket(int64_t ns);                                   /* where ns is counted */
+unsigned tt_histogram_bucket(int64_t ns); /* where ns is counted */
 void tt_histogram_bounds(unsigned bucket, int64_t *low_ns, int64_t *high_ns); /* low <= ns < high */
 
 #endif

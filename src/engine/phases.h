@@ -4,18 +4,18 @@
 #define TT_ENGINE_PHASES_H
 
 /* Time of the rank's main thread, never counted twice. */
-#define TT_PHASES(X)                                                                               \
-    X(COMPUTE, compute, "computation")                                                             \
-    X(HALO, halo, "waiting for and moving halo data")                                              \
-    X(COLLECTIVE, collective, "collective communication")                                          \
-    X(COPY, copy, "copying data to a staging buffer so that computation may go on")                \
-    X(SUBMIT, submit, "handing a write over, or the blocking write itself without overlap")        \
-    X(WAIT, wait, "waiting for writes handed over earlier")                                        \
-    X(SYNC, sync, "making data durable, in the caller")                                            \
-    X(OPEN, open, "opening files")                                                                 \
-    X(CLOSE, close, "closing files")                                                               \
-    X(READ, read, "reading")                                                                       \
-    X(IO_WRITE, io_write, "the write calls' own duration, wherever they ran")                      \
+#define TT_PHASES(X) \
+    X(COMPUTE, compute, "computation") \
+    X(HALO, halo, "waiting for and moving halo data") \
+    X(COLLECTIVE, collective, "collective communication") \
+    X(COPY, copy, "copying data to a staging buffer so that computation may go on") \
+    X(SUBMIT, submit, "handing a write over, or the blocking write itself without overlap") \
+    X(WAIT, wait, "waiting for writes handed over earlier") \
+    X(SYNC, sync, "making data durable, in the caller") \
+    X(OPEN, open, "opening files") \
+    X(CLOSE, close, "closing files") \
+    X(READ, read, "reading") \
+    X(IO_WRITE, io_write, "the write calls' own duration, wherever they ran") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran")
 
 enum tt_phase {
@@ -29,15 +29,15 @@ extern const char *const tt_phase_names[TT_NPHASES];
 extern const char *const tt_phase_texts[TT_NPHASES];
 
 /* Calls whose latency is kept in a histogram. */
-#define TT_CALLS(X)                                                                                \
-    X(CALL_OPEN, open)                                                                             \
-    X(CALL_WRITE, write)                                                                           \
-    X(CALL_READ, read)                                                                             \
-    X(CALL_SYNC, sync)                                                                             \
-    X(CALL_CLOSE, close)                                                                           \
-    X(CALL_SUBMIT, submit)                                                                         \
-    X(CALL_WAIT, wait)                                                                             \
-    X(CALL_HALO, halo)                                                                             \
+#define TT_CALLS(X) \
+    X(CALL_OPEN, open) \
+    X(CALL_WRITE, write) \
+    X(CALL_READ, read) \
+    X(CALL_SYNC, sync) \
+    X(CALL_CLOSE, close) \
+    X(CALL_SUBMIT, submit) \
+    X(CALL_WAIT, wait) \
+    X(CALL_HALO, halo) \
     X(CALL_COLLECTIVE, collective)
 
 enum tt_call {

@@ -49,8 +49,8 @@ int tt_facts_add(struct tt_facts *facts, const char *key, const char *given, con
 void tt_facts_free(struct tt_facts *facts);
 
 enum tt_capability {
-    TT_CAP_STORES = 1 << 0,     /* what is written can be read again (discard cannot) */
-    TT_CAP_CONTAINER = 1 << 1,  /* can carry a layout layer: one u8 variable, written by byte runs */
+    TT_CAP_STORES = 1 << 0,    /* what is written can be read again (discard cannot) */
+    TT_CAP_CONTAINER = 1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
     TT_CAP_NONBLOCKING = 1 << 2 /* submit and wait exist; the engine probes whether they overlap */
 };
 
@@ -70,8 +70,11 @@ struct tt_ticket {
  * All calls on one library come from one thread. open, define, sync and close are collective over
  * spec->comm. write, read, submit and wait are called by every rank equally often and in the same
  * order, with TT_SELECT_NONE from a rank that has nothing (or has failed), so they may be
- * collective, too. The caller lets ranks agree after open, after the transfers of a dump, after
- * sync and after close; a backend need not. NULL for submit, wait and query is allowed. */
+ * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
+ * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
+ * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
+ * not. NULL for submit, wait and query is allowed. tt_file_query asks every element of a stack in
+ * turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its folder and the prefix of its keys */
     const char *summary;
@@ -85,13 +88,13 @@ struct tt_backend {
 
     /* Validate options against each other, without MPI; may be NULL. */
     int (*check)(const void *opts, struct tt_error *e);
-    /* Make or open file->spec->path. A layer opens file->below by tt_below_open(). If it fails on
-     * this rank it must leave nothing open here; close is not called then. */
+    /* Make or open file->spec->path. A layer opens file->below by tt_below_open(). If it fails,
+     * close is not called on it; a layer leaves the file below as it is then: others may be waiting
+     * in a collective, and the core closes what is open once ranks have agreed. */
     int (*open)(struct tt_file *file, struct tt_error *e);
     /* Before the first transfer of a new step: make groups or datasets, extend. */
     int (*define)(struct tt_file *file, uint64_t step, struct tt_error *e);
-    int (*write)(struct tt_file *file, uint64_t step, const struct tt_block *b,
-                 struct tt_error *e);
+    int (*write)(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);
     int (*read)(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);
     /* Start a transfer; the block and its data stay untouched until wait. */
     int (*submit)(struct tt_file *file, enum tt_direction direction, uint64_t step,
@@ -112,10 +115,11 @@ struct tt_file {
     struct tt_file *below; /* the next element of the stack; NULL for a backend */
     const struct tt_file_spec *spec;
     void *state;
-    int rank, size;               /* in spec->comm */
-    uint64_t seed;                /* of the run, for layers that draw random numbers */
-    const char *folder;           /* run folder, where a layer may leave records; NULL in unit tests */
-    uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
+    int rank, size;            /* in spec->comm */
+    uint64_t seed;             /* of the run, for layers that draw random numbers */
+    const char *folder;        /* run folder, where a layer may leave records; NULL in unit tests */
+    bool is_open;              /* kept by the core */
+    uint64_t library_bytes[2]; /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
 };
 
@@ -140,7 +144,8 @@ struct tt_stack {
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
 unsigned tt_stack_caps(const struct tt_stack *stack);
 
-/* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure. */
+/* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure.
+ */
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e);
 /* Closes and frees; collective, and ranks have agreed. */

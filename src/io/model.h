@@ -129,7 +129,8 @@ struct tt_extent {
     uint64_t length;        /* bytes */
 };
 
-/* Walks the extents of a block in the order of its selections, neighbours merged. Needs no memory. */
+/* Walks the extents of a block in the order of its selections, neighbours merged. Needs no memory.
+ */
 struct tt_extent_iter {
     const struct tt_selection *file, *memory;
     size_t element_size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading back what the verify layer saw written, after the run or in a later one. The layer leaves a
- * ledger per rank and file in FOLDER/verify: the file's spec, and per block its selection and hash. */
+/* Reading back what the verify layer saw written, after the run or in a later one. The layer leaves
+ * a ledger per rank and file in FOLDER/verify: the file's spec, and per block its selection and
+ * hash. */
 #ifndef TT_IO_VERIFY_H
 #define TT_IO_VERIFY_H
 

@@ -10,8 +10,8 @@
 /* Size announced by a launcher's environment (mpirun, mpiexec, srun); 0 if nobody launched us. */
 int tt_launched_size(void);
 
-/* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on a
- * terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
+/* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on
+ * a terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
  * launcher's exit status (128 + signal if it was killed). */
 int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *const argv[],
                     bool quiet, int *status, struct tt_error *e);

@@ -30,7 +30,8 @@ struct tt_run_options {
     char *mode; /* alias that sets overlap and sync; NULL if not given */
     int overlap, sync;
     uint64_t inflight; /* dumps in flight */
-    uint64_t baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
+    uint64_t
+        baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
     struct tt_words layers;
     uint64_t seed;
     char *label;
@@ -59,9 +60,9 @@ struct tt_config {
     struct tt_stack stack;
 };
 
-/* Resolve settings (later ones win) for a workload. Unknown keys and bad values name their place and
- * the nearest good word. Checks the stack, the backend's and layers' options and the workload's own.
- * Needs no MPI. */
+/* Resolve settings (later ones win) for a workload. Unknown keys and bad values name their place
+ * and the nearest good word. Checks the stack, the backend's and layers' options and the workload's
+ * own. Needs no MPI. */
 int tt_config_make(struct tt_config *c, const char *workload, const struct tt_settings *settings,
                    struct tt_error *e);
 void tt_config_free(struct tt_config *c);

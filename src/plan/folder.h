@@ -19,7 +19,8 @@
 #include "base/error.h"
 #include "plan/config.h"
 
-/* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees. */
+/* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees.
+ */
 int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e);
 /* Read plan.json and resolve it again; plan (may be NULL) is a new reference. */
 int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,

@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "plan/workload.h"
 
-extern const struct tt_backend *const tt_backends[];   /* NULL-terminated, as all of them */
+extern const struct tt_backend *const tt_backends[]; /* NULL-terminated, as all of them */
 extern const struct tt_backend *const tt_layers[];
 extern const struct tt_workload *const tt_workloads[];
 

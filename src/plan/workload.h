@@ -29,8 +29,8 @@ struct tt_workload {
     const char *const *uses; /* engine components: "write", "read", "collective"; NULL-terminated */
     const struct tt_param *params;
     size_t opts_size;
-    /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver and
-     * by every rank. */
+    /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver
+     * and by every rank. */
     int (*check)(const struct tt_config *config, struct tt_error *e);
     int (*estimate)(const struct tt_config *config, struct tt_estimate *out, struct tt_error *e);
     /* What a rank does, from preparation to clean-up; see engine/engine.h. Ranks have agreed on

@@ -5,9 +5,9 @@
 
 #include <jansson.h>
 
-/* A new object: version, revision, flags, compiler, libraries, mpi, host, kernel, cpu, cores, memory,
- * caches, and "data": {path, filesystem, device, mount options, size, free}. Works before MPI_Init and
- * on any rank; NULL: no memory. */
+/* A new object: version, revision, flags, compiler, libraries, mpi, host, kernel, cpu, cores,
+ * memory, caches, and "data": {path, filesystem, device, mount options, size, free}. Works before
+ * MPI_Init and on any rank; NULL: no memory. */
 json_t *tt_environment(const char *data_folder);
 
 #endif

@@ -41,13 +41,13 @@ struct tt_space {
 struct tt_param {
     const char *key; /* within its component: "size"; the full key is "stencil.size" */
     enum tt_param_type type;
-    size_t offset;               /* in the component's options */
-    const char *fallback;        /* default, written as a user would; NULL: none */
-    const char *unit;            /* "points", "B", "s", ...; NULL: none */
-    const char *text;            /* one line for help and docs */
-    int64_t min, max;            /* numbers only; both 0: no limits beyond the type's */
-    const char *const *choices;  /* NULL-terminated; TT_PARAM_CHOICE only */
-    const char *flag;            /* a short alias such as "-n"; NULL: none */
+    size_t offset;              /* in the component's options */
+    const char *fallback;       /* default, written as a user would; NULL: none */
+    const char *unit;           /* "points", "B", "s", ...; NULL: none */
+    const char *text;           /* one line for help and docs */
+    int64_t min, max;           /* numbers only; both 0: no limits beyond the type's */
+    const char *const *choices; /* NULL-terminated; TT_PARAM_CHOICE only */
+    const char *flag;           /* a short alias such as "-n"; NULL: none */
 };
 /* A table ends with a parameter whose key is NULL. */
 
@@ -61,7 +61,8 @@ struct tt_component {
 
 /* Parse value and store it at p->offset of opts. e->text names key and value, not the place. */
 int tt_param_set(const struct tt_param *p, void *opts, const char *value, struct tt_error *e);
-/* The value as text that tt_param_set reads back to the same value. Caller frees; NULL: no memory. */
+/* The value as text that tt_param_set reads back to the same value. Caller frees; NULL: no memory.
+ */
 char *tt_param_get(const struct tt_param *p, const void *opts);
 /* All fallbacks into zeroed opts. */
 int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/sys.h"
+
+#include <errno.h>
+
+/* One-shot and per thread: armed by the fault layer just before it passes a request on. */
+static _Thread_local enum { NOTHING, INTERRUPT, SHORTEN } armed;
+
+void tt_sys_arm_eintr(void)
+{
+    armed = INTERRUPT;
+}
+
+void tt_sys_arm_short(void)
+{
+    armed = SHORTEN;
+}
+
+typedef ssize_t vector_call(int, const struct iovec *, int, off_t);
+
+static ssize_t misbehave(vector_call *call, int fd, const struct iovec *iov, off_t offset)
+{
+    struct iovec half = iov[0];
+    int what = armed;
+
+    armed = NOTHING;
+    if (what == INTERRUPT) {
+        errno = EINTR;
+        return -1;
+    }
+    half.iov_len = (half.iov_len + 1) / 2;
+    return call(fd, &half, 1, offset);
+}
+
+ssize_t tt_sys_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return armed ? misbehave(pwritev, fd, iov, offset) : pwritev(fd, iov, n, offset);
+}
+
+ssize_t tt_sys_preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return armed ? misbehave(preadv, fd, iov, offset) : preadv(fd, iov, n, offset);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The system calls that move data, so that a test can make them misbehave as the kernel may. */
+#ifndef TT_BASE_SYS_H
+#define TT_BASE_SYS_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+ssize_t tt_sys_pwritev(int fd, const struct iovec *iov, int n, off_t offset);
+ssize_t tt_sys_preadv(int fd, const struct iovec *iov, int n, off_t offset);
+
+/* The next data call of this thread is interrupted (EINTR), or moves only about half of its bytes.
+ */
+void tt_sys_arm_eintr(void);
+void tt_sys_arm_short(void);
+
+#endif

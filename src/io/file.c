@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agree.h"
+
+/* ---- facts ---- */
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from ? from : "");
+}
+
+int tt_facts_add(struct tt_facts *facts, const char *key, const char *given, const char *read_back,
+                 enum tt_proof proof, const char *how)
+{
+    struct tt_fact *grown = realloc(facts->list, (facts->n + 1) * sizeof *grown);
+    struct tt_fact *f;
+
+    if (!grown)
+        return TT_NOMEM;
+    facts->list = grown;
+    f = &grown[facts->n++];
+    copy_text(f->key, sizeof f->key, key);
+    copy_text(f->given, sizeof f->given, given);
+    copy_text(f->read_back, sizeof f->read_back, read_back);
+    copy_text(f->how, sizeof f->how, how);
+    f->proof = proof;
+    return TT_OK;
+}
+
+void tt_facts_free(struct tt_facts *facts)
+{
+    free(facts->list);
+    facts->list = NULL;
+    facts->n = 0;
+}
+
+/* ---- raw layout ---- */
+
+static uint64_t round_up(uint64_t value, uint64_t alignment)
+{
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+/* Walks the fixed (per_step false) or the per-step variables; stops in front of `until`. */
+static uint64_t place(const struct tt_file_spec *spec, bool per_step, unsigned until,
+                      uint64_t alignment)
+{
+    uint64_t offset = 0;
+
+    for (unsigned i = 0; i < spec->nvariables && i < until; i++)
+        if (spec->variables[i].per_step == per_step)
+            offset = round_up(offset + tt_variable_bytes(&spec->variables[i]), alignment);
+    return offset;
+}
+
+uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint64_t step,
+                       uint64_t alignment)
+{
+    uint64_t fixed, record;
+
+    if (!spec->variables[variable].per_step)
+        return place(spec, false, variable, alignment);
+    fixed = place(spec, false, spec->nvariables, alignment);
+    record = place(spec, true, spec->nvariables, alignment);
+    return fixed + (spec->policy == TT_OVERWRITE ? 0 : step) * record +
+           place(spec, true, variable, alignment);
+}
+
+uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t alignment)
+{
+    if (spec->policy == TT_OVERWRITE && steps > 1)
+        steps = 1;
+    return place(spec, false, spec->nvariables, alignment) +
+           steps * place(spec, true, spec->nvariables, alignment);
+}
+
+/* ---- the stack ---- */
+
+int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
+{
+    const struct tt_backend *backend = stack->elements[stack->n - 1];
+    bool layout = false;
+
+    for (unsigned i = 0; i + 1 < stack->n; i++) {
+        const struct tt_backend *layer = stack->elements[i];
+
+        if (layer->kind == TT_REQUEST_LAYER && layout)
+            return tt_fail(e, TT_USAGE,
+                           "layer %s must stand before layout layer %s in --layers: it works on "
+                           "variables, which end there",
+                           layer->name, stack->elements[i - 1]->name);
+        if (layer->kind == TT_LAYOUT_LAYER && layout)
+            return tt_fail(e, TT_USAGE, "only one layout layer fits a stack; %s is the second",
+                           layer->name);
+        layout = layout || layer->kind == TT_LAYOUT_LAYER;
+    }
+    if (layout && !(backend->caps & TT_CAP_CONTAINER))
+        return tt_fail(e, TT_USAGE,
+                       "a layout layer needs a backend that stores byte ranges; %s does not",
+                       backend->name);
+    return TT_OK;
+}
+
+unsigned tt_stack_caps(const struct tt_stack *stack)
+{
+    return stack->elements[stack->n - 1]->caps;
+}
+
+size_t tt_stack_ticket_size(const struct tt_stack *stack)
+{
+    size_t size = 1;
+
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->ticket_size > size)
+            size = stack->elements[i]->ticket_size;
+    return size;
+}
+
+static void free_chain(struct tt_file *file)
+{
+    while (file) {
+        struct tt_file *below = file->below;
+
+        free(file->state);
+        free(file);
+        file = below;
+    }
+}
+
+static struct tt_file *make_element(const struct tt_stack *stack, unsigned i)
+{
+    struct tt_file *file = calloc(1, sizeof *file);
+
+    if (!file)
+        return NULL;
+    file->backend = stack->elements[i];
+    file->opts = stack->opts[i];
+    file->seed = stack->seed;
+    file->folder = stack->folder;
+    file->state = calloc(1, file->backend->state_size + 1);
+    if (!file->state) {
+        free(file);
+        return NULL;
+    }
+    return file;
+}
+
+static struct tt_file *make_chain(const struct tt_stack *stack)
+{
+    struct tt_file *below = NULL;
+
+    for (unsigned i = stack->n; i-- > 0;) {
+        struct tt_file *file = make_element(stack, i);
+
+        if (!file) {
+            free_chain(below);
+            return NULL;
+        }
+        file->below = below;
+        below = file;
+    }
+    return below;
+}
+
+static int open_element(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
+{
+    int rc;
+
+    file->spec = spec;
+    MPI_Comm_rank(spec->comm, &file->rank);
+    MPI_Comm_size(spec->comm, &file->size);
+    rc = file->backend->open(file, e);
+    file->is_open = rc == TT_OK;
+    return rc;
+}
+
+/* A layer that failed to open may stand above a file that is open. */
+static int close_chain(struct tt_file *file, struct tt_error *e)
+{
+    while (file && !file->is_open)
+        file = file->below;
+    if (!file)
+        return TT_OK;
+    file->is_open = false;
+    return file->backend->close(file, e);
+}
+
+int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
+{
+    return open_element(file->below, spec, e);
+}
+
+int tt_below_close(struct tt_file *file, struct tt_error *e)
+{
+    return close_chain(file->below, e);
+}
+
+int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
+                 struct tt_file **out, struct tt_error *e)
+{
+    struct tt_file *file = make_chain(stack);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rc = file ? TT_OK : tt_fail_nomem(e, "an open file");
+
+    *out = NULL;
+    rc = tt_agree(spec->comm, rc, e);
+    if (rc == TT_OK)
+        rc = tt_agree(spec->comm, open_element(file, spec, e), e);
+    if (rc == TT_OK) {
+        *out = file;
+        return TT_OK;
+    }
+    if (file)
+        close_chain(file, &ignored);
+    free_chain(file);
+    return rc;
+}
+
+int tt_file_close(struct tt_file *file, struct tt_error *e)
+{
+    MPI_Comm comm = file->spec->comm;
+    int rc = close_chain(file, e);
+
+    free_chain(file);
+    return tt_agree(comm, rc, e);
+}
+
+/* ---- dispatch ---- */
+
+int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)
+{
+    return f->backend->define(f, step, e);
+}
+
+int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
+{
+    return f->backend->write(f, step, b, e);
+}
+
+int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
+{
+    return f->backend->read(f, step, b, e);
+}
+
+int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
+                   const struct tt_block *b, struct tt_ticket *t, struct tt_error *e)
+{
+    if (!f->backend->submit)
+        return tt_fail(e, TT_UNSUPPORTED, "%s has no nonblocking transfers", f->backend->name);
+    return f->backend->submit(f, direction, step, b, t, e);
+}
+
+int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e)
+{
+    return f->backend->wait(f, t, e);
+}
+
+int tt_file_sync(struct tt_file *f, struct tt_error *e)
+{
+    return f->backend->sync(f, e);
+}
+
+int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)
+{
+    int rc = f->backend->query ? f->backend->query(f, facts, e) : TT_OK;
+
+    if (rc == TT_OK && f->below)
+        rc = tt_file_query(f->below, facts, e);
+    return rc;
+}
