@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A mergeable log-linear histogram of durations: 32 buckets per power of two, so a quantile is
- * within 1/32 of the truth from 1 ns to 2^42 ns (73 minutes; longer ones count as that). */
+ * within 1/32 of the truth from 1 ns to 2^43 ns (146 minutes; longer ones count as that). Zeroed is
+ * empty. */
 #ifndef TT_ENGINE_HISTOGRAM_H
 #define TT_ENGINE_HISTOGRAM_H
 
@@ -16,7 +17,7 @@ struct tt_histogram {
 
 void tt_histogram_add(struct tt_histogram *h, int64_t ns);
 void tt_histogram_merge(struct tt_histogram *into, const struct tt_histogram *from);
-/* The q-quantile (0 <= q <= 1) in ns; 0 if empty. */
+/* The q-quantile (0 <= q <= 1) in ns: the ceil(q n)-th smallest of n samples; 0 if empty. */
 double tt_histogram_quantile(const struct tt_histogram *h, double q);
 unsigned tt_histogram_bucket(int64_t ns); /* where ns is counted */
 void tt_histogram_bounds(unsigned bucket, int64_t *low_ns, int64_t *high_ns); /* low <= ns < high */
