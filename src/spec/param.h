@@ -45,7 +45,7 @@ struct tt_param {
     const char *fallback;       /* default, written as a user would; NULL: none */
     const char *unit;           /* "points", "B", "s", ...; NULL: none */
     const char *text;           /* one line for help and docs */
-    int64_t min, max;           /* numbers only; both 0: no limits beyond the type's */
+    int64_t min, max;           /* numbers only; both 0: none; max < min: no upper limit */
     const char *const *choices; /* NULL-terminated; TT_PARAM_CHOICE only */
     const char *flag;           /* a short alias such as "-n"; NULL: none */
 };
@@ -68,6 +68,8 @@ char *tt_param_get(const struct tt_param *p, const void *opts);
 int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e);
 void tt_params_free(const struct tt_param *params, void *opts);
 
+/* Dashes and underscores are the same in keys. */
+bool tt_same_key(const char *a, const char *b);
 /* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
 const char *tt_nearest_word(const char *word, const char *const *list);
 

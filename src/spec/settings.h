@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* One "key = value", with the place it came from ("--size", "job.yaml:12:5"). */
+/* One "key = value", with the place it came from ("--size", "job.yaml:12:5"). value is NULL for an
+ * option without one; key is "-n" for a short flag. */
 struct tt_setting {
     char *key, *value, *place;
 };
@@ -15,6 +16,7 @@ struct tt_settings {
     size_t n, capacity;
     struct tt_setting *list;
 };
+/* Copies all three; value may be NULL. */
 int tt_settings_add(struct tt_settings *s, const char *key, const char *value, const char *place,
                     struct tt_error *e);
 void tt_settings_free(struct tt_settings *s);
