@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of parameters: from text, to text, freed. */
+#include "spec/param.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "spec/units.h"
+
+union value {
+    bool flag;
+    int choice;
+    uint64_t whole;
+    double real;
+    char *text;
+    struct tt_counts counts;
+    struct tt_words words;
+    struct tt_space space;
+};
+
+static size_t value_size(enum tt_param_type type)
+{
+    switch (type) {
+    case TT_PARAM_BOOL:
+        return sizeof(bool);
+    case TT_PARAM_COUNT:
+    case TT_PARAM_BYTES:
+        return sizeof(uint64_t);
+    case TT_PARAM_DURATION:
+    case TT_PARAM_RATE:
+    case TT_PARAM_REAL:
+        return sizeof(double);
+    case TT_PARAM_CHOICE:
+        return sizeof(int);
+    case TT_PARAM_TEXT:
+        return sizeof(char *);
+    case TT_PARAM_COUNTS:
+        return sizeof(struct tt_counts);
+    case TT_PARAM_WORDS:
+        return sizeof(struct tt_words);
+    case TT_PARAM_SPACE:
+        return sizeof(struct tt_space);
+    }
+    return 0;
+}
+
+static void free_value(enum tt_param_type type, union value *v)
+{
+    if (type == TT_PARAM_TEXT)
+        free(v->text);
+    if (type == TT_PARAM_COUNTS)
+        free(v->counts.values);
+    if (type == TT_PARAM_WORDS) {
+        for (size_t i = 0; i < v->words.n; i++)
+            free(v->words.words[i]);
+        free(v->words.words);
+    }
+}
+
+/* ---- limits ---- */
+
+static bool has_limits(const struct tt_param *p)
+{
+    return p->min || p->max;
+}
+
+static int fail_range(const struct tt_param *p, const char *text, struct tt_error *e)
+{
+    if (p->max < p->min)
+        return tt_fail(e, TT_USAGE, "'%.80s' is out of range: at least %lld", text,
+                       (long long)p->min);
+    return tt_fail(e, TT_USAGE, "'%.80s' is out of range: %lld to %lld", text, (long long)p->min,
+                   (long long)p->max);
+}
+
+static int check_whole(const struct tt_param *p, const char *text, uint64_t v, struct tt_error *e)
+{
+    if (has_limits(p) && ((p->min > 0 && v < (uint64_t)p->min) ||
+                          (p->max >= p->min && (p->max < 0 || v > (uint64_t)p->max))))
+        return fail_range(p, text, e);
+    return TT_OK;
+}
+
+static int check_real(const struct tt_param *p, const char *text, double v, struct tt_error *e)
+{
+    if (has_limits(p) && (v < (double)p->min || (p->max >= p->min && v > (double)p->max)))
+        return fail_range(p, text, e);
+    return TT_OK;
+}
+
+/* ---- from text ---- */
+
+static int parse_bool(const char *text, bool *out, struct tt_error *e)
+{
+    static const char *const words[][2] = {
+        {"no", "yes"}, {"false", "true"}, {"off", "on"}, {"0", "1"}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int on = 0; on < 2; on++)
+            if (!strcasecmp(text, words[i][on])) {
+                *out = on;
+                return TT_OK;
+            }
+    return tt_fail(e, TT_USAGE, "'%.80s' is not yes or no", text);
+}
+
+static int parse_choice(const struct tt_param *p, const char *text, int *out, struct tt_error *e)
+{
+    char list[256] = "";
+    const char *near;
+    size_t used = 0;
+
+    for (int i = 0; p->choices[i]; i++) {
+        if (!strcasecmp(text, p->choices[i])) {
+            *out = i;
+            return TT_OK;
+        }
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                                     p->choices[i]);
+    }
+    near = tt_nearest_word(text, p->choices);
+    return tt_fail(e, TT_USAGE, "'%.80s' is not one of %s%s%s%s", text, list,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+static size_t count_parts(const char *text, char separator)
+{
+    size_t n = 1;
+
+    for (; *text; text++)
+        n += *text == separator;
+    return n;
+}
+
+static int parse_counts(const struct tt_param *p, const char *text, struct tt_counts *out,
+                        struct tt_error *e)
+{
+    const char separator = strchr(text, ':') ? ':' : ',';
+    char *copy = strdup(text), *rest = copy, *part;
+    int rc = TT_OK;
+
+    out->n = 0;
+    out->values = calloc(count_parts(text, separator), sizeof *out->values);
+    if (!copy || !out->values)
+        rc = tt_fail_nomem(e, p->key);
+    while (rc == TT_OK && (part = strsep(&rest, (char[]){separator, 0}))) {
+        uint64_t *value = &out->values[out->n++];
+
+        rc = tt_parse_count(part, value, e);
+        if (rc == TT_OK)
+            rc = check_whole(p, part, *value, e);
+    }
+    free(copy);
+    if (rc)
+        free(out->values);
+    return rc;
+}
+
+static int parse_words(const struct tt_param *p, const char *text, struct tt_words *out,
+                       struct tt_error *e)
+{
+    union value v = {.words = {0}};
+    const char *at = text;
+    int rc = TT_OK;
+
+    if (*text) {
+        v.words.words = calloc(count_parts(text, ','), sizeof *v.words.words);
+        if (!v.words.words)
+            return tt_fail_nomem(e, p->key);
+    }
+    while (rc == TT_OK && *text) {
+        size_t length = strcspn(at, ",");
+
+        if (!length) {
+            rc = tt_fail(e, TT_USAGE, "'%.80s' has an empty word: expected a list such as a,b",
+                         text);
+            break;
+        }
+        v.words.words[v.words.n] = strndup(at, length);
+        if (!v.words.words[v.words.n])
+            rc = tt_fail_nomem(e, p->key);
+        else
+            v.words.n++;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    if (rc)
+        free_value(TT_PARAM_WORDS, &v);
+    *out = v.words;
+    return rc;
+}
+
+static int parse_space(const char *text, struct tt_space *out, struct tt_error *e)
+{
+    size_t length = strlen(text);
+    struct tt_error inner = TT_ERROR_CLEAR;
+    char number[64];
+
+    memset(out, 0, sizeof *out);
+    if (!length || text[length - 1] != '%')
+        return tt_parse_bytes(text, &out->bytes, e);
+    if (length < sizeof number) {
+        memcpy(number, text, length - 1);
+        number[length - 1] = '\0';
+        if (tt_parse_real(number, &out->percent, &inner) == TT_OK && number[0] != '-' &&
+            out->percent <= 100)
+            return TT_OK;
+    }
+    return tt_fail(e, TT_USAGE, "'%.80s' is not a share: expected 0%% to 100%%", text);
+}
+
+static int parse_text(const struct tt_param *p, const char *text, char **out, struct tt_error *e)
+{
+    *out = *text ? strdup(text) : NULL;
+    return *text && !*out ? tt_fail_nomem(e, p->key) : TT_OK;
+}
+
+static int parse_number(const struct tt_param *p, const char *text, union value *v,
+                        struct tt_error *e)
+{
+    int rc;
+
+    switch (p->type) {
+    case TT_PARAM_COUNT:
+    case TT_PARAM_BYTES:
+        rc = p->type == TT_PARAM_COUNT ? tt_parse_count(text, &v->whole, e)
+                                       : tt_parse_bytes(text, &v->whole, e);
+        return rc ? rc : check_whole(p, text, v->whole, e);
+    case TT_PARAM_DURATION:
+        rc = tt_parse_duration(text, &v->real, e);
+        break;
+    case TT_PARAM_RATE:
+        rc = tt_parse_rate(text, &v->real, e);
+        break;
+    default:
+        rc = tt_parse_real(text, &v->real, e);
+    }
+    return rc ? rc : check_real(p, text, v->real, e);
+}
+
+static int parse_value(const struct tt_param *p, const char *text, union value *v,
+                       struct tt_error *e)
+{
+    switch (p->type) {
+    case TT_PARAM_BOOL:
+        return parse_bool(text, &v->flag, e);
+    case TT_PARAM_CHOICE:
+        return parse_choice(p, text, &v->choice, e);
+    case TT_PARAM_TEXT:
+        return parse_text(p, text, &v->text, e);
+    case TT_PARAM_COUNTS:
+        return parse_counts(p, text, &v->counts, e);
+    case TT_PARAM_WORDS:
+        return parse_words(p, text, &v->words, e);
+    case TT_PARAM_SPACE:
+        return parse_space(text, &v->space, e);
+    default:
+        return parse_number(p, text, v, e);
+    }
+}
+
+int tt_param_set(const struct tt_param *p, void *opts, const char *value, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    void *place = (char *)opts + p->offset;
+    size_t size = value_size(p->type);
+    union value old, new;
+    int rc;
+
+    memset(&new, 0, sizeof new);
+    rc = parse_value(p, value, &new, &inner);
+    if (rc == TT_USAGE)
+        return tt_fail(e, rc, "%s: %s", p->key, inner.text);
+    if (rc)
+        return tt_fail(e, rc, "%s", inner.text);
+    memcpy(&old, place, size);
+    memcpy(place, &new, size);
+    free_value(p->type, &old);
+    return TT_OK;
+}
+
+/* ---- to text ---- */
+
+/* The shortest decimal that reads back to the same number. */
+static char *real_text(double v, const char *suffix)
+{
+    char digits[40], *out;
+
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, v);
+        if (strtod(digits, NULL) == v)
+            break;
+    }
+    return asprintf(&out, "%s%s", digits, suffix) < 0 ? NULL : out;
+}
+
+static char *whole_text(uint64_t v)
+{
+    char *out;
+
+    return asprintf(&out, "%llu", (unsigned long long)v) < 0 ? NULL : out;
+}
+
+static char *counts_text(const struct tt_counts *c)
+{
+    char *out = NULL;
+    size_t size;
+    FILE *f = open_memstream(&out, &size);
+
+    if (!f)
+        return NULL;
+    for (size_t i = 0; i < c->n; i++)
+        fprintf(f, "%s%llu", i ? ":" : "", (unsigned long long)c->values[i]);
+    if (fclose(f)) {
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+static char *words_text(const struct tt_words *w)
+{
+    char *out = NULL;
+    size_t size;
+    FILE *f = open_memstream(&out, &size);
+
+    if (!f)
+        return NULL;
+    for (size_t i = 0; i < w->n; i++)
+        fprintf(f, "%s%s", i ? "," : "", w->words[i]);
+    if (fclose(f)) {
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+char *tt_param_get(const struct tt_param *p, const void *opts)
+{
+    union value v;
+
+    memcpy(&v, (const char *)opts + p->offset, value_size(p->type));
+    switch (p->type) {
+    case TT_PARAM_BOOL:
+        return strdup(v.flag ? "yes" : "no");
+    case TT_PARAM_COUNT:
+    case TT_PARAM_BYTES:
+        return whole_text(v.whole);
+    case TT_PARAM_DURATION:
+    case TT_PARAM_RATE:
+    case TT_PARAM_REAL:
+        return real_text(v.real, "");
+    case TT_PARAM_CHOICE:
+        return strdup(p->choices[v.choice]);
+    case TT_PARAM_TEXT:
+        return strdup(v.text ? v.text : "");
+    case TT_PARAM_COUNTS:
+        return counts_text(&v.counts);
+    case TT_PARAM_WORDS:
+        return words_text(&v.words);
+    case TT_PARAM_SPACE:
+        return v.space.bytes ? whole_text(v.space.bytes) : real_text(v.space.percent, "%");
+    }
+    return NULL;
+}
+
+/* ---- whole tables ---- */
+
+int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (const struct tt_param *p = params; rc == TT_OK && p && p->key; p++)
+        if (p->fallback)
+            rc = tt_param_set(p, opts, p->fallback, e);
+    return rc;
+}
+
+void tt_params_free(const struct tt_param *params, void *opts)
+{
+    for (const struct tt_param *p = params; opts && p && p->key; p++) {
+        void *place = (char *)opts + p->offset;
+        size_t size = value_size(p->type);
+        union value v;
+
+        memcpy(&v, place, size);
+        free_value(p->type, &v);
+        memset(place, 0, size);
+    }
+}
+
+/* ---- words ---- */
+
+static int plain(char c)
+{
+    return c == '-' ? '_' : tolower((unsigned char)c);
+}
+
+bool tt_same_key(const char *a, const char *b)
+{
+    for (; *a && (*a == '-' ? '_' : *a) == (*b == '-' ? '_' : *b); a++, b++)
+        ;
+    return !*a && !*b;
+}
+
+#define LONGEST_WORD 63
+
+/* Edits (insert, delete, replace, swap neighbours) from a to b. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t rows[3][LONGEST_WORD + 1], na = strlen(a), nb = strlen(b);
+    size_t *before = rows[0], *above = rows[1], *row = rows[2];
+
+    if (na > LONGEST_WORD || nb > LONGEST_WORD)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        above[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *spare = before;
+
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = above[j - 1] + (plain(a[i - 1]) != plain(b[j - 1]));
+
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) &&
+                plain(a[i - 2]) == plain(b[j - 1]) && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            row[j] = best;
+        }
+        before = above;
+        above = row;
+        row = spare;
+    }
+    return above[nb];
+}
+
+const char *tt_nearest_word(const char *word, const char *const *list)
+{
+    size_t length = strlen(word);
+    size_t least = length < 4 ? 1 : (length < 8 ? 2 : 3);
+    const char *best = NULL;
+
+    for (; *list; list++) {
+        size_t d = distance(word, *list);
+
+        /* A short word that shares nothing with the candidate is not near, however few the edits.
+         */
+        if (d <= least && d < length && (!best || d < least)) {
+            best = *list;
+            least = d;
+        }
+    }
+    return best;
+}
