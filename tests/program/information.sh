@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Commands that only tell: info, list, help, explain. They work without MPI being started.
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+
+expect 0 "$TUTTI" --help
+grep -q run out
+expect 0 "$TUTTI" info
+for word in version flags MPI CPU memory; do grep -qi "$word" out || fail "info does not tell $word"; done
+expect 0 "$TUTTI" --version
+
+for kind in workloads backends layers metrics; do
+    expect 0 "$TUTTI" list $kind
+    [ "$(wc -l <out)" -ge 2 ] || fail "list $kind is empty"
+    awk 'length > 80 { exit 1 }' out || fail "list $kind is wider than 80 columns"
+done
+for word in stencil pattern; do "$TUTTI" list workloads | grep -qw $word; done
+for word in discard posix mpiio; do "$TUTTI" list backends | grep -qw $word; done
+for word in verify fault throttle; do "$TUTTI" list layers | grep -qw $word; done
+
+# Every component and metric that is listed can be looked up.
+for kind in workloads backends layers; do
+    for name in $("$TUTTI" list $kind | awk '/^ *[a-z0-9_]+ / { print $1 }'); do
+        expect 0 "$TUTTI" help "$name"
+        grep -q "$name" out || fail "help $name does not name it"
+    done
+done
+for name in runtime residual write_rate hidden_fraction inflation; do
+    expect 0 "$TUTTI" explain $name
+    grep -q "$name" out || fail "explain $name does not name it"
+done
+
+# The reference in the documentation is what the tables say.
+expect 0 "$TUTTI" help --markdown
+diff -u "$SOURCE/docs/reference.md" out || fail "docs/reference.md is not current: run make docs"

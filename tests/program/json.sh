@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the JSON holds: every promised metric with value and unit, samples, parameters, environment.
+. "$(dirname "$0")/lib.sh"
+needs jq
+size=64 iterations=24 every=4
+
+expect 0 "$TUTTI" run stencil -n 2 --size $size --iterations $iterations --write every=$every \
+    --read every=8 --collective every=2,size=1k --mode async --baseline 2 --label 'first "run"' \
+    "${here[@]}" --json out.json
+for name in runtime residual update_rate flop_rate bytes_written bytes_read bytes_communicated \
+    write_rate application_rate hidden_fraction inflation cpu_time peak_memory imbalance; do
+    jq -e ".metrics.$name | (.value | type == \"number\") and (.unit | type == \"string\")" out.json \
+        >/dev/null || fail "metric $name is missing or has no value or unit"
+done
+field=$((size * size * 8))
+equal $((iterations / every * field)) "$(metric bytes_written)" "bytes written"
+equal $((iterations / 8 * field)) "$(metric bytes_read)" "bytes read"
+holds '$a > 0 and $a < 1e9' a="$(metric update_rate)"
+# application_rate is bytes_written / runtime, by its definition.
+holds '($rate * $t / $b - 1) | fabs < 1e-6' rate="$(metric application_rate)" t="$(metric runtime)" \
+    b="$(metric bytes_written)"
+
+equal 2 "$(jq '.samples.ranks | length' out.json)" "ranks with samples"
+equal $iterations "$(jq '[.samples.ranks[0].rows[][0] | select(. > 0)] | unique | length' out.json)" iterations
+equal $size "$(jq -r '.parameters."stencil.size"' out.json)" "stencil.size"
+jq -e '.parameters.label == "first \"run\""' out.json >/dev/null || fail "the label is not kept"
+jq -e '.environment | has("version") and has("mpi") and has("cpu")' out.json >/dev/null
+jq -e '.warnings | type == "array"' out.json >/dev/null
+jq -e '.latency.write | .p50 <= .p99 and .p99 <= .p999' out.json >/dev/null ||
+    fail "no latency quantiles of writes"
+no_data_left

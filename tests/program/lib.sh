@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by every whole-program test. ctest gives $TUTTI (the binary) and $SOURCE (the tree).
+# A test runs in a private folder of its own, $work, which is removed at the end.
+set -euo pipefail
+: "${TUTTI:?the binary under test}" "${SOURCE:?the source tree}"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+skip() { echo "SKIP: $*"; exit 77; }
+needs() { # COMMAND...
+    local c
+    for c; do command -v "$c" >/dev/null || skip "needs $c"; done
+}
+needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+needs_backend() { "$TUTTI" list backends | grep -qw "$1" || skip "this build has no backend $1"; }
+
+# Start the script again in mount namespace of its own, so that its mounts die with it.
+private_mounts() {
+    [ -z "${PRIVATE_MOUNTS:-}" ] || return 0
+    unshare -m true 2>/dev/null || skip "needs root, for a mount namespace"
+    exec env PRIVATE_MOUNTS=yes unshare -m --propagation private bash "$0" "$@"
+}
+
+on_exit=()
+finish() {
+    local status=$? command
+    set +e
+    for command in "${on_exit[@]}"; do $command; done
+    cd /
+    rm -rf "$work"
+    exit $status
+}
+trap 'echo "FAILED: ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND" >&2' ERR
+if [ -w /dev/shm ]; then tmp=/dev/shm; else tmp=${TMPDIR:-/tmp}; fi
+work=$(mktemp -d "$tmp/tutti-test.XXXXXX")
+trap finish EXIT
+trap 'exit 143' TERM INT
+data=$work/data runs=$work/runs
+mkdir "$data"
+cd "$work"
+
+# Options that keep a run inside $work; the test machine's disk may be as full as it likes.
+here=(--dir "$data" --results "$runs" --min-free 0)
+
+# expect STATUS COMMAND...: output in $work/out and $work/err. Nothing may take a minute.
+expect() {
+    local want=$1 status=0
+    shift
+    timeout -k 5 "${LIMIT:-60}" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+    [ $status = "$want" ] && return 0
+    echo "--- stdout"; tail -n 40 "$work/out"
+    echo "--- stderr"; tail -n 40 "$work/err"
+    [ $status != 124 ] || fail "hangs: $*"
+    fail "status $status instead of $want: $*"
+}
+# The stderr of the last command is one line that matches the (extended) expression.
+one_line() {
+    [ "$(wc -l <"$work/err")" = 1 ] && grep -qE -- "$1" "$work/err" && return 0
+    echo "--- stderr"; cat "$work/err"
+    fail "expected one line like: $1"
+}
+# usage PATTERN COMMAND...: wrong usage, status 2, one line, nothing on stdout.
+usage() {
+    local pattern=$1
+    shift
+    expect 2 "$@"
+    one_line "$pattern"
+    [ ! -s "$work/out" ] || fail "stdout is not empty"
+}
+
+ranks() { # N COMMAND...: under mpirun itself, as a user would do it
+    local n=$1
+    shift
+    mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$n" "$@"
+}
+
+metric() { jq -e ".metrics.$1.value" "${2:-$work/out.json}"; } # NAME [FILE]
+equal() { [ "$1" = "$2" ] || fail "${3:-values} differ: '$1' and '$2'"; }
+holds() { # a condition on numbers in jq's language, with the numbers as arguments: '$a < $b' a=1 b=2
+    local condition=$1 arguments=() pair
+    shift
+    for pair; do arguments+=(--argjson "${pair%%=*}" "${pair#*=}"); done
+    [ "$(jq -n "${arguments[@]}" "$condition")" = true ] || fail "not true: $condition with $*"
+}
+no_data_left() {
+    local left
+    left=$(find "$data" -mindepth 1)
+    [ -z "$left" ] || fail "data files left behind: $left"
+}
+last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1; }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Wrong usage: one line that names the place and the nearest good word, status 2, nothing done.
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+
+usage "unknown command 'rnu' \(did you mean 'run'" "$TUTTI" rnu
+usage "did you mean 'stencil'" "$TUTTI" run stencl
+usage "did you mean '(stencil\.)?size'" "$TUTTI" run stencil --siez 100
+usage "did you mean 'every'|did you mean 'write.every'" "$TUTTI" run stencil --write evry=5
+usage "did you mean 'posix'" "$TUTTI" run stencil --backend posx
+usage "did you mean 'verify'" "$TUTTI" run stencil --layers verfy
+usage "did you mean 'async'" "$TUTTI" run stencil --mode asinc
+usage "did you mean 'sine'" "$TUTTI" run stencil --perturbation sin
+usage "nosuch" "$TUTTI" explain nosuch
+usage "nosuch" "$TUTTI" list nosuch
+usage "nosuch" "$TUTTI" help nosuch
+
+# Numbers that are not understood are refused, never guessed.
+for value in 1x -5 '' abc 1.5 99999999999999999999999 0x10 '5 ' 1e3; do
+    usage "size" "$TUTTI" run stencil --size "$value"
+done
+for value in 1x 1.5q -5 '' abc 99999999999999999999g 16777216t; do
+    usage "max-bytes|max_bytes" "$TUTTI" run stencil --max-bytes "$value"
+done
+for value in 5parsec -1s ''; do
+    usage "max-time|max_time" "$TUTTI" run stencil --max-time "$value"
+done
+usage "iterations" "$TUTTI" run stencil --iterations 0
+usage "pattern" "$TUTTI" run stencil --write every=5,pattern=1:x
+usage "value" "$TUTTI" run stencil --size
+usage "ranks" "$TUTTI" run stencil -n 0
+usage "(rank|size|grid)" "$TUTTI" run stencil -n 64 --size 16
+usage "stencil.yaml|missing.yaml" "$TUTTI" run missing.yaml
+
+# A file names line and column.
+cat >job.yaml <<YAML
+workload: stencil
+stencil:
+  size: 64
+  iteratons: 5
+YAML
+usage "job.yaml:4:3: .*iteratons.*did you mean '(stencil\.)?iterations'" "$TUTTI" run job.yaml
+sed -i 's/iteratons: 5/iterations: 1x/' job.yaml
+usage "job.yaml:4:15: .*1x" "$TUTTI" run job.yaml
+printf 'workload: stencil\nsize: [1\n' >broken.yaml
+usage "broken.yaml:[0-9]+:[0-9]+: " "$TUTTI" run broken.yaml
+
+[ -z "$(find . -name '*-*' -path '*runs*')" ] || fail "a refused run left a run folder"
+no_data_left
