@@ -16,6 +16,14 @@ void tt_sys_arm_short(void)
     armed = SHORTEN;
 }
 
+bool tt_sys_disarm(void)
+{
+    bool was = armed != NOTHING;
+
+    armed = NOTHING;
+    return was;
+}
+
 typedef ssize_t vector_call(int, const struct iovec *, int, off_t);
 
 static ssize_t misbehave(vector_call *call, int fd, const struct iovec *iov, off_t offset)

@@ -3,6 +3,7 @@
 #ifndef TT_BASE_SYS_H
 #define TT_BASE_SYS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -13,5 +14,7 @@ ssize_t tt_sys_preadv(int fd, const struct iovec *iov, int n, off_t offset);
  */
 void tt_sys_arm_eintr(void);
 void tt_sys_arm_short(void);
+/* Forget it; false if it has happened. */
+bool tt_sys_disarm(void);
 
 #endif

@@ -108,7 +108,12 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
 
 unsigned tt_stack_caps(const struct tt_stack *stack)
 {
-    return stack->elements[stack->n - 1]->caps;
+    unsigned caps = stack->elements[stack->n - 1]->caps;
+
+    for (unsigned i = 0; i < stack->n; i++)
+        if (!stack->elements[i]->submit)
+            caps &= ~(unsigned)TT_CAP_NONBLOCKING;
+    return caps;
 }
 
 size_t tt_stack_ticket_size(const struct tt_stack *stack)

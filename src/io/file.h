@@ -79,7 +79,8 @@ struct tt_backend {
     const char *name; /* also the file's name in its folder and the prefix of its keys */
     const char *summary;
     enum tt_stack_kind kind;
-    unsigned caps;       /* of enum tt_capability; for layers: the caps of the file below pass */
+    unsigned caps;       /* of enum tt_capability; for layers: the caps of the file below pass, but
+                          * without       submit the stack is not TT_CAP_NONBLOCKING */
     const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
     size_t state_size;   /* file->state, allocated zeroed by the core */
     size_t ticket_size;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/throttle.h"
+
+#include <math.h>
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Both limits start to count when the store is idle: what was not used before is not saved up. */
+static void accept(struct tt_throttle *t, int64_t now_ns, uint64_t bytes)
+{
+    if (t->rate > 0)
+        t->drained_ns = later(t->drained_ns, (double)now_ns) + (double)bytes / t->rate * 1e9;
+    if (t->ops > 0)
+        t->allowed_ns = later(t->allowed_ns, (double)now_ns) + 1e9 / t->ops;
+}
+
+int64_t tt_throttle_write(struct tt_throttle *t, int64_t now_ns, uint64_t bytes)
+{
+    double fits = 0;
+
+    accept(t, now_ns, bytes);
+    if (t->rate > 0)
+        fits = t->drained_ns - t->buffer / t->rate * 1e9;
+    return (int64_t)ceil(later(later(fits, t->allowed_ns), (double)now_ns));
+}
+
+int64_t tt_throttle_read(struct tt_throttle *t, int64_t now_ns, uint64_t bytes)
+{
+    accept(t, now_ns, bytes);
+    return (int64_t)ceil(later(later(t->drained_ns, t->allowed_ns), (double)now_ns));
+}
+
+int64_t tt_throttle_sync(const struct tt_throttle *t, int64_t now_ns)
+{
+    return (int64_t)ceil(later(t->drained_ns, (double)now_ns));
+}
