@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Data folders that are missing, closed or read-only, and files that are not ours.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+private_mounts "$@"
+job=(stencil -n 2 --size 64 --iterations 10 --results "$runs" --min-free 0)
+
+expect 1 "$TUTTI" run "${job[@]}" --write every=5 --dir "$work/nowhere"
+one_line "nowhere.*No such file or directory|No such file or directory.*nowhere"
+
+mkdir locked other
+touch locked/mine
+if [ "$(id -u)" = 0 ]; then
+    # As somebody who may not write here, with results where they may.
+    chmod 755 "$work"
+    chown 65534 other
+    expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups \
+        "$TUTTI" run "${job[@]}" --results "$work/other" --write every=5 --dir "$work/locked"
+    one_line "locked.*Permission denied|Permission denied.*locked"
+    mkdir readonly
+    mount -t tmpfs -o size=1m tmpfs readonly
+    mount -o remount,ro readonly
+    expect 1 "$TUTTI" run "${job[@]}" --write every=5 --dir "$work/readonly"
+    one_line "readonly.*Read-only file system|Read-only file system.*readonly"
+fi
+
+# A file that another program made is never touched.
+for backend in posix mpiio hdf5; do
+    "$TUTTI" list backends | grep -qw $backend || continue
+    echo "somebody's thesis" >"$data/foreign"
+    expect 1 "$TUTTI" run "${job[@]}" --dir "$data" --backend $backend --write "every=5,path=$data/foreign"
+    one_line "foreign.*exist"
+    equal "somebody's thesis" "$(cat "$data/foreign")" "the foreign file"
+    rm "$data/foreign"
+    no_data_left
+done

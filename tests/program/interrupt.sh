@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Ctrl-C: partial records are kept, data files cleaned, status 1, one line.
+. "$(dirname "$0")/lib.sh"
+needs jq pgrep
+set -m # a background job with default signals, as from a terminal
+
+for launcher in driver mpirun; do
+    rm -rf "$runs"
+    job=("$TUTTI" run stencil --size 128 --iterations 100000000 --write every=50 --mode async "${here[@]}")
+    if [ $launcher = driver ]; then
+        "${job[@]}" -n 2 >out 2>err &
+    else
+        mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "${job[@]}" >out 2>err &
+    fi
+    pid=$!
+    until [ -n "$(find "$data" -type f -size +1k)" ]; do
+        kill -0 $pid || { cat err; fail "the run ended by itself"; }
+        sleep 0.1
+    done
+    kill -INT $pid
+    timeout 60 tail --pid=$pid -f /dev/null || fail "hangs after Ctrl-C ($launcher)"
+    status=0
+    wait $pid || status=$?
+    [ $status != 0 ] || fail "status 0 after Ctrl-C ($launcher)"
+    if [ $launcher = driver ]; then
+        equal 1 $status status
+        one_line "interrupted"
+    fi
+    no_data_left
+    [ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+    expect 0 "$TUTTI" show "$(last_run)"
+    holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
+done

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# One rank is killed in the middle: one line, status 1, records kept, no data, no processes left.
+. "$(dirname "$0")/lib.sh"
+needs jq pgrep
+
+for backend in posix mpiio hdf5; do
+    "$TUTTI" list backends | grep -qw $backend || continue
+    rm -rf "$runs"
+    "$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --backend $backend \
+        "${here[@]}" >out 2>err &
+    driver=$!
+    until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && [ -n "$(find "$data" -type f -size +1k)" ]; do
+        kill -0 $driver || { cat err; fail "the run ended by itself"; }
+        sleep 0.1
+    done
+    kill -9 "$rank"
+    status=0
+    timeout 60 tail --pid=$driver -f /dev/null || fail "the driver hangs after a rank was killed"
+    wait $driver || status=$?
+    equal 1 $status "status"
+    one_line "rank [0-9]+.*(killed|signal 9)|killed.*rank"
+    no_data_left
+    sleep 0.2
+    [ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+    expect 0 "$TUTTI" show "$(last_run)"
+    holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
+done

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# --max-bytes, --max-time and --min-free: checked before the run where it is known, else per dump.
+. "$(dirname "$0")/lib.sh"
+needs jq
+job=(stencil -n 2 --size 64 --write every=5 --dir "$data" --results "$runs")
+
+# Six dumps of 32 KiB are more than 100 KiB, and that is known beforehand.
+expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 0 --max-bytes 100k
+one_line "max-bytes"
+expect 0 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 0 --max-bytes 192k
+# No file system has this much to spare.
+expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100%
+one_line "min-free"
+expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 8000000t
+one_line "min-free"
+# Time runs out inside the loop: what was recorded until then is kept, the data is not.
+expect 1 "$TUTTI" run "${job[@]}" --iterations 100000000 --min-free 0 --max-time 1s
+one_line "max-time"
+expect 0 "$TUTTI" show "$(last_run)"
+jq -e '.status == "failed" or .status == "limit"' "$(last_run)/result.json" >/dev/null
+holds '$n > 0' n="$(metric bytes_written "$(last_run)/result.json")"
+no_data_left

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The dialect of numio: every option, the same norm of error, the plain field in the file.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+needs mpirun
+
+norm() { sed -n 's/.*[Nn]orm of error[^0-9]*\([0-9.e+-]*\).*/\1/p' "$work/out"; }
+export TUTTI_RESULTS=$runs
+
+# The reference: numio's arithmetic in a few lines (Jacobi, pert 1), evaluated by awk in doubles.
+awk -v N=20 -v I=50 'BEGIN {
+    h = 1 / (N - 1)
+    for (i = 0; i < N; i++) { a[i,0] = 1 - h*i; a[i,N-1] = h*i }
+    for (j = 0; j < N; j++) { a[0,j] = 1 - h*j; a[N-1,j] = h*j }
+    a[0,0] = 1; a[0,N-1] = 0; a[N-1,0] = 0; a[N-1,N-1] = 1
+    for (k in a) b[k] = a[k]
+    for (it = 1; it <= I; it++) {
+        worst = 0
+        for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) {
+            b[i,j] = 0.25 * (a[i-1,j] + a[i,j-1] + a[i,j+1] + a[i+1,j])
+            d = b[i,j] - a[i,j]; if (d < 0) d = -d
+            if (d > worst) worst = d
+        }
+        for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) a[i,j] = b[i,j]
+    }
+    printf "%.17g\n", worst
+}' >worst
+
+expect 0 ranks 1 "$TUTTI" numio -m iter=50,size=20,pert=1
+one=$(norm)
+[ -n "$one" ] || { cat out; fail "no norm of error"; }
+holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
+
+for backend in posix mpiio hdf5; do
+    "$TUTTI" list backends | grep -qw $backend || continue
+    expect 0 ranks 2 "$TUTTI" numio --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
+        -c 5,1 -t 2
+    equal "$one" "$(norm)" "norms ($backend)"
+    [ -f "$data/m" ] || fail "no file at the path given"
+    if [ $backend = hdf5 ]; then
+        ! command -v h5dump >/dev/null || h5dump -H "$data/m" | grep -q 'DATASET "data"'
+    else
+        equal $((20 * 20 * 8)) "$(stat -c %s "$data/m")" "bytes in the file"
+    fi
+    rm -f "$data"/*
+done
+expect 0 ranks 2 "$TUTTI" numio -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
+equal 2 "$(find "$data" -name 'm_l*' | wc -l)" "files per process"
+rm -f "$data"/*
+expect 0 ranks 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
+equal 2 "$(find "$data" -name 'm_r*' | wc -l)" "files of the pattern"
+rm -f "$data"/*
+expect 2 ranks 1 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
+expect 2 ranks 1 "$TUTTI" numio -m iter=0,size=20,pert=1
+expect 2 ranks 1 "$TUTTI" numio -m iter=5,size=8,pert=1
+expect 2 ranks 1 "$TUTTI" numio -m iter=5,size=20,pert=3
+no_data_left
