@@ -76,6 +76,6 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
                           struct tt_error *e);
 
 /* "overlap=async sync=deferred: ..." for --mode async, in words. */
-const char *tt_mode_meaning(const char *mode);
+const char *tt_mode_meaning(const char *mode); /* NULL if there is no such mode */
 
 #endif

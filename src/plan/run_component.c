@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parameters that every run has. */
+#include "plan/config.h"
+
+static const char *const overlaps[] = {"none", "async", NULL};
+static const char *const syncs[] = {"write", "dump",  "deferred", "background",
+                                    "close", "never", NULL};
+
+#define AT(member) offsetof(struct tt_run_options, member)
+static const struct tt_param params[] = {
+    {"ranks", TT_PARAM_COUNT, AT(ranks), "1", "ranks", "processes of the job", 1, INT32_MAX, NULL,
+     "-n"},
+    {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data folder, on the storage to be measured"},
+    {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL,
+     "where run folders are made; better not on the storage to be measured"},
+    {"backend", TT_PARAM_TEXT, AT(backend), "posix", NULL,
+     "how data reaches storage; see tutti list backends"},
+    {"layers", TT_PARAM_WORDS, AT(layers), NULL, NULL,
+     "stacked above the backend, topmost first; see tutti list layers"},
+    {"mode", TT_PARAM_TEXT, AT(mode), NULL, NULL,
+     "sets overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, deferred) "
+     "or "
+     "async+bg (async, background)"},
+    {"overlap", TT_PARAM_CHOICE, AT(overlap), "none", NULL,
+     "whether computation goes on while a dump is written", .choices = overlaps},
+    {"sync", TT_PARAM_CHOICE, AT(sync), "dump", NULL,
+     "when data is made durable: after every write, at the end of the dump, just before the next "
+     "dump "
+     "(deferred), in the helper right after the write (background), before the file is closed, "
+     "never",
+     .choices = syncs},
+    {"inflight", TT_PARAM_COUNT, AT(inflight), "1", "dumps",
+     "dumps in flight before a new one has to wait", 1, 64},
+    {"baseline", TT_PARAM_COUNT, AT(baseline), "4", "epochs",
+     "every so many epochs one is serialised to measure compute-only and I/O-only; 0: never"},
+    {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of everything that is random"},
+    {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the run by"},
+    {"keep", TT_PARAM_BOOL, AT(keep), "no", NULL, "leave the data files when the run is over"},
+    {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no table"},
+    {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL,
+     "say what would be written, and do nothing"},
+    {"json", TT_PARAM_TEXT, AT(json), NULL, NULL,
+     "file for the result with all samples; -: stdout"},
+    {"csv", TT_PARAM_TEXT, AT(csv), NULL, NULL, "file for a row per rank and iteration; -: stdout"},
+    {"max_bytes", TT_PARAM_BYTES, AT(max_bytes), "0", "B", "write no more than this; 0: no limit"},
+    {"max_time", TT_PARAM_DURATION, AT(max_time), "0", "s", "run no longer than this; 0: no limit"},
+    {"min_free", TT_PARAM_SPACE, AT(min_free), "20%", NULL,
+     "leave so much of the data folder's file system free, as a share or in bytes"},
+    {0},
+};
+
+const struct tt_component tt_run_component = {
+    .name = "",
+    .summary = "what every run has",
+    .params = params,
+    .opts_size = sizeof(struct tt_run_options),
+};
