@@ -14,7 +14,7 @@
     X(SYNC, sync, "making data durable, in the caller") \
     X(OPEN, open, "opening files") \
     X(CLOSE, close, "closing files") \
-    X(READ, read, "reading") \
+    X(LOAD, read, "reading") \
     X(IO_WRITE, io_write, "the write calls' own duration, wherever they ran") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran")
 
