@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The two arrays of a block and the sweeps over them. Threads divide the rows of a box among them;
+ * inside a thread, tiles are chosen so that what the next row (or plane) needs is still in cache. */
+#include "workloads/stencil/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static uint64_t cache_bytes(int level_name, uint64_t fallback)
+{
+    long size = sysconf(level_name);
+
+    return size > 0 ? (uint64_t)size : fallback;
+}
+
+/* Both arrays in one piece; the second is skewed by half a page, or stores to it would be taken for
+ * stores to what is loaded next. */
+static int allocate(struct tt_field *f, struct tt_error *e)
+{
+    size_t skew = (f->layout.total + 511) / 512 * 512 + 256;
+    size_t bytes = (skew + f->layout.total) * sizeof(double);
+    bool huge = bytes >= 4 * HUGE_PAGE;
+    void *memory;
+
+    if (posix_memalign(&memory, huge ? HUGE_PAGE : 4096, bytes))
+        return tt_fail_nomem(e, "the fields");
+    if (huge)
+        madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: any page size gives the same result */
+    f->memory = memory;
+    f->values[0] = f->memory;
+    f->values[1] = f->memory + skew;
+    return TT_OK;
+}
+
+static int tabulate_sines(struct tt_field *f, struct tt_error *e)
+{
+    const struct tt_stencil_facts *facts = &tt_stencil_facts[f->problem.shape];
+    double h = 1.0 / (double)(f->problem.size - 1);
+
+    if (f->problem.perturbation == TT_PERTURBATION_NONE)
+        return TT_OK;
+    f->coefficient = facts->source * facts->ndims * M_PI * M_PI * h * h;
+    for (int d = 0; d < 2; d++) {
+        f->sines[d] = malloc(f->owned.count[d] * sizeof(double));
+        if (!f->sines[d])
+            return tt_fail_nomem(e, "the sines");
+        for (uint64_t i = 0; i < f->owned.count[d]; i++)
+            f->sines[d][i] = d < 3 - facts->ndims
+                                 ? 1.0
+                                 : tt_stencil_sine(h * (double)(f->owned.start[d] + i));
+    }
+    return TT_OK;
+}
+
+/* Three rows (2D) or the like of three planes (3D), and what is written, in half the cache. */
+static void choose_tiles(struct tt_field *f, int neighbours)
+{
+    uint64_t fields = 2 * f->layout.total * sizeof(double) * (uint64_t)neighbours;
+    uint64_t points = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10) / 2 / sizeof(double) / 4;
+    uint64_t columns = f->owned.count[2];
+
+    if (tt_stencil_facts[f->problem.shape].ndims == 2) {
+        f->tile[0] = f->owned.count[1];
+        f->tile[1] = points / 64 * 64;
+    } else {
+        f->tile[1] = points / 8 / 64 * 64;
+        f->tile[0] = points / (columns < f->tile[1] ? columns : f->tile[1]);
+    }
+    f->stream = fields > cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
+}
+
+static void set_boundary_row(struct tt_field *f, uint64_t plane, uint64_t row)
+{
+    const struct tt_owned *o = &f->owned;
+    uint64_t n = f->problem.size, at[3] = {o->start[0] + plane, o->start[1] + row, 0};
+    size_t start = f->layout.origin + plane * (size_t)f->layout.plane + row * (size_t)f->layout.row;
+    bool whole = at[1] == 0 || at[1] == n - 1 ||
+                 (tt_stencil_facts[f->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n - 1));
+
+    for (uint64_t j = 0; j < o->count[2]; j++) {
+        at[2] = o->start[2] + j;
+        if (whole || at[2] == 0 || at[2] == n - 1)
+            f->values[0][start + j] = f->values[1][start + j] = tt_problem_boundary(&f->problem, at);
+    }
+}
+
+/* Zeros and the boundary; every thread touches first what it will compute later. */
+static void initialise(struct tt_field *f)
+{
+    int64_t rows = (int64_t)(f->layout.dims[0] * f->layout.dims[1]);
+    size_t pitch = f->layout.dims[2];
+
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(f->threads) schedule(static)
+#endif
+    for (int64_t r = 0; r < rows; r++) {
+        size_t length = pitch + (r == rows - 1 ? TT_ROW_ALIGN : 0);
+
+        memset(f->values[0] + (size_t)r * pitch, 0, length * sizeof(double));
+        memset(f->values[1] + (size_t)r * pitch, 0, length * sizeof(double));
+    }
+    for (uint64_t plane = 0; plane < f->owned.count[0]; plane++)
+        for (uint64_t row = 0; row < f->owned.count[1]; row++)
+            set_boundary_row(f, plane, row);
+}
+
+int tt_field_make(struct tt_field *f, const struct tt_problem *problem,
+                  const struct tt_partition *p, int rank, int threads, int neighbours,
+                  struct tt_error *e)
+{
+    int rc;
+
+    *f = (struct tt_field){
+        .problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
+    tt_partition_owned(p, rank, &f->owned);
+    tt_layout_make(&f->layout, p->ndims, &f->owned);
+    choose_tiles(f, neighbours);
+    rc = allocate(f, e);
+    if (rc == TT_OK)
+        rc = tabulate_sines(f, e);
+    if (rc == TT_OK)
+        initialise(f);
+    else
+        tt_field_free(f);
+    return rc;
+}
+
+void tt_field_free(struct tt_field *f)
+{
+    free(f->memory);
+    free(f->sines[0]);
+    free(f->sines[1]);
+    *f = (struct tt_field){0};
+}
+
+static void sweep_row(const struct tt_field *f, int64_t plane, int64_t row, int64_t first,
+                      int64_t last)
+{
+    ptrdiff_t start = (ptrdiff_t)f->layout.origin + plane * f->layout.plane + row * f->layout.row;
+    bool sine = f->problem.perturbation == TT_PERTURBATION_SINE;
+    const struct tt_stencil_row r = {
+        .old = f->values[0] + start,
+        .new = f->values[1] + start,
+        .row = f->layout.row,
+        .plane = f->layout.plane,
+        .first = first,
+        .last = last,
+        .column = (int64_t)f->owned.start[2],
+        .h = 1.0 / (double)(f->problem.size - 1),
+        .factor = sine ? f->coefficient * f->sines[0][plane] * f->sines[1][row] : 0.0,
+        .work = f->problem.work,
+    };
+
+    f->kernels->row[f->problem.shape][sine][f->stream](&r);
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One thread's share: rows a <= n < b of the box, counted over its planes. */
+static void sweep_share(const struct tt_field *f, const struct tt_box *box, int64_t a, int64_t b)
+{
+    int64_t rows = box->last[1] - box->first[1];
+    int64_t height = (int64_t)f->tile[0], width = (int64_t)f->tile[1];
+
+    for (int64_t c = box->first[2]; c < box->last[2]; c += width)
+        for (int64_t r = 0; r < rows; r += height)
+            for (int64_t plane = a / rows; plane * rows < b; plane++) {
+                int64_t from = larger(r, a - plane * rows);
+                int64_t to = smaller(smaller(r + height, rows), b - plane * rows);
+
+                for (int64_t row = from; row < to; row++)
+                    sweep_row(f, box->first[0] + plane, box->first[1] + row, c,
+                              smaller(c + width, box->last[2]));
+            }
+    if (f->stream)
+        f->kernels->fence();
+}
+
+void tt_field_sweep(const struct tt_field *f, const struct tt_box *box)
+{
+    int64_t all = (box->last[0] - box->first[0]) * (box->last[1] - box->first[1]);
+
+    if (tt_box_is_empty(box))
+        return;
+#ifdef _OPENMP
+    if (f->threads > 1) {
+#pragma omp parallel num_threads(f->threads)
+        {
+            int64_t me = omp_get_thread_num(), n = omp_get_num_threads();
+
+            sweep_share(f, box, all * me / n, all * (me + 1) / n);
+        }
+        return;
+    }
+#endif
+    sweep_share(f, box, 0, all);
+}
+
+void tt_field_swap(struct tt_field *f)
+{
+    double *newest = f->values[1];
+
+    f->values[1] = f->values[0];
+    f->values[0] = newest;
+}
+
+double tt_field_difference(const struct tt_field *f, const struct tt_box *box)
+{
+    const double *a = f->values[0] + f->layout.origin, *b = f->values[1] + f->layout.origin;
+    double worst = 0.0;
+
+    if (tt_box_is_empty(box))
+        return 0.0;
+#ifdef _OPENMP
+#pragma omp parallel for collapse(2) num_threads(f->threads) reduction(max : worst)
+#endif
+    for (int64_t plane = box->first[0]; plane < box->last[0]; plane++)
+        for (int64_t row = box->first[1]; row < box->last[1]; row++) {
+            ptrdiff_t start = plane * f->layout.plane + row * f->layout.row;
+
+            for (int64_t j = box->first[2]; j < box->last[2]; j++)
+                worst = fmax(worst, fabs(a[start + j] - b[start + j]));
+        }
+    return worst;
+}

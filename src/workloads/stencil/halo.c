@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workloads/stencil/halo.h"
+
+#include "base/agree.h"
+
+/* The owned points next to the neighbour in that direction, or the halo points that it owns. */
+static int make_type(const struct tt_layout *l, const struct tt_owned *o, const int direction[3],
+                     bool halo, MPI_Datatype *out)
+{
+    int sizes[3], subsizes[3], starts[3], rc;
+
+    for (int d = 0; d < 3; d++) {
+        int first = (int)l->owned[d], count = (int)o->count[d];
+
+        sizes[d] = (int)l->dims[d];
+        subsizes[d] = direction[d] ? 1 : count;
+        starts[d] = first;
+        if (direction[d] > 0)
+            starts[d] = first + count - 1 + halo;
+        else if (direction[d] < 0)
+            starts[d] = first - halo;
+    }
+    rc = MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, out);
+    return rc == MPI_SUCCESS ? MPI_Type_commit(out) : rc;
+}
+
+static int add_neighbour(struct tt_halo *h, const struct tt_owned *o, const struct tt_layout *l,
+                         const int direction[3], int rank, struct tt_error *e)
+{
+    int tag = (direction[0] + 1) * 9 + (direction[1] + 1) * 3 + direction[2] + 1;
+    int rc, i = h->n, size = 0;
+
+    h->neighbours[i].rank = rank;
+    h->neighbours[i].send_tag = tag;
+    h->neighbours[i].receive_tag = 26 - tag; /* the neighbour's name of the direction to us */
+    rc = make_type(l, o, direction, false, &h->neighbours[i].send);
+    if (rc != MPI_SUCCESS)
+        return tt_fail_mpi(e, rc, "MPI_Type_create_subarray", NULL);
+    rc = make_type(l, o, direction, true, &h->neighbours[i].receive);
+    if (rc != MPI_SUCCESS) {
+        MPI_Type_free(&h->neighbours[i].send);
+        return tt_fail_mpi(e, rc, "MPI_Type_create_subarray", NULL);
+    }
+    MPI_Type_size(h->neighbours[i].send, &size);
+    h->bytes += (uint64_t)size;
+    h->n++;
+    return TT_OK;
+}
+
+int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
+                 const struct tt_owned *o, const struct tt_layout *l, bool diagonals,
+                 struct tt_error *e)
+{
+    *h = (struct tt_halo){.comm = comm};
+    for (int i = 0; i < 27; i++) {
+        const int direction[3] = {i / 9 - 1, i / 3 % 3 - 1, i % 3 - 1};
+        int moved = (direction[0] != 0) + (direction[1] != 0) + (direction[2] != 0);
+        int rank = tt_partition_neighbour(p, o, direction), rc = TT_OK;
+
+        if (moved == 1 || (moved > 1 && diagonals))
+            rc = rank < 0 ? TT_OK : add_neighbour(h, o, l, direction, rank, e);
+        if (rc != TT_OK) {
+            tt_halo_free(h);
+            return rc;
+        }
+    }
+    return TT_OK;
+}
+
+void tt_halo_free(struct tt_halo *h)
+{
+    for (int i = 0; i < h->n; i++) {
+        MPI_Type_free(&h->neighbours[i].send);
+        MPI_Type_free(&h->neighbours[i].receive);
+    }
+    h->n = 0;
+}
+
+int tt_halo_post(struct tt_halo *h, double *values, struct tt_error *e)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < 2 * h->n; i++)
+        h->requests[i] = MPI_REQUEST_NULL;
+    for (int i = 0; i < h->n && rc == MPI_SUCCESS; i++)
+        rc = MPI_Irecv(values, 1, h->neighbours[i].receive, h->neighbours[i].rank,
+                       h->neighbours[i].receive_tag, h->comm, &h->requests[i]);
+    for (int i = 0; i < h->n && rc == MPI_SUCCESS; i++)
+        rc = MPI_Isend(values, 1, h->neighbours[i].send, h->neighbours[i].rank,
+                       h->neighbours[i].send_tag, h->comm, &h->requests[h->n + i]);
+    return tt_fail_mpi(e, rc, "MPI_Isend", NULL);
+}
+
+bool tt_halo_test(struct tt_halo *h)
+{
+    int done = 1;
+
+    return MPI_Testall(2 * h->n, h->requests, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS || done;
+}
+
+int tt_halo_wait(struct tt_halo *h, struct tt_error *e)
+{
+    return tt_fail_mpi(e, MPI_Waitall(2 * h->n, h->requests, MPI_STATUSES_IGNORE), "MPI_Waitall",
+                       NULL);
+}

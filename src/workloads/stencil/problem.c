@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is solved: weights, boundary values and cost. */
+#include "workloads/stencil/field.h"
+
+const struct tt_stencil_facts tt_stencil_facts[TT_NSHAPES] = {
+    [TT_STAR2D] = {.ndims = 2, .diagonals = false, .flops = 4, .source = 1.0 / 4},
+    [TT_BOX2D] = {.ndims = 2, .diagonals = true, .flops = 9, .source = 0.3},
+    [TT_STAR3D] = {.ndims = 3, .diagonals = false, .flops = 6, .source = 1.0 / 6},
+    [TT_BOX3D] = {.ndims = 3, .diagonals = true, .flops = 28, .source = 30.0 / 128},
+};
+
+/* numio's: left 1 - h i, right h i, top 1 - h j, bottom h j, with exact corners. */
+static double boundary_2d(uint64_t n, uint64_t i, uint64_t j)
+{
+    double h = 1.0 / (double)(n - 1);
+
+    if ((i == 0 || i == n - 1) && (j == 0 || j == n - 1))
+        return i == j ? 1.0 : 0.0;
+    if (j == 0)
+        return 1.0 - h * (double)i;
+    if (j == n - 1)
+        return h * (double)i;
+    return i == 0 ? 1.0 - h * (double)j : h * (double)j;
+}
+
+double tt_problem_boundary(const struct tt_problem *p, const uint64_t at[3])
+{
+    double h = 1.0 / (double)(p->size - 1);
+    double z = h * (double)at[0], y = h * (double)at[1], x = h * (double)at[2];
+
+    if (p->perturbation != TT_PERTURBATION_NONE)
+        return 0.0;
+    if (tt_stencil_facts[p->shape].ndims == 2)
+        return boundary_2d(p->size, at[1], at[2]);
+    return (1.0 - x) * (1.0 - y) * (1.0 - z) + x * y * z;
+}
+
+double tt_problem_flops(const struct tt_problem *p)
+{
+    return tt_stencil_facts[p->shape].flops + 2.0 * (double)p->work +
+           (p->perturbation == TT_PERTURBATION_SINE ? TT_STENCIL_SINE_FLOPS : 0.0);
+}
