@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 
+/* Of result.json; a reader refuses a newer one. */
+#define TT_RESULT_FORMAT 1
+
 /* Read plan, outcome and all records of the folder, compute metrics, phases, latencies and
  * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
  * NULL) is a new reference. */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epochs joined over ranks, and the medians that hidden fraction and inflation stand on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+#include "base/clock.h"
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tt_epoch_record *)a)->epoch;
+    uint64_t y = ((const struct tt_epoch_record *)b)->epoch;
+
+    return (x > y) - (x < y);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Records of all ranks in order of epoch, *n of them; NULL if there is none or no memory. */
+static struct tt_epoch_record *gather(const struct tt_evidence *ev, size_t *n)
+{
+    struct tt_epoch_record *all;
+
+    *n = 0;
+    for (size_t r = 0; r < ev->nranks; r++)
+        *n += ev->ranks[r].nepochs;
+    all = *n ? malloc(*n * sizeof *all) : NULL;
+    if (!all)
+        return NULL;
+    *n = 0;
+    for (size_t r = 0; r < ev->nranks; r++) {
+        size_t more = ev->ranks[r].nepochs;
+
+        if (more)
+            memcpy(all + *n, ev->ranks[r].epochs, more * sizeof *all);
+        *n += more;
+    }
+    qsort(all, *n, sizeof *all, by_number);
+    return all;
+}
+
+/* The records first..first+n-1 are one epoch of n ranks. */
+static struct tt_epoch join(const struct tt_epoch_record *first, size_t n, uint64_t size)
+{
+    struct tt_epoch out = {.number = first->epoch,
+                           .baseline = first->baseline != 0,
+                           .iterations = first->iterations,
+                           .complete = n == size};
+
+    for (size_t i = 0; i < n; i++) {
+        out.span = larger(out.span, tt_seconds(first[i].span_ns));
+        out.compute = larger(out.compute, tt_seconds(first[i].compute_ns));
+        out.io = larger(out.io, tt_seconds(first[i].io_ns));
+        out.visible = larger(out.visible, tt_seconds(first[i].visible_ns));
+        out.bytes += (double)first[i].bytes;
+        if (first[i].iterations != out.iterations || (first[i].baseline != 0) != out.baseline)
+            out.complete = false;
+    }
+    return out;
+}
+
+/* Epochs that computed as much and wrote as much can be compared; and an epoch with no computation
+ * after its dump shows nothing. */
+static bool same_work(const struct tt_epoch *a, const struct tt_epoch *b)
+{
+    return a->complete && b->complete && a->iterations > 0 && a->iterations == b->iterations &&
+           a->bytes == b->bytes;
+}
+
+static void count(const struct tt_evidence *ev, const struct tt_epoch *like, size_t *overlapped,
+                  size_t *baselines)
+{
+    *overlapped = *baselines = 0;
+    for (size_t i = 0; i < ev->nepochs; i++)
+        if (same_work(&ev->epochs[i], like))
+            ++*(ev->epochs[i].baseline ? baselines : overlapped);
+}
+
+/* The kind of epoch that says most: with the most pairs of overlapped and baseline epochs, and
+ * among those the most frequent. A series whose epochs are all different is not searched for long.
+ */
+static const struct tt_epoch *most_telling(const struct tt_evidence *ev)
+{
+    const struct tt_epoch *best = NULL;
+    size_t best_pairs = 0, best_all = 0;
+    size_t candidates = ev->nepochs < 64 ? ev->nepochs : 64;
+
+    for (size_t i = 0; i < candidates; i++) {
+        const struct tt_epoch *like = &ev->epochs[ev->nepochs * i / candidates];
+        size_t overlapped, baselines, pairs, all;
+
+        count(ev, like, &overlapped, &baselines);
+        pairs = overlapped < baselines ? overlapped : baselines;
+        all = overlapped + baselines;
+        if (pairs > best_pairs || (pairs == best_pairs && all > best_all)) {
+            best = like;
+            best_pairs = pairs;
+            best_all = all;
+        }
+    }
+    return best;
+}
+
+enum column { SPAN, COMPUTE, IO };
+
+static double median_of(const struct tt_evidence *ev, const struct tt_epoch *like, bool baseline,
+                        enum column column, double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ev->nepochs; i++) {
+        const struct tt_epoch *e = &ev->epochs[i];
+
+        if (e->baseline == baseline && same_work(e, like))
+            scratch[n++] = column == SPAN ? e->span : column == COMPUTE ? e->compute : e->io;
+    }
+    return tt_median(scratch, n);
+}
+
+static int take_medians(struct tt_evidence *ev, struct tt_error *e)
+{
+    const struct tt_epoch *like = most_telling(ev);
+    struct tt_epoch_medians *m = &ev->medians;
+    double *scratch;
+
+    if (!like)
+        return TT_OK;
+    scratch = malloc(ev->nepochs * sizeof *scratch);
+    if (!scratch)
+        return tt_fail_nomem(e, "epochs");
+    count(ev, like, &m->overlapped, &m->baselines);
+    m->span = median_of(ev, like, false, SPAN, scratch);
+    m->compute = median_of(ev, like, false, COMPUTE, scratch);
+    m->compute_only = median_of(ev, like, true, COMPUTE, scratch);
+    m->io_only = median_of(ev, like, true, IO, scratch);
+    free(scratch);
+    return TT_OK;
+}
+
+int tt_epochs_collect(struct tt_evidence *ev, struct tt_error *e)
+{
+    size_t n;
+    struct tt_epoch_record *all = gather(ev, &n);
+
+    if (n == 0)
+        return TT_OK;
+    if (all)
+        ev->epochs = malloc(n * sizeof *ev->epochs);
+    if (!ev->epochs) {
+        free(all);
+        return tt_fail_nomem(e, "epochs");
+    }
+    for (size_t first = 0, next; first < n; first = next) {
+        for (next = first + 1; next < n && all[next].epoch == all[first].epoch;)
+            next++;
+        ev->epochs[ev->nepochs++] = join(&all[first], next - first, ev->size);
+    }
+    free(all);
+    return take_medians(ev, e);
+}

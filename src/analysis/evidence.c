@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/evidence.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/folder.h"
+
+#define MAX_RANKS 100000
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double tt_median(double *values, size_t n)
+{
+    if (n == 0)
+        return 0;
+    qsort(values, n, sizeof *values, by_value);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(ev->plan, "parameters"), key));
+
+    return text ? text : "";
+}
+
+double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b)
+{
+    double slowest = 0;
+
+    for (size_t i = 0; i < ev->nranks; i++) {
+        double seconds = ev->seconds[i][a] + (a == b ? 0 : ev->seconds[i][b]);
+
+        if (seconds > slowest)
+            slowest = seconds;
+    }
+    return slowest;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = ((const struct tt_rank_records *)a)->header.rank;
+    uint32_t y = ((const struct tt_rank_records *)b)->header.rank;
+
+    return (x > y) - (x < y);
+}
+
+/* One more rank's file; an unreadable one is noted, and the others still count. */
+static int load_rank(struct tt_evidence *ev, const char *folder, const char *name,
+                     struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    struct tt_rank_records *grown;
+    char *path = tt_folder_path(folder, name);
+    int rc;
+
+    if (!path)
+        return tt_fail_nomem(e, "records");
+    grown = realloc(ev->ranks, (ev->nranks + 1) * sizeof *grown);
+    if (!grown) {
+        free(path);
+        return tt_fail_nomem(e, "records");
+    }
+    ev->ranks = grown;
+    rc = tt_records_load(path, &ev->ranks[ev->nranks], &why);
+    free(path);
+    if (rc == TT_NOMEM) {
+        *e = why;
+        return rc;
+    }
+    if (rc == TT_OK)
+        ev->nranks++;
+    else if (!ev->damage[0])
+        tt_error_format(&why, ev->damage, sizeof ev->damage);
+    return TT_OK;
+}
+
+static bool is_record_name(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+
+    return digits > 0 && !strcmp(name + digits, ".ttr");
+}
+
+static int load_ranks(struct tt_evidence *ev, struct tt_error *e)
+{
+    char *folder = tt_folder_path(ev->folder, "records");
+    struct dirent *entry;
+    DIR *d;
+    int rc = TT_OK;
+
+    if (!folder)
+        return tt_fail_nomem(e, "records");
+    d = opendir(folder);
+    if (!d)
+        rc = tt_fail_call(e, errno, "opendir", folder, -1);
+    while (rc == TT_OK && (entry = readdir(d)) && ev->nranks < MAX_RANKS)
+        if (is_record_name(entry->d_name))
+            rc = load_rank(ev, folder, entry->d_name, e);
+    if (d)
+        closedir(d);
+    free(folder);
+    if (rc == TT_OK && ev->nranks)
+        qsort(ev->ranks, ev->nranks, sizeof *ev->ranks, by_rank);
+    return rc;
+}
+
+/* Ranks that contradict each other cannot be one run. */
+static int check_ranks(const struct tt_evidence *ev, struct tt_error *e)
+{
+    for (size_t i = 1; i < ev->nranks; i++)
+        if (ev->ranks[i].header.rank == ev->ranks[i - 1].header.rank ||
+            ev->ranks[i].header.size != ev->ranks[0].header.size)
+            return tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", ev->folder);
+    return TT_OK;
+}
+
+static int add_up(struct tt_evidence *ev, struct tt_error *e)
+{
+    ev->seconds = calloc(ev->nranks + 1, sizeof *ev->seconds);
+    if (!ev->seconds)
+        return tt_fail_nomem(e, "records");
+    for (size_t r = 0; r < ev->nranks; r++)
+        for (size_t i = 0; i < ev->ranks[r].niterations; i++) {
+            const struct tt_iteration_record *it = &ev->ranks[r].iterations[i];
+
+            for (int p = 0; p < TT_NPHASES; p++)
+                ev->seconds[r][p] += (double)it->phase_ns[p] * 1e-9;
+            ev->bytes_written += (double)it->bytes_written;
+            ev->bytes_read += (double)it->bytes_read;
+            ev->bytes_communicated += (double)it->bytes_communicated;
+        }
+    return TT_OK;
+}
+
+static void judge_end(struct tt_evidence *ev)
+{
+    const json_t *first = ev->nranks ? ev->ranks[0].summary : NULL;
+    long long planned = strtoll(tt_evidence_parameter(ev, "ranks"), NULL, 10);
+
+    ev->size = ev->nranks ? ev->ranks[0].header.size : (uint64_t)(planned > 0 ? planned : 0);
+    ev->finished = ev->nranks > 0 && ev->nranks == ev->size;
+    for (size_t i = 0; i < ev->nranks; i++)
+        if (ev->ranks[i].header.state != TT_RANK_DONE || !ev->ranks[i].summary)
+            ev->finished = false;
+    if (ev->nranks && ev->ranks[0].header.rank == 0) {
+        ev->environment = json_object_get(first, "environment");
+        ev->overlap = json_object_get(first, "overlap");
+        ev->facts = json_object_get(first, "facts");
+    }
+}
+
+/* A run that was killed leaves no outcome. */
+static int load_outcome(struct tt_evidence *ev, struct tt_error *e)
+{
+    char *path = tt_folder_path(ev->folder, "outcome.json");
+    bool there = path && access(path, F_OK) == 0;
+
+    if (!path)
+        return tt_fail_nomem(e, "the outcome");
+    free(path);
+    return there ? tt_folder_read_json(ev->folder, "outcome.json", &ev->outcome, e) : TT_OK;
+}
+
+int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e)
+{
+    int rc;
+
+    memset(ev, 0, sizeof *ev);
+    ev->folder = folder;
+    rc = tt_folder_read_json(folder, "plan.json", &ev->plan, e);
+    if (rc == TT_OK)
+        rc = load_outcome(ev, e);
+    if (rc == TT_OK)
+        rc = load_ranks(ev, e);
+    if (rc == TT_OK)
+        rc = check_ranks(ev, e);
+    if (rc == TT_OK)
+        rc = add_up(ev, e);
+    if (rc == TT_OK)
+        judge_end(ev);
+    if (rc == TT_OK)
+        rc = tt_epochs_collect(ev, e);
+    if (rc == TT_OK)
+        tt_metrics_compute(ev);
+    else
+        tt_evidence_free(ev);
+    return rc;
+}
+
+void tt_evidence_free(struct tt_evidence *ev)
+{
+    for (size_t i = 0; i < ev->nranks; i++)
+        tt_records_unload(&ev->ranks[i]);
+    free(ev->ranks);
+    free(ev->seconds);
+    free(ev->epochs);
+    json_decref(ev->plan);
+    json_decref(ev->outcome);
+    memset(ev, 0, sizeof *ev);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Everything a run folder says about its run, read and added up once; metrics and warnings are
+ * functions of it. Private to analysis. */
+#ifndef TT_ANALYSIS_EVIDENCE_H
+#define TT_ANALYSIS_EVIDENCE_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "analysis/metrics.h"
+#include "base/error.h"
+#include "engine/records.h"
+
+/* One epoch over all ranks: the slowest rank's seconds, the sum of bytes. */
+struct tt_epoch {
+    uint64_t number;
+    bool baseline, complete; /* complete: every rank recorded it */
+    uint32_t iterations;
+    double span, compute, io, visible, bytes;
+};
+
+/* Medians over the epochs that did the same work, in seconds. */
+struct tt_epoch_medians {
+    size_t overlapped, baselines; /* how many of each there were */
+    double span, compute;         /* overlapped epochs; 0 if there is none */
+    double compute_only, io_only; /* baseline epochs; 0 if there is none */
+};
+
+struct tt_value {
+    bool known;
+    double value;
+    const char *note; /* NULL: nothing to add; always there if the value is not known */
+};
+
+struct tt_evidence {
+    const char *folder;
+    json_t *plan, *outcome;                      /* outcome is NULL if the run did not write one */
+    const json_t *environment, *overlap, *facts; /* rank 0's, or NULL */
+
+    size_t nranks; /* ranks that left readable records, in order of rank */
+    struct tt_rank_records *ranks;
+    double (*seconds)[TT_NPHASES]; /* per rank: totals over all iterations */
+    uint64_t size;                 /* ranks the run had */
+    bool finished;                 /* every rank of the run ended well */
+    double bytes_written, bytes_read, bytes_communicated;
+
+    size_t nepochs;
+    struct tt_epoch *epochs;
+    struct tt_epoch_medians medians;
+
+    char damage[512]; /* why records of some rank could not be read; empty: none */
+    struct tt_value metrics[TT_NMETRICS];
+};
+
+int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e);
+void tt_evidence_free(struct tt_evidence *ev);
+
+/* A parameter of the plan as text, or "" if the plan has no such key. */
+const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key);
+/* The slowest rank's seconds in two phases together (the same one twice counts once). */
+double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b);
+/* Sorts values and returns their median; 0 if there are none. */
+double tt_median(double *values, size_t n);
+
+int tt_epochs_collect(struct tt_evidence *ev, struct tt_error *e);
+void tt_metrics_compute(struct tt_evidence *ev);
+/* Append {"text": ...} for every rule that applies. */
+int tt_warnings_collect(const struct tt_evidence *ev, json_t *list);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The formulas of the metrics, one function each; analysis/metrics.h says what they mean. A metric
+ * without a formula, or a formula without a metric, does not compile. What was not measured is
+ * unknown, with the reason, and never 0. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+
+static struct tt_value unknown(const char *why)
+{
+    return (struct tt_value){.note = why};
+}
+
+static struct tt_value known(double value)
+{
+    return isfinite(value) ? (struct tt_value){.known = true, .value = value}
+                           : unknown("the records give no finite value");
+}
+
+/* a / b, or the reason why there is no a or no b. */
+static struct tt_value ratio(struct tt_value a, struct tt_value b, const char *if_zero)
+{
+    if (!a.known)
+        return a;
+    if (!b.known)
+        return b;
+    return b.value > 0 ? known(a.value / b.value) : unknown(if_zero);
+}
+
+static struct tt_value get(const struct tt_evidence *ev, enum tt_metric_id id)
+{
+    return ev->metrics[id];
+}
+
+/* A number every rank leaves when it ends, by sum or maximum. */
+static struct tt_value from_ranks(const struct tt_evidence *ev, const char *key, bool largest)
+{
+    double result = 0;
+
+    if (!ev->finished)
+        return unknown("not every rank finished");
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const json_t *number = json_object_get(ev->ranks[i].summary, key);
+        double value = json_number_value(number);
+
+        if (!json_is_number(number))
+            return unknown("not recorded by every rank");
+        if (!largest)
+            result += value;
+        else if (value > result)
+            result = value;
+    }
+    return known(result);
+}
+
+/* What the workload reported: the same on all ranks, or to be summed. */
+static struct tt_value reported(const struct tt_evidence *ev, const char *name)
+{
+    double sum = 0;
+    bool found = false;
+
+    if (!ev->finished)
+        return unknown("not every rank finished");
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const json_t *result =
+            json_object_get(json_object_get(ev->ranks[i].summary, "results"), name);
+        const char *kind = json_string_value(json_object_get(result, "kind"));
+        const json_t *value = json_object_get(result, "value");
+
+        if (!json_is_number(value) || !kind)
+            continue;
+        if (!strcmp(kind, "same"))
+            return known(json_number_value(value));
+        found = true;
+        sum += json_number_value(value);
+    }
+    return found ? known(sum) : unknown("this workload does not report it");
+}
+
+/* Counters grow with every iteration, so they also hold for a run that was cut off. */
+static struct tt_value counted(const struct tt_evidence *ev, double value)
+{
+    struct tt_value v = known(value);
+
+    for (size_t i = 0; i < ev->nranks; i++)
+        if (ev->ranks[i].niterations > 0) {
+            if (!ev->finished)
+                v.note = "until the run ended early";
+            return v;
+        }
+    return unknown("no iteration was recorded");
+}
+
+static struct tt_value formula_runtime(const struct tt_evidence *ev)
+{
+    struct tt_value ns = from_ranks(ev, "runtime_ns", true);
+
+    return ns.known ? known(ns.value * 1e-9) : ns;
+}
+
+static struct tt_value formula_residual(const struct tt_evidence *ev)
+{
+    return reported(ev, "residual");
+}
+
+static struct tt_value formula_updates(const struct tt_evidence *ev)
+{
+    return reported(ev, "updates");
+}
+
+static struct tt_value formula_update_rate(const struct tt_evidence *ev)
+{
+    return ratio(get(ev, TT_METRIC_updates), get(ev, TT_METRIC_runtime), "the run took no time");
+}
+
+static struct tt_value formula_flops(const struct tt_evidence *ev)
+{
+    return reported(ev, "flops");
+}
+
+static struct tt_value formula_flop_rate(const struct tt_evidence *ev)
+{
+    return ratio(get(ev, TT_METRIC_flops), get(ev, TT_METRIC_runtime), "the run took no time");
+}
+
+static struct tt_value formula_bytes_communicated(const struct tt_evidence *ev)
+{
+    return counted(ev, ev->bytes_communicated);
+}
+
+static struct tt_value formula_bytes_written(const struct tt_evidence *ev)
+{
+    return counted(ev, ev->bytes_written);
+}
+
+static struct tt_value formula_bytes_read(const struct tt_evidence *ev)
+{
+    return counted(ev, ev->bytes_read);
+}
+
+static struct tt_value formula_write_rate(const struct tt_evidence *ev)
+{
+    if (!(ev->bytes_written > 0))
+        return unknown("nothing was written");
+    return ratio(get(ev, TT_METRIC_bytes_written),
+                 known(tt_evidence_slowest(ev, TT_IO_WRITE, TT_IO_SYNC)), "writing took no time");
+}
+
+static struct tt_value formula_read_rate(const struct tt_evidence *ev)
+{
+    if (!(ev->bytes_read > 0))
+        return unknown("nothing was read");
+    return ratio(get(ev, TT_METRIC_bytes_read), known(tt_evidence_slowest(ev, TT_LOAD, TT_LOAD)),
+                 "reading took no time");
+}
+
+static struct tt_value formula_application_rate(const struct tt_evidence *ev)
+{
+    if (!(ev->bytes_written > 0))
+        return unknown("nothing was written");
+    return ratio(get(ev, TT_METRIC_bytes_written), get(ev, TT_METRIC_runtime),
+                 "the run took no time");
+}
+
+/* Why there are no baselines, or no overlapped epochs, to compare; NULL if there are. */
+static const char *missing_epochs(const struct tt_evidence *ev, bool need_overlapped,
+                                  bool need_baselines)
+{
+    if (!(ev->bytes_written > 0))
+        return "nothing was written";
+    if (need_baselines && ev->medians.baselines == 0)
+        return "no baseline epochs (baseline=0 or fewer than 3 dumps)";
+    if (need_overlapped && ev->medians.overlapped == 0)
+        return "no epoch had computation beside its I/O";
+    return NULL;
+}
+
+static struct tt_value formula_hidden_fraction(const struct tt_evidence *ev)
+{
+    const struct tt_epoch_medians *m = &ev->medians;
+    const char *why = missing_epochs(ev, true, true);
+
+    if (why)
+        return unknown(why);
+    if (!(m->io_only > 0))
+        return unknown("I/O took no time");
+    return known(1 - (m->span - m->compute_only) / m->io_only);
+}
+
+static struct tt_value formula_inflation(const struct tt_evidence *ev)
+{
+    const char *why = missing_epochs(ev, true, true);
+
+    return why ? unknown(why)
+               : ratio(known(ev->medians.compute), known(ev->medians.compute_only),
+                       "computation took no time");
+}
+
+static struct tt_value formula_epoch_time(const struct tt_evidence *ev)
+{
+    const char *why = missing_epochs(ev, true, false);
+
+    return why ? unknown(why) : known(ev->medians.span);
+}
+
+static struct tt_value formula_compute_only(const struct tt_evidence *ev)
+{
+    const char *why = missing_epochs(ev, false, true);
+
+    return why ? unknown(why) : known(ev->medians.compute_only);
+}
+
+static struct tt_value formula_io_only(const struct tt_evidence *ev)
+{
+    const char *why = missing_epochs(ev, false, true);
+
+    return why ? unknown(why) : known(ev->medians.io_only);
+}
+
+static struct tt_value formula_copy_time(const struct tt_evidence *ev)
+{
+    if (!(ev->bytes_written > 0))
+        return unknown("nothing was written");
+    return counted(ev, tt_evidence_slowest(ev, TT_COPY, TT_COPY));
+}
+
+static struct tt_value formula_cpu_time(const struct tt_evidence *ev)
+{
+    return from_ranks(ev, "cpu_seconds", false);
+}
+
+static struct tt_value formula_cpu_share(const struct tt_evidence *ev)
+{
+    struct tt_value wall = get(ev, TT_METRIC_runtime);
+
+    wall.value *= (double)ev->nranks;
+    return ratio(get(ev, TT_METRIC_cpu_time), wall, "the run took no time");
+}
+
+static struct tt_value formula_peak_memory(const struct tt_evidence *ev)
+{
+    return from_ranks(ev, "peak_memory", true);
+}
+
+static struct tt_value formula_imbalance(const struct tt_evidence *ev)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < ev->nranks; i++)
+        sum += ev->seconds[i][TT_COMPUTE];
+    if (!(sum > 0))
+        return unknown("nothing was computed");
+    return counted(ev, tt_evidence_slowest(ev, TT_COMPUTE, TT_COMPUTE) * (double)ev->nranks / sum);
+}
+
+static struct tt_value formula_files(const struct tt_evidence *ev)
+{
+    return from_ranks(ev, "files", false);
+}
+
+/* In the order of the list, so a formula may use the metrics declared before it. */
+void tt_metrics_compute(struct tt_evidence *ev)
+{
+#define X(name, unit, label, definition) ev->metrics[TT_METRIC_##name] = formula_##name(ev);
+    TT_METRICS(X)
+#undef X
+}

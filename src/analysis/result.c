@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/result.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/evidence.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "build_info.h"
+#include "plan/folder.h"
+
+/* jansson's calls with new references take NULL and fail, so a chain of them needs one check. */
+static int set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value);
+}
+
+static json_t *metrics_json(const struct tt_evidence *ev)
+{
+    json_t *all = json_object();
+    int rc = 0;
+
+    for (int i = 0; i < TT_NMETRICS; i++) {
+        const struct tt_value *v = &ev->metrics[i];
+        json_t *m = json_object();
+
+        rc |= set(m, "value", v->known ? json_real(v->value) : json_null());
+        rc |= set(m, "unit", json_string(tt_metrics[i].unit));
+        if (v->note)
+            rc |= set(m, "note", json_string(v->note));
+        rc |= set(all, tt_metrics[i].name, m);
+    }
+    if (rc == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *phases_json(const struct tt_evidence *ev)
+{
+    json_t *all = json_object();
+    double *seconds = malloc((ev->nranks + 1) * sizeof *seconds);
+    int rc = seconds ? 0 : -1;
+
+    for (int p = 0; rc == 0 && p < TT_NPHASES && ev->nranks; p++) {
+        double median;
+
+        for (size_t r = 0; r < ev->nranks; r++)
+            seconds[r] = ev->seconds[r][p];
+        median = tt_median(seconds, ev->nranks);
+        rc = set(all, tt_phase_names[p],
+                 json_pack("{s:f, s:f, s:f}", "min", seconds[0], "median", median, "max",
+                           seconds[ev->nranks - 1]));
+    }
+    free(seconds);
+    if (rc == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *latency_json(const struct tt_histogram *h)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)h->total,
+                     "min", tt_seconds(h->min_ns), "mean", tt_seconds(h->sum_ns) / (double)h->total,
+                     "p50", tt_histogram_quantile(h, 0.5) * 1e-9, "p90",
+                     tt_histogram_quantile(h, 0.9) * 1e-9, "p99",
+                     tt_histogram_quantile(h, 0.99) * 1e-9, "p99.9",
+                     tt_histogram_quantile(h, 0.999) * 1e-9, "max", tt_seconds(h->max_ns));
+}
+
+/* Calls that were made at all, over the ranks that got as far as writing their histograms. */
+static json_t *calls_json(const struct tt_evidence *ev)
+{
+    json_t *all = json_object();
+    struct tt_histogram *sum = malloc(sizeof *sum);
+    int rc = sum ? 0 : -1;
+
+    for (int c = 0; rc == 0 && c < TT_NCALLS; c++) {
+        memset(sum, 0, sizeof *sum);
+        for (size_t r = 0; r < ev->nranks; r++)
+            if (ev->ranks[r].calls)
+                tt_histogram_merge(sum, &ev->ranks[r].calls[c]);
+        if (sum->total)
+            rc = set(all, tt_call_names[c], latency_json(sum));
+    }
+    free(sum);
+    if (rc == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *epochs_json(const struct tt_evidence *ev)
+{
+    json_t *all = json_array();
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < ev->nepochs; i++) {
+        const struct tt_epoch *e = &ev->epochs[i];
+
+        rc = json_array_append_new(
+            all, json_pack("{s:I, s:b, s:I, s:f, s:f, s:f, s:f, s:f}", "epoch",
+                           (json_int_t)e->number, "baseline", e->baseline, "iterations",
+                           (json_int_t)e->iterations, "span", e->span, "compute", e->compute, "io",
+                           e->io, "visible", e->visible, "bytes", e->bytes));
+    }
+    if (rc == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *ranks_json(const struct tt_evidence *ev)
+{
+    static const char *const states[] = {"running", "done", "failed", "terminated"};
+    json_t *all = json_array();
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < ev->nranks; i++) {
+        const struct tt_records_header *h = &ev->ranks[i].header;
+
+        rc = json_array_append_new(
+            all, json_pack("{s:I, s:o, s:I, s:s, s:I}", "rank", (json_int_t)h->rank, "host",
+                           tt_json_text(h->host), "pid", (json_int_t)h->pid, "state",
+                           states[h->state], "start_wall_ns", (json_int_t)h->start_wall_ns));
+    }
+    if (rc == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+/* Sum over ranks of a number inside a rank's summary: summary[key][name]. */
+static double sum_of(const struct tt_evidence *ev, const char *key, const char *name, size_t index)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const json_t *group = json_object_get(ev->ranks[i].summary, key);
+
+        sum +=
+            json_number_value(name ? json_object_get(group, name) : json_array_get(group, index));
+    }
+    return sum;
+}
+
+static json_t *verify_json(const struct tt_evidence *ev)
+{
+    if (!ev->nranks || !json_object_get(ev->ranks[0].summary, "verify"))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "blocks", sum_of(ev, "verify", "blocks", 0), "bytes",
+                     sum_of(ev, "verify", "bytes", 0), "wrong_blocks",
+                     sum_of(ev, "verify", "wrong_blocks", 0));
+}
+
+/* ---- how it ended ---- */
+
+static const struct tt_rank_records *first_in_state(const struct tt_evidence *ev,
+                                                    enum tt_rank_state state)
+{
+    for (size_t i = 0; i < ev->nranks; i++)
+        if (ev->ranks[i].header.state == state)
+            return &ev->ranks[i];
+    return NULL;
+}
+
+static unsigned long long last_iteration(const struct tt_rank_records *r)
+{
+    unsigned long long last = 0;
+
+    for (size_t i = 0; i < r->niterations; i++)
+        if (r->iterations[i].iteration > last)
+            last = r->iterations[i].iteration;
+    return last;
+}
+
+/* What the records tell of a run that did not say itself how it ended. */
+static const char *infer_status(const struct tt_evidence *ev, char *why, size_t size)
+{
+    const struct tt_rank_records *dead = first_in_state(ev, TT_RANK_RUNNING);
+    const struct tt_rank_records *failed = first_in_state(ev, TT_RANK_FAILED);
+    unsigned long long missing = 0;
+
+    if (dead) {
+        snprintf(
+            why, size,
+            "rank %u (pid %u on %s) died; its records end at iteration %llu, and '%s/stderr' may "
+            "say why",
+            dead->header.rank, dead->header.pid, dead->header.host, last_iteration(dead),
+            ev->folder);
+        return "failed";
+    }
+    if (failed) {
+        snprintf(why, size, "rank %u (pid %u on %s) failed", failed->header.rank,
+                 failed->header.pid, failed->header.host);
+        return "failed";
+    }
+    while (missing < ev->nranks && ev->ranks[missing].header.rank == missing)
+        missing++;
+    if (first_in_state(ev, TT_RANK_TERMINATED)) {
+        snprintf(why, size, "the ranks were told to end before they were done");
+        return "interrupted";
+    }
+    if (ev->damage[0])
+        snprintf(why, size, "%s", ev->damage);
+    else if (ev->nranks == 0)
+        snprintf(why, size, "no rank has started; '%s/stderr' may say why", ev->folder);
+    else
+        snprintf(why, size, "rank %llu left no records", missing);
+    return "failed";
+}
+
+static const char *known_status(const struct tt_evidence *ev)
+{
+    static const char *const all[] = {"done", "failed", "stopped", "interrupted"};
+    const char *status = json_string_value(json_object_get(ev->outcome, "status"));
+
+    for (size_t i = 0; status && i < sizeof all / sizeof *all; i++)
+        if (!strcmp(status, all[i]))
+            return all[i];
+    return NULL;
+}
+
+/* Status, error and validity. The ranks' own words are believed unless their records contradict. */
+static int judge(const struct tt_evidence *ev, json_t *result)
+{
+    const char *status = known_status(ev);
+    const char *said = json_string_value(json_object_get(ev->outcome, "error"));
+    bool dead = first_in_state(ev, TT_RANK_RUNNING) != NULL;
+    bool wrong = sum_of(ev, "verify", "wrong_blocks", 0) > 0;
+    char why[1024] = "";
+    int rc = 0;
+
+    if (!status || (!strcmp(status, "done") && !ev->finished) ||
+        (!strcmp(status, "failed") && dead)) {
+        status = infer_status(ev, why, sizeof why);
+        if (said && strlen(why) + strlen(said) + 3 < sizeof why)
+            snprintf(why + strlen(why), sizeof why - strlen(why), "; %s", said);
+    } else if (said) {
+        snprintf(why, sizeof why, "%s", said);
+    }
+    rc |= set(result, "status", json_string(status));
+    rc |= set(result, "error", why[0] ? tt_json_text(why) : json_null());
+    rc |= set(result, "valid", json_boolean(!strcmp(status, "done") && ev->finished && !wrong));
+    return rc;
+}
+
+/* Without an outcome the run may just not be over: its process is still there. */
+static const struct tt_rank_records *alive(const struct tt_evidence *ev)
+{
+    char host[HOST_NAME_MAX + 1] = "", path[64], name[32];
+
+    if (ev->outcome || gethostname(host, sizeof host - 1) != 0)
+        return NULL;
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const struct tt_records_header *h = &ev->ranks[i].header;
+        FILE *f;
+
+        if (h->state != TT_RANK_RUNNING || strncmp(host, h->host, sizeof h->host - 1) != 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%u/comm", h->pid);
+        f = fopen(path, "re");
+        if (!f)
+            continue;
+        name[0] = '\0';
+        if (!fgets(name, sizeof name, f))
+            name[0] = '\0';
+        fclose(f);
+        if (!strcmp(name, "tutti\n"))
+            return &ev->ranks[i];
+    }
+    return NULL;
+}
+
+static json_t *or_null(const json_t *value)
+{
+    return value ? json_deep_copy(value) : json_null();
+}
+
+static json_t *version_json(void)
+{
+    return json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision", TT_REVISION, "format",
+                     TT_RESULT_FORMAT);
+}
+
+static int fill(const struct tt_evidence *ev, json_t *result)
+{
+    const char *label = tt_evidence_parameter(ev, "label");
+    json_t *warnings = json_array();
+    int rc = 0;
+
+    rc |= set(result, "tutti", version_json());
+    rc |= set(result, "id", tt_json_text(tt_folder_id(ev->folder)));
+    rc |= set(result, "label", label[0] ? json_string(label) : json_null());
+    rc |= set(result, "folder", tt_json_text(ev->folder));
+    rc |= judge(ev, result);
+    rc |= set(result, "plan", or_null(ev->plan));
+    rc |= set(result, "metrics", metrics_json(ev));
+    rc |= set(result, "phases", phases_json(ev));
+    rc |= set(result, "calls", calls_json(ev));
+    rc |= set(result, "epochs", epochs_json(ev));
+    rc |= set(result, "facts", ev->facts ? json_deep_copy(ev->facts) : json_array());
+    rc |= set(result, "library_bytes",
+              json_pack("{s:f, s:f}", "written", sum_of(ev, "library_bytes", NULL, 0), "read",
+                        sum_of(ev, "library_bytes", NULL, 1)));
+    rc |= set(result, "verify", verify_json(ev));
+    rc |= tt_warnings_collect(ev, warnings);
+    rc |= set(result, "warnings", warnings);
+    rc |= set(result, "environment", or_null(ev->environment));
+    rc |= set(result, "overlap", or_null(ev->overlap));
+    rc |= set(result, "ranks", ranks_json(ev));
+    return rc;
+}
+
+int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
+{
+    struct tt_evidence ev;
+    const struct tt_rank_records *running;
+    json_t *made = NULL;
+    int rc = tt_evidence_load(&ev, folder, e);
+
+    if (rc != TT_OK)
+        return rc;
+    running = alive(&ev);
+    if (running)
+        rc = tt_fail(e, TT_FAILED, "'%s' is still running (rank %u is process %u)", folder,
+                     running->header.rank, running->header.pid);
+    else if (!(made = json_object()) || fill(&ev, made) != 0)
+        rc = tt_fail_nomem(e, "the result");
+    else
+        rc = tt_folder_write_json(folder, "result.json", made, e);
+    tt_evidence_free(&ev);
+    if (rc == TT_OK && result)
+        *result = json_incref(made);
+    json_decref(made);
+    return rc;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A number that may be wrong says so: one small rule each, with its reason, in one table. */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "analysis/evidence.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "spec/units.h"
+
+#define TEXT 400
+/* No node moves memory faster than this, in bytes per second. */
+#define MEMORY_CEILING 1099511627776.0
+
+/* True, and the text, if the rule applies. */
+typedef bool rule(const struct tt_evidence *ev, char text[TEXT]);
+
+static bool say(char text[TEXT], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool say(char text[TEXT], const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, TEXT, fmt, args);
+    va_end(args);
+    return true;
+}
+
+static double metric(const struct tt_evidence *ev, enum tt_metric_id id)
+{
+    return ev->metrics[id].known ? ev->metrics[id].value : 0;
+}
+
+static const char *fact_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool damaged_records(const struct tt_evidence *ev, char text[TEXT])
+{
+    return ev->damage[0] && say(text, "some records could not be read: %s", ev->damage);
+}
+
+static bool too_short(const struct tt_evidence *ev, char text[TEXT])
+{
+    double runtime = metric(ev, TT_METRIC_runtime);
+    char took[TT_UNIT_TEXT];
+
+    return ev->metrics[TT_METRIC_runtime].known && runtime < 1 &&
+           say(text,
+               "too short to trust: the run took only %s; use more iterations or a larger size",
+               tt_format_seconds(runtime, took));
+}
+
+/* Median time of the iterations first..last-1 of one rank. */
+static double median_span(const struct tt_rank_records *r, size_t first, size_t last,
+                          double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = first; i < last; i++)
+        if (r->iterations[i].iteration > 0)
+            scratch[n++] = tt_seconds(r->iterations[i].span_ns);
+    return tt_median(scratch, n);
+}
+
+static bool drift(const struct tt_evidence *ev, char text[TEXT])
+{
+    const struct tt_rank_records *r = ev->ranks;
+    size_t third = ev->nranks ? r->niterations / 3 : 0;
+    double early, late, *scratch;
+
+    if (third < 5 || !(scratch = malloc(third * sizeof *scratch)))
+        return false;
+    early = median_span(r, 0, third, scratch);
+    late = median_span(r, r->niterations - third, r->niterations, scratch);
+    free(scratch);
+    if (!(early > 0) || !(late > 0) || (late < 1.1 * early && early < 1.1 * late))
+        return false;
+    return say(text,
+               "drift: iterations in the last third took %.2f times as long as in the first; the "
+               "run was not in a steady state",
+               late / early);
+}
+
+static bool imbalance(const struct tt_evidence *ev, char text[TEXT])
+{
+    double value = metric(ev, TT_METRIC_imbalance);
+
+    return value > 1.1 && say(text,
+                              "imbalance: the slowest rank computed %.2f times as long as the "
+                              "mean; the others waited for it",
+                              value);
+}
+
+static bool not_synced(const struct tt_evidence *ev, char text[TEXT])
+{
+    const char *sync = tt_evidence_parameter(ev, "sync");
+
+    if (!(ev->bytes_written > 0))
+        return false;
+    if (!strcmp(sync, "never"))
+        return say(text,
+                   "data may still be in memory: sync=never, so the write rate may be that of "
+                   "memory and not of storage");
+    return !strcmp(sync, "close") &&
+           say(text, "data may still be in memory during the run: sync=close writes it back only "
+                     "at the end");
+}
+
+static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
+{
+    double memory = json_number_value(json_object_get(ev->environment, "memory"));
+    char written[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
+
+    if (!(ev->bytes_read > 0) || !(memory > 0) || ev->bytes_written >= memory)
+        return false;
+    return say(
+        text,
+        "reads may come from the page cache: only %s were written, and a node has %s of memory",
+        tt_format_bytes(ev->bytes_written, written), tt_format_bytes(memory, size));
+}
+
+static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
+{
+    const struct tt_epoch_medians *m = &ev->medians;
+
+    if (!ev->metrics[TT_METRIC_hidden_fraction].known || (m->overlapped >= 3 && m->baselines >= 3))
+        return false;
+    return say(
+        text,
+        "few epochs: hidden I/O and inflation stand on %zu overlapped and %zu baseline epochs; "
+        "write more often or run longer",
+        m->overlapped, m->baselines);
+}
+
+/* Only on the node that measured: elsewhere device numbers mean something else. */
+static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
+{
+    const json_t *data = json_object_get(ev->environment, "data");
+    const char *device = fact_text(data, "device_number");
+    char host[HOST_NAME_MAX + 1] = "", own[32];
+    struct stat st;
+
+    if (!device[0] || !(ev->bytes_written > 0) || gethostname(host, sizeof host - 1) != 0 ||
+        strcmp(host, fact_text(ev->environment, "host")) != 0 || stat(ev->folder, &st) != 0)
+        return false;
+    snprintf(own, sizeof own, "%u:%u", major(st.st_dev), minor(st.st_dev));
+    return !strcmp(own, device) &&
+           say(text,
+               "results and data are on the same device: writing records disturbs a little what "
+               "is measured (--results DIR)");
+}
+
+/* Ranks on the node of the first rank. */
+static unsigned long neighbours(const struct tt_evidence *ev)
+{
+    unsigned long n = 0;
+
+    for (size_t i = 0; i < ev->nranks; i++)
+        n += !strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host);
+    return n;
+}
+
+static unsigned long threads(const struct tt_evidence *ev)
+{
+    const char *workload = fact_text(ev->plan, "workload");
+    char key[96];
+    unsigned long n;
+
+    snprintf(key, sizeof key, "%s.threads", workload);
+    n = strtoul(tt_evidence_parameter(ev, key), NULL, 10);
+    return n ? n : 1;
+}
+
+static bool oversubscribed(const struct tt_evidence *ev, char text[TEXT])
+{
+    double cpus = json_number_value(json_object_get(ev->environment, "cpus"));
+    unsigned long ranks = neighbours(ev), each = threads(ev);
+
+    return cpus > 0 && (double)ranks * (double)each > cpus &&
+           say(text,
+               "oversubscribed: %lu ranks of %lu thread%s on %.0f CPUs; times include waiting for "
+               "a CPU",
+               ranks, each, each == 1 ? "" : "s", cpus);
+}
+
+static bool inflation(const struct tt_evidence *ev, char text[TEXT])
+{
+    double value = metric(ev, TT_METRIC_inflation);
+
+    return value > 1.1 &&
+           say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
+}
+
+static bool faster_than_memory(const struct tt_evidence *ev, char text[TEXT])
+{
+    double rate = metric(ev, TT_METRIC_write_rate), copying = metric(ev, TT_METRIC_copy_time);
+    double limit = copying > 0 ? ev->bytes_written / copying : MEMORY_CEILING * (double)ev->nranks;
+    char found[TT_UNIT_TEXT], possible[TT_UNIT_TEXT];
+
+    if (!(rate > limit) || !strcmp(tt_evidence_parameter(ev, "backend"), "discard"))
+        return false;
+    return say(text,
+               "writing at %s is faster than copying in memory (%s): not all data can have moved",
+               tt_format_rate(rate, found), tt_format_rate(limit, possible));
+}
+
+static bool nothing_stored(const struct tt_evidence *ev, char text[TEXT])
+{
+    return ev->bytes_written > 0 && !strcmp(tt_evidence_parameter(ev, "backend"), "discard") &&
+           say(text,
+               "nothing is stored: the backend is discard, and its rates are those of no storage");
+}
+
+static bool shaped(const struct tt_evidence *ev, char text[TEXT])
+{
+    const char *layers = tt_evidence_parameter(ev, "layers");
+
+    return (strstr(layers, "throttle") || strstr(layers, "fault")) &&
+           say(text, "I/O is changed on purpose by layers (%s): rates are not those of the storage",
+               layers);
+}
+
+static bool hints_without_effect(const struct tt_evidence *ev, char text[TEXT])
+{
+    const json_t *fact;
+    size_t i, n = 0, used = 0;
+    char keys[200] = "";
+
+    json_array_foreach(ev->facts, i, fact)
+    {
+        if (strncmp(fact_text(fact, "proof"), "no", 2) != 0)
+            continue;
+        n++;
+        if (used < sizeof keys)
+            used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s", used ? ", " : "",
+                                     fact_text(fact, "key"), fact_text(fact, "given"));
+    }
+    return n > 0 && say(text, "without effect: %s", keys);
+}
+
+static rule *const rules[] = {
+    damaged_records,
+    too_short,
+    drift,
+    imbalance,
+    not_synced,
+    cached_reads,
+    few_epochs,
+    oversubscribed,
+    inflation,
+    faster_than_memory,
+    nothing_stored,
+    shaped,
+    hints_without_effect,
+    results_beside_data,
+};
+
+static bool has_text(const json_t *list, const char *text)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry) if (!strcmp(fact_text(entry, "text"), text)) return true;
+    return false;
+}
+
+static int append(json_t *list, const char *text)
+{
+    if (has_text(list, text))
+        return 0;
+    return json_array_append_new(list, json_pack("{s:o}", "text", tt_json_text(text)));
+}
+
+/* What ranks said themselves, the same words once. */
+static int from_ranks(const struct tt_evidence *ev, json_t *list)
+{
+    for (size_t r = 0; r < ev->nranks; r++) {
+        const json_t *said = json_object_get(ev->ranks[r].summary, "warnings"), *text;
+        size_t i;
+
+        json_array_foreach(said, i, text) if (json_is_string(text) &&
+                                              append(list, json_string_value(text)) != 0) return -1;
+    }
+    return 0;
+}
+
+int tt_warnings_collect(const struct tt_evidence *ev, json_t *list)
+{
+    char text[TEXT];
+
+    if (from_ranks(ev, list) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i](ev, text) && append(list, text) != 0)
+            return -1;
+    return 0;
+}
