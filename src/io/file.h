@@ -14,7 +14,7 @@ struct tt_file;
 
 enum tt_access {
     TT_CREATE, /* the file must not exist yet: tutti never overwrites what it did not make */
-    TT_READ,
+    TT_READ_ONLY,
 };
 
 /* What is opened. Strings and arrays outlive the file. The same on every rank of comm, except for

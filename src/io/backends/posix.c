@@ -44,7 +44,7 @@ static int posix_open(struct tt_file *file, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    if (file->spec->access == TT_READ)
+    if (file->spec->access == TT_READ_ONLY)
         return open_here(file, O_RDONLY, e);
     if (file->rank == 0)
         rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, e);

@@ -30,7 +30,7 @@ static int template_open(struct tt_file *file, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    if (file->spec->access == TT_READ)
+    if (file->spec->access == TT_READ_ONLY)
         return open_stream(file, "rb", e);
     if (file->rank == 0)
         rc = open_stream(file, "w+bx", e);
