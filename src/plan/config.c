@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Settings resolved in two passes: the run's own keys say which components there are, then the
+ * components take theirs. */
+#include "plan/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/mode.h"
+#include "plan/registry.h"
+#include "plan/unknown.h"
+
+enum { RUN = 0, WORKLOAD = 1 }; /* indices of parts */
+
+/* ---- parts ---- */
+
+static int add_part(struct tt_config *c, const struct tt_component *component, struct tt_error *e)
+{
+    struct tt_config_part *part = &c->parts[c->nparts];
+
+    if (c->nparts == sizeof c->parts / sizeof *c->parts)
+        return tt_fail(e, TT_USAGE, "too many components in one job");
+    part->opts = calloc(1, component->opts_size ? component->opts_size : 1);
+    if (!part->opts)
+        return tt_fail_nomem(e, "options");
+    part->component = component;
+    c->nparts++;
+    return tt_params_default(component->params, part->opts, e);
+}
+
+/* A workload, backend or layer seen as the owner of its keys. */
+static int add_adapted(struct tt_config *c, const char *name, const char *summary,
+                       const struct tt_param *params, size_t opts_size, struct tt_error *e)
+{
+    struct tt_component *a = &c->adapted[c->nparts];
+
+    if (c->nparts == sizeof c->adapted / sizeof *c->adapted)
+        return tt_fail(e, TT_USAGE, "too many components in one job");
+    *a = (struct tt_component){name, summary, params, opts_size};
+    return add_part(c, a, e);
+}
+
+static int add_used(struct tt_config *c, const char *name, struct tt_error *e)
+{
+    static const struct tt_component *const known[] = {&tt_write_component, &tt_read_component,
+                                                       &tt_collective_component};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i]->name, name))
+            return add_part(c, known[i], e);
+    return tt_fail(e, TT_FAILED, "workload '%s' uses '%s', which does not exist", c->workload->name,
+                   name);
+}
+
+static int add_element(struct tt_config *c, const struct tt_backend *b, struct tt_error *e)
+{
+    int rc;
+
+    if (c->stack.n == TT_MAX_STACK)
+        return tt_fail(e, TT_USAGE, "too many layers: at most %d", TT_MAX_STACK - 1);
+    rc = add_adapted(c, b->name, b->summary, b->params, b->opts_size, e);
+    if (rc)
+        return rc;
+    c->stack.elements[c->stack.n] = b;
+    c->stack.opts[c->stack.n++] = c->parts[c->nparts - 1].opts;
+    return TT_OK;
+}
+
+static int add_layer(struct tt_config *c, const char *name, struct tt_error *e)
+{
+    const struct tt_backend *layer = tt_find_layer(name, e);
+
+    if (!layer)
+        return TT_USAGE;
+    for (unsigned i = 0; i < c->stack.n; i++)
+        if (c->stack.elements[i] == layer)
+            return tt_fail(e, TT_USAGE, "layer '%s' is listed twice", name);
+    return add_element(c, layer, e);
+}
+
+/* ---- places ---- */
+
+/* The setting that decided a key of the run; NULL if it has its default. */
+static const struct tt_setting *find_setting(const struct tt_settings *s, const char *key)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (tt_same_key(s->list[i].key, key))
+            return &s->list[i];
+    return NULL;
+}
+
+/* Pass an error on with the place of the setting that caused it. */
+static int fail_at(const struct tt_setting *s, int rc, const char *text, struct tt_error *e)
+{
+    if (!s || rc != TT_USAGE)
+        return tt_fail(e, rc, "%s", text);
+    return tt_fail(e, rc, "%.300s: %s", s->place, text);
+}
+
+/* ---- keys ---- */
+
+static const struct tt_param *find_in(const struct tt_component *component, const char *key)
+{
+    for (const struct tt_param *p = component->params; p && p->key; p++)
+        if (tt_same_key(p->key, key) || (p->flag && !strcmp(p->flag, key)))
+            return p;
+    return NULL;
+}
+
+static const struct tt_param *find_param(struct tt_config *c, const char *key,
+                                         struct tt_config_part **part)
+{
+    const char *dot = strchr(key, '.');
+
+    for (size_t i = 0; i < c->nparts; i++) {
+        const char *name = c->parts[i].component->name;
+        bool bare = !dot && i <= WORKLOAD;
+        bool full = dot && strlen(name) == (size_t)(dot - key) && !strncmp(name, key, strlen(name));
+        const struct tt_param *p = NULL;
+
+        if (bare || (full && i > RUN))
+            p = find_in(c->parts[i].component, full ? dot + 1 : key);
+        if (p) {
+            *part = &c->parts[i];
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Plans are JSON, which is UTF-8. */
+static bool is_utf8(const char *text)
+{
+    json_t *strict = json_string(text), *loose = strict ? NULL : json_string_nocheck(text);
+    bool wrong = !strict && loose;
+
+    json_decref(strict);
+    json_decref(loose);
+    return !wrong;
+}
+
+static int set_param(struct tt_config_part *part, const struct tt_param *p,
+                     const struct tt_setting *s, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    const char *value = s->value, *text = inner.text;
+    size_t index = (size_t)(p - part->component->params);
+    int rc;
+
+    if (!value && p->type != TT_PARAM_BOOL)
+        return fail_at(s, TT_USAGE, "needs a value", e);
+    if (value && !is_utf8(value))
+        return fail_at(s, TT_USAGE, "the value is not UTF-8 text", e);
+    rc = tt_param_set(p, part->opts, value ? value : "yes", &inner);
+    if (rc == TT_USAGE && !strncmp(s->place, "--", 2) && tt_same_key(s->place + 2, s->key))
+        text += strlen(p->key) + 2; /* the place is the key already */
+    if (rc)
+        return fail_at(s, rc, text, e);
+    if (index < 64)
+        part->given |= 1ull << index;
+    return TT_OK;
+}
+
+static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_error *e);
+
+/* "--write every=20,series=append": write.every and write.series. */
+static int apply_list(struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
+{
+    char *copy = strdup(s->value ? s->value : ""), *rest = copy, *pair;
+    int rc = copy ? TT_OK : tt_fail_nomem(e, "settings");
+
+    while (rc == TT_OK && (pair = strsep(&rest, ","))) {
+        char *equals = strchr(pair, '='), *key;
+        struct tt_setting one = {.place = s->place};
+
+        if (!equals || equals == pair) {
+            rc = tt_fail(e, TT_USAGE, "%.300s: '%.80s' is not key=value", s->place, pair);
+            break;
+        }
+        *equals = '\0';
+        if (asprintf(&key, "%s.%s", s->key, pair) < 0) {
+            rc = tt_fail_nomem(e, "settings");
+            break;
+        }
+        one.key = key;
+        one.value = equals + 1;
+        rc = apply(c, &one, e);
+        free(key);
+    }
+    free(copy);
+    return rc;
+}
+
+static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    struct tt_config_part *part;
+    const struct tt_param *p = find_param(c, s->key, &part);
+
+    if (p)
+        return part == &c->parts[RUN] ? TT_OK : set_param(part, p, s, e);
+    for (size_t i = WORKLOAD; i < c->nparts; i++)
+        if (!strcmp(c->parts[i].component->name, s->key))
+            return apply_list(c, s, e);
+    return fail_at(s, tt_fail_unknown_key(c, s->key, &inner), inner.text, e);
+}
+
+/* ---- passes ---- */
+
+static int resolve_mode(struct tt_config *c, const struct tt_settings *settings, struct tt_error *e)
+{
+    const struct tt_setting *mode = find_setting(settings, "mode");
+    const struct tt_setting *overlap = find_setting(settings, "overlap");
+    const struct tt_setting *sync = find_setting(settings, "sync");
+    struct tt_error inner = TT_ERROR_CLEAR;
+    int rc;
+
+    if (c->run->mode) {
+        if (overlap || sync)
+            return fail_at(mode, TT_USAGE, "mode sets overlap and sync: give either it or them", e);
+        rc = tt_mode_apply(c->run, &inner);
+        if (rc)
+            return fail_at(mode, rc, inner.text, e);
+    }
+    rc = tt_mode_check(c->run, &inner);
+    return rc ? fail_at(sync ? sync : overlap, rc, inner.text, e) : TT_OK;
+}
+
+static int resolve_run(struct tt_config *c, const struct tt_settings *settings, struct tt_error *e)
+{
+    int rc = add_part(c, &tt_run_component, e);
+
+    if (rc)
+        return rc;
+    c->run = c->parts[RUN].opts;
+    for (size_t i = 0; i < settings->n; i++) {
+        const struct tt_param *p = find_in(&tt_run_component, settings->list[i].key);
+
+        if (p)
+            rc = set_param(&c->parts[RUN], p, &settings->list[i], e);
+        if (rc)
+            return rc;
+    }
+    if (!c->run->backend || !c->run->dir || !c->run->results)
+        return tt_fail(e, TT_USAGE, "backend, dir and results may not be empty");
+    return resolve_mode(c, settings, e);
+}
+
+static int add_components(struct tt_config *c, const struct tt_settings *settings,
+                          struct tt_error *e)
+{
+    const struct tt_workload *w = c->workload;
+    struct tt_error inner = TT_ERROR_CLEAR;
+    const struct tt_backend *backend;
+    int rc = add_adapted(c, w->name, w->summary, w->params, w->opts_size, e);
+
+    for (size_t i = 0; rc == TT_OK && w->uses && w->uses[i]; i++)
+        rc = add_used(c, w->uses[i], e);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < c->run->layers.n; i++) {
+        rc = add_layer(c, c->run->layers.words[i], &inner);
+        if (rc)
+            return fail_at(find_setting(settings, "layers"), rc, inner.text, e);
+    }
+    backend = tt_find_backend(c->run->backend, &inner);
+    if (!backend)
+        return fail_at(find_setting(settings, "backend"), TT_USAGE, inner.text, e);
+    c->stack.seed = c->run->seed;
+    return add_element(c, backend, e);
+}
+
+static int check(const struct tt_config *c, struct tt_error *e)
+{
+    int rc = tt_stack_check(&c->stack, e);
+
+    for (unsigned i = 0; rc == TT_OK && i < c->stack.n; i++)
+        if (c->stack.elements[i]->check)
+            rc = c->stack.elements[i]->check(c->stack.opts[i], e);
+    if (rc == TT_OK && c->workload->check)
+        rc = c->workload->check(c, e);
+    return rc;
+}
+
+int tt_config_make(struct tt_config *c, const char *workload, const struct tt_settings *settings,
+                   struct tt_error *e)
+{
+    int rc;
+
+    memset(c, 0, sizeof *c);
+    c->workload = tt_find_workload(workload, e);
+    if (!c->workload)
+        return TT_USAGE;
+    rc = resolve_run(c, settings, e);
+    if (rc == TT_OK)
+        rc = add_components(c, settings, e);
+    for (size_t i = 0; rc == TT_OK && i < settings->n; i++)
+        rc = apply(c, &settings->list[i], e);
+    return rc ? rc : check(c, e);
+}
+
+void tt_config_free(struct tt_config *c)
+{
+    for (size_t i = 0; i < c->nparts; i++) {
+        tt_params_free(c->parts[i].component->params, c->parts[i].opts);
+        free(c->parts[i].opts);
+    }
+    memset(c, 0, sizeof *c);
+}
+
+const void *tt_config_opts(const struct tt_config *c, const char *component)
+{
+    for (size_t i = 0; i < c->nparts; i++)
+        if (!strcmp(c->parts[i].component->name, component))
+            return c->parts[i].opts;
+    return NULL;
+}
+
+/* ---- as JSON ---- */
+
+static int emit(json_t *object, const struct tt_component *component, const struct tt_param *p,
+                const void *opts)
+{
+    char *value = tt_param_get(p, opts), *key = NULL;
+    int rc = -1;
+
+    if (asprintf(&key, "%s%s%s", component->name, *component->name ? "." : "", p->key) < 0)
+        key = NULL;
+    if (key && value)
+        rc = json_object_set_new(object, key, json_string(value));
+    free(key);
+    free(value);
+    return rc;
+}
+
+json_t *tt_config_to_json(const struct tt_config *c)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < c->nparts; i++) {
+        const struct tt_component *component = c->parts[i].component;
+
+        for (const struct tt_param *p = component->params; object && p && p->key; p++) {
+            if (i == RUN && !strcmp(p->key, "mode")) /* overlap and sync say it */
+                continue;
+            if (emit(object, component, p, c->parts[i].opts)) {
+                json_decref(object);
+                object = NULL;
+            }
+        }
+    }
+    return object;
+}
+
+int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,
+                          struct tt_error *e)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(parameters))
+        return tt_fail(e, TT_CORRUPT, "%.200s: parameters are not an object", place);
+    json_object_foreach((json_t *)parameters, key, value)
+    {
+        int rc;
+
+        if (!json_is_string(value))
+            return tt_fail(e, TT_CORRUPT, "%.200s: parameter '%.80s' is not text", place, key);
+        rc = tt_settings_add(s, key, json_string_value(value), place, e);
+        if (rc)
+            return rc;
+    }
+    return TT_OK;
+}

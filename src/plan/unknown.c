@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/unknown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/registry.h"
+
+static bool is_named(const char *name, const char *key, size_t length)
+{
+    return strlen(name) == length && !strncmp(name, key, length);
+}
+
+/* The component a key belongs to exists, but this job does not use it. */
+static int fail_unused(const struct tt_config *c, const char *key, size_t length,
+                       struct tt_error *e)
+{
+    static const struct tt_component *const parts[] = {&tt_write_component, &tt_read_component,
+                                                       &tt_collective_component};
+
+    for (size_t i = 0; tt_backends[i]; i++)
+        if (is_named(tt_backends[i]->name, key, length))
+            return tt_fail(e, TT_USAGE, "'%.80s' belongs to backend '%s', but the backend is '%s'",
+                           key, tt_backends[i]->name, c->run->backend);
+    for (size_t i = 0; tt_layers[i]; i++)
+        if (is_named(tt_layers[i]->name, key, length))
+            return tt_fail(e, TT_USAGE, "'%.80s' belongs to layer '%s', which is not in layers",
+                           key, tt_layers[i]->name);
+    for (size_t i = 0; tt_workloads[i]; i++)
+        if (is_named(tt_workloads[i]->name, key, length))
+            return tt_fail(e, TT_USAGE, "'%.80s' belongs to workload '%s', but this is '%s'", key,
+                           tt_workloads[i]->name, c->workload->name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (is_named(parts[i]->name, key, length))
+            return tt_fail(e, TT_USAGE, "'%.80s': workload '%s' has no %s", key, c->workload->name,
+                           parts[i]->summary);
+    for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
+        if (is_named(m->name, key, length))
+            return tt_fail(e, TT_USAGE,
+                           "'%.80s': '%s' is not in this build; package %s brings its library", key,
+                           m->name, m->package);
+    return TT_OK;
+}
+
+/* Every key of the configuration as the user may write it: bare for run and workload, full for all.
+ */
+static char **all_keys(const struct tt_config *c)
+{
+    size_t n = 0, used = 0;
+    char **keys;
+
+    for (size_t i = 0; i < c->nparts; i++)
+        for (const struct tt_param *p = c->parts[i].component->params; p && p->key; p++)
+            n += 2;
+    keys = calloc(n + 1, sizeof *keys);
+    for (size_t i = 0; keys && i < c->nparts; i++) {
+        const struct tt_component *component = c->parts[i].component;
+
+        for (const struct tt_param *p = component->params; p && p->key; p++) {
+            if (i < 2 && (keys[used] = strdup(p->key)))
+                used++;
+            if (i > 0 && asprintf(&keys[used], "%s.%s", component->name, p->key) >= 0)
+                used++;
+            else
+                keys[used] = NULL;
+        }
+    }
+    return keys;
+}
+
+/* "component.key" for a key given without its component; NULL if none has it. */
+static const char *qualified(const char *key, char *const *keys)
+{
+    for (; *keys; keys++) {
+        const char *dot = strchr(*keys, '.');
+
+        if (dot && tt_same_key(dot + 1, key))
+            return *keys;
+    }
+    return NULL;
+}
+
+int tt_fail_unknown_key(const struct tt_config *c, const char *key, struct tt_error *e)
+{
+    char **keys = all_keys(c);
+    const char *near = keys ? qualified(key, keys) : NULL;
+    bool used = false;
+
+    for (size_t i = 1; i < c->nparts; i++)
+        used |= is_named(c->parts[i].component->name, key, strcspn(key, "."));
+    if (near || used || fail_unused(c, key, strcspn(key, "."), e) == TT_OK) {
+        if (keys && !near)
+            near = tt_nearest_word(key, (const char *const *)keys);
+        tt_fail(e, TT_USAGE, "unknown key '%.80s'%s%s%s", key, near ? " (did you mean '" : "",
+                near ? near : "", near ? "'?)" : "");
+    }
+    for (char **k = keys; k && *k; k++)
+        free(*k);
+    free(keys);
+    return TT_USAGE;
+}
