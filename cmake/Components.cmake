@@ -22,6 +22,7 @@ function(tutti_satisfy_needs target file name)
   pkg_check_modules(NEED_${name} QUIET IMPORTED_TARGET ${module})
   if(NEED_${name}_FOUND)
     target_link_libraries(${target} PUBLIC PkgConfig::NEED_${name})
+    set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_LIBRARIES " {\"${module}\", \"${NEED_${name}_VERSION}\"},")
     return()
   endif()
   tutti_find_by_module(${target} ${name})
@@ -43,6 +44,7 @@ function(tutti_find_by_module target name)
   if(HDF5_FOUND AND HDF5_IS_PARALLEL)
     target_include_directories(${target} PRIVATE ${HDF5_INCLUDE_DIRS})
     target_link_libraries(${target} PUBLIC ${HDF5_C_LIBRARIES})
+    set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_LIBRARIES " {\"hdf5\", \"${HDF5_VERSION}\"},")
     set(${name}_FOUND_BY_MODULE TRUE PARENT_SCOPE)
   endif()
 endfunction()
@@ -109,6 +111,10 @@ function(tutti_write_build_info target)
     string(APPEND flags " -fsanitize=address,undefined")
   endif()
   string(STRIP "${flags}" flags)
+  get_property(libraries GLOBAL PROPERTY TUTTI_LIBRARIES)
+  foreach(module yaml-0.1 jansson libxxhash hwloc)
+    string(APPEND libraries " {\"${module}\", \"${BASE_${module}_VERSION}\"},")
+  endforeach()
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_info.h @ONLY CONTENT
@@ -117,5 +123,7 @@ function(tutti_write_build_info target)
 #define TT_COMPILER \"@CMAKE_C_COMPILER_ID@ @CMAKE_C_COMPILER_VERSION@\"
 #define TT_FLAGS \"@flags@\"
 #define TT_BUILD_TYPE \"@CMAKE_BUILD_TYPE@\"
+/* pkg-config names and versions of what is linked, as initialisers */
+#define TT_LIBRARIES@libraries@
 ")
 endfunction()

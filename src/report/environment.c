@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What cannot be found out is left out: nothing here makes a run fail. */
+#include "report/environment.h"
+
+#include <hwloc.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+#include "base/text.h"
+#include "build_info.h"
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value); /* takes NULL and does nothing */
+}
+
+/* ---- build ---- */
+
+static const struct {
+    const char *name, *version;
+} libraries[] = {TT_LIBRARIES};
+
+static json_t *libraries_json(void)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        set(all, libraries[i].name, json_string(libraries[i].version));
+    return all;
+}
+
+/* The first line; some libraries answer with a page. */
+static json_t *mpi_json(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, version = 0, minor = 0;
+
+    MPI_Get_library_version(text, &length);
+    MPI_Get_version(&version, &minor);
+    text[strcspn(text, "\n,")] = '\0';
+    return json_pack("{s:o, s:o}", "library", tt_json_text(text), "standard",
+                     json_sprintf("%d.%d", version, minor));
+}
+
+/* ---- machine ---- */
+
+/* Sizes of the caches next to the first core, "L1d" to "L3". */
+static json_t *caches_json(hwloc_topology_t topology)
+{
+    json_t *all = json_object();
+    hwloc_obj_t at = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
+
+    for (; at; at = at->parent)
+        if (hwloc_obj_type_is_dcache(at->type)) {
+            char name[16];
+
+            snprintf(name, sizeof name, "L%u", at->attr->cache.depth);
+            set(all, name, json_integer((json_int_t)at->attr->cache.size));
+        }
+    return all;
+}
+
+static const char *cpu_name(hwloc_topology_t topology)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+    const char *name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+
+    return name ? name : "unknown";
+}
+
+static void add_topology(json_t *env)
+{
+    hwloc_topology_t topology;
+
+    if (hwloc_topology_init(&topology) != 0)
+        return;
+    if (hwloc_topology_load(topology) == 0) {
+        set(env, "cpu", tt_json_text(cpu_name(topology)));
+        set(env, "sockets", json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE)));
+        set(env, "numa_nodes",
+            json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE)));
+        set(env, "cores", json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE)));
+        set(env, "cpus", json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU)));
+        set(env, "memory", json_integer((json_int_t)hwloc_get_root_obj(topology)->total_memory));
+        set(env, "caches", caches_json(topology));
+    }
+    hwloc_topology_destroy(topology);
+}
+
+static void add_system(json_t *env)
+{
+    struct utsname name;
+
+    if (uname(&name) != 0)
+        return;
+    set(env, "host", tt_json_text(name.nodename));
+    set(env, "kernel", json_sprintf("%s %s", name.sysname, name.release));
+    set(env, "architecture", tt_json_text(name.machine));
+}
+
+/* ---- the data folder's file system ---- */
+
+/* "\040" and the like stand for blanks in mountinfo. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (; *text; text++) {
+        unsigned code;
+
+        if (text[0] == '\\' && sscanf(text + 1, "%3o", &code) == 1 && strlen(text) >= 4) {
+            *to++ = (char)code;
+            text += 3;
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\0';
+}
+
+static bool is_inside(const char *path, const char *mount)
+{
+    size_t n = strlen(mount);
+
+    return !strncmp(path, mount, n) && (path[n] == '/' || path[n] == '\0' || mount[n - 1] == '/');
+}
+
+/* One line of mountinfo: "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=..."
+ * Describes the mount in data, and returns the length of its path, if path is inside of it and the
+ * path is not shorter than `longest`. */
+static size_t read_mount(char *line, const char *path, size_t longest, json_t *data)
+{
+    char *save = NULL, *word = strtok_r(line, " \n", &save), *fields[64];
+    size_t n = 0, dash = 0;
+
+    for (; word && n < 64; word = strtok_r(NULL, " \n", &save)) {
+        if (!dash && n > 5 && !strcmp(word, "-"))
+            dash = n;
+        fields[n++] = word;
+    }
+    if (!dash || n < dash + 4)
+        return longest;
+    unescape(fields[4]);
+    unescape(fields[dash + 2]);
+    if (strlen(fields[4]) < longest || !is_inside(path, fields[4]))
+        return longest;
+    set(data, "filesystem", tt_json_text(fields[dash + 1]));
+    set(data, "device", tt_json_text(fields[dash + 2]));
+    set(data, "mount", tt_json_text(fields[4]));
+    set(data, "options", json_sprintf("%s,%s", fields[5], fields[dash + 3]));
+    return strlen(fields[4]);
+}
+
+static void add_mount(json_t *data, const char *path)
+{
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t size = 0, longest = 1;
+
+    if (!f)
+        return;
+    while (getline(&line, &size, f) > 0)
+        longest = read_mount(line, path, longest, data);
+    free(line);
+    fclose(f);
+}
+
+static json_t *data_json(const char *folder)
+{
+    json_t *data = json_object();
+    char *path = realpath(folder, NULL);
+    struct statvfs fs;
+    struct stat st;
+
+    set(data, "path", tt_json_text(path ? path : folder));
+    if (path)
+        add_mount(data, path);
+    free(path);
+    if (stat(folder, &st) == 0)
+        set(data, "device_number", json_sprintf("%u:%u", major(st.st_dev), minor(st.st_dev)));
+    if (statvfs(folder, &fs) == 0) {
+        set(data, "size", json_integer((json_int_t)(fs.f_blocks * fs.f_frsize)));
+        set(data, "free", json_integer((json_int_t)(fs.f_bavail * fs.f_frsize)));
+    }
+    return data;
+}
+
+json_t *tt_environment(const char *data_folder)
+{
+    json_t *env =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "version", TT_VERSION, "revision",
+                  TT_REVISION, "compiler", TT_COMPILER, "flags", TT_FLAGS, "build", TT_BUILD_TYPE,
+                  "libraries", libraries_json(), "mpi", mpi_json());
+
+    if (!env)
+        return NULL;
+    add_system(env);
+    add_topology(env);
+    set(env, "data", data_json(data_folder));
+    return env;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_temporary(struct tt_outfile *f, struct tt_error *e)
+{
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    if (asprintf(&f->temporary, "%s.XXXXXX", f->path) < 0) {
+        f->temporary = NULL;
+        return tt_fail_nomem(e, "a file name");
+    }
+    fd = mkostemp(f->temporary, O_CLOEXEC);
+    if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0)
+        f->stream = fdopen(fd, "w");
+    if (f->stream)
+        return TT_OK;
+    tt_fail_call(e, errno, "open", f->path, -1);
+    if (fd >= 0) {
+        close(fd);
+        unlink(f->temporary);
+    }
+    free(f->temporary);
+    f->temporary = NULL;
+    return e->code;
+}
+
+int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    *f = (struct tt_outfile){.path = path};
+    if (!strcmp(path, "-")) {
+        f->stream = stdout;
+        return TT_OK;
+    }
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return open_temporary(f, e);
+    f->stream = fopen(path, "we");
+    return f->stream ? TT_OK : tt_fail_call(e, errno, "open", path, -1);
+}
+
+int tt_outfile_close(struct tt_outfile *f, struct tt_error *e)
+{
+    int bad = fflush(f->stream) != 0 || ferror(f->stream), why = errno;
+
+    if (f->stream != stdout && fclose(f->stream) != 0 && !bad) {
+        bad = 1;
+        why = errno;
+    }
+    if (!bad && f->temporary && rename(f->temporary, f->path) != 0) {
+        bad = 1;
+        why = errno;
+    }
+    if (bad && f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    return bad ? tt_fail_call(e, why, "write", f->path, -1) : TT_OK;
+}
