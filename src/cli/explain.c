@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti explain METRIC: its unit and its one definition. */
+#include "analysis/metrics.h"
+#include "cli/command.h"
+#include "cli/wrap.h"
+
+static int fail_unknown(const char *name)
+{
+    const char *names[TT_NMETRICS + 1] = {0}, *near;
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    for (size_t i = 0; i < TT_NMETRICS; i++)
+        names[i] = tt_metrics[i].name;
+    near = tt_nearest_word(name, names);
+    tt_fail(&e, TT_USAGE, "unknown metric '%.80s'%s%s%s; tutti list metrics names them", name,
+            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_report_error(&e);
+}
+
+int tt_cmd_explain(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    if (argc < 2) {
+        tt_fail(&e, TT_USAGE, "usage: tutti explain METRIC ...; tutti list metrics names them");
+        return tt_report_error(&e);
+    }
+    for (int i = 1; i < argc; i++) {
+        const struct tt_metric *m = tt_find_metric(argv[i]);
+
+        if (!m)
+            return fail_unknown(argv[i]);
+        printf("%s: %s, unit %s\n", m->name, m->label, m->unit);
+        tt_print_entry(stdout, "", 2, m->definition);
+    }
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti help [TOPIC]: commands and every component's parameters, from the tables.
+ * tutti help --markdown prints all of it as docs/reference.md. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/metrics.h"
+#include "cli/command.h"
+#include "cli/wrap.h"
+#include "plan/config.h"
+#include "plan/registry.h"
+
+#define COLUMN 26
+
+/* ---- commands ---- */
+
+static const struct {
+    const char *name, *synopsis, *text;
+} synopses[] = {
+    {"run", "tutti run WORKLOAD|FILE.yaml [-n RANKS] [--KEY VALUE ...]",
+     "Run a workload. Started by mpirun or srun it is a rank, and -n is left out. A component's "
+     "name "
+     "takes a list: --write every=20,series=append is --write.every 20 --write.series append. "
+     "--set "
+     "KEY=VALUE comes after the file's settings."},
+    {"show", "tutti show FOLDER", "Print the result of a run folder again."},
+    {"verify", "tutti verify FOLDER",
+     "Check the kept data files of a run with layer verify against what it wrote."},
+    {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has."},
+    {"help", "tutti help [TOPIC | --markdown]",
+     "A topic is a command, a workload, a backend, a layer, or write, read, collective."},
+    {"explain", "tutti explain METRIC ...", "Unit and definition of a metric."},
+    {"info", "tutti info", "This build and this machine."},
+    {"numio", "tutti numio -m iter=I,size=N,pert=P [...]", "Run with the options of numio."},
+    {"perform", "tutti perform FOLDER", "What the launcher starts as ranks."},
+};
+#define NSYNOPSES (sizeof synopses / sizeof *synopses)
+
+/* ---- all components, whatever their kind ---- */
+
+typedef void visit_fn(const char *kind, const struct tt_component *component, void *context);
+
+static void visit_elements(const struct tt_backend *const *list, const char *kind, visit_fn *visit,
+                           void *context)
+{
+    for (; *list; list++) {
+        struct tt_component c = {(*list)->name, (*list)->summary, (*list)->params,
+                                 (*list)->opts_size};
+
+        visit(kind, &c, context);
+    }
+}
+
+static void visit_components(visit_fn *visit, void *context)
+{
+    visit("run", &tt_run_component, context);
+    visit("engine", &tt_write_component, context);
+    visit("engine", &tt_read_component, context);
+    visit("engine", &tt_collective_component, context);
+    for (size_t i = 0; tt_workloads[i]; i++) {
+        const struct tt_workload *w = tt_workloads[i];
+        struct tt_component c = {w->name, w->summary, w->params, w->opts_size};
+
+        visit("workload", &c, context);
+    }
+    visit_elements(tt_backends, "backend", visit, context);
+    visit_elements(tt_layers, "layer", visit, context);
+}
+
+static const char *topic_name(const struct tt_component *c)
+{
+    return *c->name ? c->name : "run";
+}
+
+/* ---- one parameter ---- */
+
+static const char *type_name(enum tt_param_type type)
+{
+    static const char *const names[] = {
+        [TT_PARAM_BOOL] = "yes|no",      [TT_PARAM_COUNT] = "COUNT",
+        [TT_PARAM_BYTES] = "BYTES",      [TT_PARAM_RATE] = "RATE",
+        [TT_PARAM_DURATION] = "TIME",    [TT_PARAM_REAL] = "NUMBER",
+        [TT_PARAM_TEXT] = "TEXT",        [TT_PARAM_CHOICE] = "WORD",
+        [TT_PARAM_COUNTS] = "N:N:...",   [TT_PARAM_WORDS] = "A,B,...",
+        [TT_PARAM_SPACE] = "SHARE|BYTES"};
+
+    return names[type];
+}
+
+/* "1 to 64", "at least 9", "none, async" or nothing. */
+static void describe_range(const struct tt_param *p, char *out, size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    if (p->type == TT_PARAM_CHOICE)
+        for (size_t i = 0; p->choices[i] && used < size; i++)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", p->choices[i]);
+    else if ((p->min || p->max) && (p->max < p->min || p->max >= INT32_MAX))
+        snprintf(out, size, "at least %lld", (long long)p->min);
+    else if (p->min || p->max)
+        snprintf(out, size, "%lld to %lld", (long long)p->min, (long long)p->max);
+}
+
+static void print_param(const struct tt_component *c, const char *kind, const struct tt_param *p)
+{
+    bool bare = !*c->name || !strcmp(kind, "workload");
+    char name[120], range[256], text[1024];
+
+    snprintf(name, sizeof name, "%s%s--%s%s%s %s", p->flag ? p->flag : "", p->flag ? ", " : "",
+             bare ? "" : c->name, bare ? "" : ".", p->key,
+             p->type == TT_PARAM_BOOL && !*c->name ? "" : type_name(p->type));
+    for (char *at = name; *at; at++)
+        if (*at == '_')
+            *at = '-';
+    describe_range(p, range, sizeof range);
+    snprintf(text, sizeof text, "%s [%s%s%s%s%s%s]", p->text, range, *range ? "; " : "",
+             p->unit ? p->unit : "", p->unit ? "; " : "", p->fallback ? "default " : "no default",
+             p->fallback ? p->fallback : "");
+    tt_print_entry(stdout, name, COLUMN, text);
+}
+
+/* ---- one topic ---- */
+
+struct topic {
+    const char *name;
+    int found;
+};
+
+static bool print_command(const char *name)
+{
+    for (size_t i = 0; i < NSYNOPSES; i++)
+        if (!strcmp(synopses[i].name, name)) {
+            printf("usage: %s\n", synopses[i].synopsis);
+            tt_print_entry(stdout, "", 2, synopses[i].text);
+            return true;
+        }
+    return false;
+}
+
+static void print_component(const char *kind, const struct tt_component *c, void *context)
+{
+    struct topic *topic = context;
+
+    if (strcmp(topic_name(c), topic->name))
+        return;
+    printf("%s%s (%s): %s\n", topic->found++ ? "\n" : "", topic_name(c), kind, c->summary);
+    for (const struct tt_param *p = c->params; p && p->key; p++)
+        print_param(c, kind, p);
+}
+
+/* What a workload uses of the engine is part of its help. */
+static void print_used(const char *name)
+{
+    for (size_t i = 0; tt_workloads[i]; i++)
+        if (!strcmp(tt_workloads[i]->name, name)) {
+            printf("\nSee also tutti help run");
+            for (size_t u = 0; tt_workloads[i]->uses && tt_workloads[i]->uses[u]; u++)
+                printf(", %s", tt_workloads[i]->uses[u]);
+            printf(".\n");
+        }
+}
+
+struct names {
+    const char *list[256];
+    size_t n;
+};
+
+static void add_name(const char *kind, const struct tt_component *c, void *context)
+{
+    struct names *names = context;
+
+    (void)kind;
+    if (names->n + 1 < sizeof names->list / sizeof *names->list)
+        names->list[names->n++] = topic_name(c);
+}
+
+static int fail_unknown(const char *name)
+{
+    struct names names = {.n = NSYNOPSES};
+    struct tt_error e = TT_ERROR_CLEAR;
+    const char *near;
+
+    for (size_t i = 0; i < NSYNOPSES; i++)
+        names.list[i] = synopses[i].name;
+    visit_components(add_name, &names);
+    near = tt_nearest_word(name, names.list);
+    tt_fail(&e, TT_USAGE, "no help on '%.80s'%s%s%s; tutti list names the topics", name,
+            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_report_error(&e);
+}
+
+static int help_on(const char *name)
+{
+    struct topic topic = {.name = name};
+
+    topic.found = print_command(name);
+    visit_components(print_component, &topic);
+    if (!topic.found)
+        return fail_unknown(name);
+    print_used(name);
+    return 0;
+}
+
+/* ---- everything, as Markdown ---- */
+
+static void print_escaped(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            putchar('\\');
+        putchar(*text);
+    }
+}
+
+static void print_cell(const char *text)
+{
+    print_escaped(text);
+    printf(" | ");
+}
+
+static void print_markdown(const char *kind, const struct tt_component *c, void *context)
+{
+    (void)context;
+    printf("\n## %s (%s)\n\n%s\n", topic_name(c), kind, c->summary);
+    if (!c->params || !c->params->key)
+        return;
+    printf("\n| key | value | default | range | unit | meaning |\n|---|---|---|---|---|---|\n");
+    for (const struct tt_param *p = c->params; p->key; p++) {
+        char range[256];
+
+        describe_range(p, range, sizeof range);
+        printf("| `%s%s%s` | ", c->name, *c->name ? "." : "", p->key);
+        print_cell(type_name(p->type));
+        print_cell(p->fallback ? p->fallback : "");
+        print_cell(range);
+        print_cell(p->unit ? p->unit : "");
+        print_cell(p->text);
+        printf("\n");
+    }
+}
+
+static int help_markdown(void)
+{
+    printf(
+        "# Reference\n\nPrinted by `tutti help --markdown` from the tables of this build. On the "
+        "command line a key is\n`--key value`, in a file `key: value`; a workload's keys need no "
+        "prefix.\n\n## Commands\n\n| command | usage | meaning |\n|---|---|---|\n");
+    for (size_t i = 0; i < NSYNOPSES; i++) {
+        printf("| %s | `", synopses[i].name);
+        print_escaped(synopses[i].synopsis);
+        printf("` | ");
+        print_cell(synopses[i].text);
+        printf("\n");
+    }
+    visit_components(print_markdown, NULL);
+    printf("\n## Metrics\n\n| metric | unit | definition |\n|---|---|---|\n");
+    for (size_t i = 0; i < TT_NMETRICS; i++) {
+        printf("| `%s` | ", tt_metrics[i].name);
+        print_cell(tt_metrics[i].unit);
+        print_cell(tt_metrics[i].definition);
+        printf("\n");
+    }
+    return 0;
+}
+
+int tt_cmd_help(int argc, char **argv)
+{
+    int status = 0;
+
+    if (argc < 2)
+        return tt_usage(stdout);
+    if (!strcmp(argv[1], "--markdown"))
+        return help_markdown();
+    for (int i = 1; i < argc && !status; i++)
+        status = help_on(argv[i]);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/wrap.h"
+
+#include <string.h>
+
+#define WIDTH 80
+
+void tt_print_entry(FILE *out, const char *name, int column, const char *text)
+{
+    int at = fprintf(out, "  %s", name);
+
+    if (at + 2 > column && *name) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", column - at, "");
+    for (at = column; *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " ");
+
+        if (at > column && at + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", column, "");
+            at = column;
+        }
+        at += fprintf(out, "%s%.*s", at > column ? " " : "", length, text);
+        text += length;
+    }
+    fputc('\n', out);
+}
