@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a block lies in memory, and which of its points are computed when. */
-#include "workloads/stencil/field.h"
+#include "workloads/stencil/grid.h"
 
 #define PAGE_DOUBLES 512
 
@@ -23,7 +23,7 @@ void tt_layout_make(struct tt_layout *l, int ndims, const struct tt_owned *o)
     l->total = l->dims[0] * l->dims[1] * pitch + TT_ROW_ALIGN;
 }
 
-uint64_t tt_field_bytes(int ndims, const struct tt_owned *o)
+uint64_t tt_grid_bytes(int ndims, const struct tt_owned *o)
 {
     struct tt_layout l;
 

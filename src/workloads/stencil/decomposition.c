@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-/* The grid is a cube, so the surface between blocks grows with the sum of the parts; among equals the
- * slowest dimension is cut more often, since its halos are contiguous. */
+/* The grid is a cube, so the surface between blocks grows with the sum of the parts; among equals
+ * the slowest dimension is cut more often, since its halos are contiguous. */
 static bool choose_blocks(struct tt_partition *p, int ranks)
 {
     int best = 0;
@@ -35,11 +35,11 @@ static int too_many(const struct tt_partition *p, enum tt_decomposition how, int
     const char *unit = p->ndims == 3 ? "planes" : "rows";
 
     if (how == TT_BLOCKS)
-        return tt_fail(e, TT_USAGE,
-                       "%d ranks cannot share a grid of --size %llu: no product of %d factors of at "
-                       "most %llu is %d; use another number of ranks",
-                       ranks, (unsigned long long)p->size, p->ndims, (unsigned long long)p->size,
-                       ranks);
+        return tt_fail(
+            e, TT_USAGE,
+            "%d ranks cannot share a grid of --size %llu: no product of %d factors of at "
+            "most %llu is %d; use another number of ranks",
+            ranks, (unsigned long long)p->size, p->ndims, (unsigned long long)p->size, ranks);
     return tt_fail(e, TT_USAGE, "--size %llu with rows has %llu %s for %d ranks; use fewer ranks%s",
                    (unsigned long long)p->size, (unsigned long long)p->size, unit, ranks,
                    choose_blocks(&blocks, ranks) ? " or --decomposition blocks" : "");

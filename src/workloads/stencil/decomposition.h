@@ -20,8 +20,8 @@ struct tt_owned {
     uint64_t start[3], count[3];
 };
 
-/* rows cuts the slowest dimension only; blocks cuts so that the surface is smallest. TT_USAGE if the
- * ranks do not fit. */
+/* rows cuts the slowest dimension only; blocks cuts so that the surface is smallest. TT_USAGE if
+ * the ranks do not fit. */
 int tt_partition_make(struct tt_partition *p, int ndims, uint64_t size, enum tt_decomposition how,
                       int ranks, struct tt_error *e);
 /* The first (size mod parts) blocks in a direction have one point more. */

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "workloads/stencil/field.h"
+#include "workloads/stencil/grid.h"
 
 #define TT_MAX_NEIGHBOURS 26
 

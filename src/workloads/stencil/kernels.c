@@ -24,7 +24,8 @@
 #endif
 
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
-typedef double unaligned __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef double unaligned
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -103,8 +104,8 @@ INLINE vector weighted_sum(enum tt_stencil_shape shape, const double *p, ptrdiff
     case TT_STAR2D:
         return 0.25 * cross(p, row);
     case TT_BOX2D:
-        return (4.0 * cross(p, row) + (load(p - row - 1) + load(p - row + 1) + load(p + row - 1) +
-                                       load(p + row + 1))) *
+        return (4.0 * cross(p, row) +
+                (load(p - row - 1) + load(p - row + 1) + load(p + row - 1) + load(p + row + 1))) *
                (1.0 / 20);
     case TT_STAR3D:
         return (load(p - plane) + load(p - row) + load(p - 1) + load(p + 1) + load(p + row) +
@@ -174,7 +175,7 @@ INLINE void whole_row(const struct tt_stencil_row *r, enum tt_stencil_shape shap
 
         points(r, shape, sine, j, 4, v);
         for (unsigned k = 0; k < 4; k++)
-            store(r->new + j + k * LANES, v[k], stream);
+            store(r->new + j + k *LANES, v[k], stream);
     }
     for (; j + LANES <= r->last; j += LANES) {
         vector v;
@@ -186,10 +187,10 @@ INLINE void whole_row(const struct tt_stencil_row *r, enum tt_stencil_shape shap
         part(r, shape, sine, j, j, r->last);
 }
 
-#define ROW(shape, sine, stream)                                                                   \
-    static void row_##shape##_##sine##_##stream(const struct tt_stencil_row *r)                    \
-    {                                                                                              \
-        whole_row(r, shape, sine, stream);                                                         \
+#define ROW(shape, sine, stream) \
+    static void row_##shape##_##sine##_##stream(const struct tt_stencil_row *r) \
+    { \
+        whole_row(r, shape, sine, stream); \
     }
 #define ROWS(shape) ROW(shape, 0, 0) ROW(shape, 0, 1) ROW(shape, 1, 0) ROW(shape, 1, 1)
 ROWS(TT_STAR2D)
@@ -197,12 +198,12 @@ ROWS(TT_BOX2D)
 ROWS(TT_STAR3D)
 ROWS(TT_BOX3D)
 
-#define ENTRY(shape)                                                                               \
-    {                                                                                              \
-        {row_##shape##_0_0, row_##shape##_0_1},                                                    \
-        {                                                                                          \
-            row_##shape##_1_0, row_##shape##_1_1                                                   \
-        }                                                                                          \
+#define ENTRY(shape) \
+    { \
+        {row_##shape##_0_0, row_##shape##_0_1}, \
+        { \
+            row_##shape##_1_0, row_##shape##_1_1 \
+        } \
     }
 #define PASTE(a, b) a##b
 #define NAME(isa) PASTE(tt_stencil_kernels_, isa)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is solved: weights, boundary values and cost. */
-#include "workloads/stencil/field.h"
+#include "workloads/stencil/grid.h"
 
 const struct tt_stencil_facts tt_stencil_facts[TT_NSHAPES] = {
     [TT_STAR2D] = {.ndims = 2, .diagonals = false, .flops = 4, .source = 1.0 / 4},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A rank's block of the grid in memory, and sweeps over boxes of it. */
-#ifndef TT_STENCIL_FIELD_H
-#define TT_STENCIL_FIELD_H
+#ifndef TT_STENCIL_GRID_H
+#define TT_STENCIL_GRID_H
 
 #include <stddef.h>
 
@@ -41,30 +41,29 @@ double tt_problem_boundary(const struct tt_problem *p, const uint64_t at[3]);
 /* Floating-point operations per point. */
 double tt_problem_flops(const struct tt_problem *p);
 
-struct tt_field {
+struct tt_grid {
     struct tt_layout layout;
     struct tt_owned owned;
     struct tt_problem problem;
     const struct tt_stencil_kernels *kernels;
     double *memory;     /* what both arrays are part of */
-    double *values[2];  /* values[0] is the newest; swapped by tt_field_swap */
+    double *values[2];  /* values[0] is the newest; swapped by tt_grid_swap */
     double *sines[2];   /* sin(pi x) of the owned planes and rows; NULL without perturbation */
     double coefficient; /* of their product in the source */
     int threads;
-    bool stream;       /* write past the caches */
-    uint64_t tile[2];  /* rows and columns that are swept together, to stay in cache */
+    bool stream;      /* write past the caches */
+    uint64_t tile[2]; /* rows and columns that are swept together, to stay in cache */
 };
 /* neighbours: ranks that share the last-level cache, this one included. */
-int tt_field_make(struct tt_field *f, const struct tt_problem *problem,
-                  const struct tt_partition *p, int rank, int threads, int neighbours,
-                  struct tt_error *e);
-void tt_field_free(struct tt_field *f);
+int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
+                 int rank, int threads, int neighbours, struct tt_error *e);
+void tt_grid_free(struct tt_grid *f);
 /* Bytes of both arrays. */
-uint64_t tt_field_bytes(int ndims, const struct tt_owned *o);
+uint64_t tt_grid_bytes(int ndims, const struct tt_owned *o);
 
 /* Compute the box of values[1] from values[0]. */
-void tt_field_sweep(const struct tt_field *f, const struct tt_box *box);
-void tt_field_swap(struct tt_field *f);
+void tt_grid_sweep(const struct tt_grid *f, const struct tt_box *box);
+void tt_grid_swap(struct tt_grid *f);
 /* Largest |values[0] - values[1]| over the box. */
-double tt_field_difference(const struct tt_field *f, const struct tt_box *box);
+double tt_grid_difference(const struct tt_grid *f, const struct tt_box *box);
 #endif

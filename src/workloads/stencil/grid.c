@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The two arrays of a block and the sweeps over them. Threads divide the rows of a box among them;
- * inside a thread, tiles are chosen so that what the next row (or plane) needs is still in cache. */
-#include "workloads/stencil/field.h"
+ * inside a thread, tiles are chosen so that what the next row (or plane) needs is still in cache.
+ */
+#include "workloads/stencil/grid.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static uint64_t cache_bytes(int level_name, uint64_t fallback)
 
 /* Both arrays in one piece; the second is skewed by half a page, or stores to it would be taken for
  * stores to what is loaded next. */
-static int allocate(struct tt_field *f, struct tt_error *e)
+static int allocate(struct tt_grid *f, struct tt_error *e)
 {
     size_t skew = (f->layout.total + 511) / 512 * 512 + 256;
     size_t bytes = (skew + f->layout.total) * sizeof(double);
@@ -33,14 +34,15 @@ static int allocate(struct tt_field *f, struct tt_error *e)
     if (posix_memalign(&memory, huge ? HUGE_PAGE : 4096, bytes))
         return tt_fail_nomem(e, "the fields");
     if (huge)
-        madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: any page size gives the same result */
+        madvise(memory, bytes,
+                MADV_HUGEPAGE); /* only a hint: any page size gives the same result */
     f->memory = memory;
     f->values[0] = f->memory;
     f->values[1] = f->memory + skew;
     return TT_OK;
 }
 
-static int tabulate_sines(struct tt_field *f, struct tt_error *e)
+static int tabulate_sines(struct tt_grid *f, struct tt_error *e)
 {
     const struct tt_stencil_facts *facts = &tt_stencil_facts[f->problem.shape];
     double h = 1.0 / (double)(f->problem.size - 1);
@@ -53,15 +55,14 @@ static int tabulate_sines(struct tt_field *f, struct tt_error *e)
         if (!f->sines[d])
             return tt_fail_nomem(e, "the sines");
         for (uint64_t i = 0; i < f->owned.count[d]; i++)
-            f->sines[d][i] = d < 3 - facts->ndims
-                                 ? 1.0
-                                 : tt_stencil_sine(h * (double)(f->owned.start[d] + i));
+            f->sines[d][i] =
+                d < 3 - facts->ndims ? 1.0 : tt_stencil_sine(h * (double)(f->owned.start[d] + i));
     }
     return TT_OK;
 }
 
 /* Three rows (2D) or the like of three planes (3D), and what is written, in half the cache. */
-static void choose_tiles(struct tt_field *f, int neighbours)
+static void choose_tiles(struct tt_grid *f, int neighbours)
 {
     uint64_t fields = 2 * f->layout.total * sizeof(double) * (uint64_t)neighbours;
     uint64_t points = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10) / 2 / sizeof(double) / 4;
@@ -77,7 +78,7 @@ static void choose_tiles(struct tt_field *f, int neighbours)
     f->stream = fields > cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
 }
 
-static void set_boundary_row(struct tt_field *f, uint64_t plane, uint64_t row)
+static void set_boundary_row(struct tt_grid *f, uint64_t plane, uint64_t row)
 {
     const struct tt_owned *o = &f->owned;
     uint64_t n = f->problem.size, at[3] = {o->start[0] + plane, o->start[1] + row, 0};
@@ -88,12 +89,13 @@ static void set_boundary_row(struct tt_field *f, uint64_t plane, uint64_t row)
     for (uint64_t j = 0; j < o->count[2]; j++) {
         at[2] = o->start[2] + j;
         if (whole || at[2] == 0 || at[2] == n - 1)
-            f->values[0][start + j] = f->values[1][start + j] = tt_problem_boundary(&f->problem, at);
+            f->values[0][start + j] = f->values[1][start + j] =
+                tt_problem_boundary(&f->problem, at);
     }
 }
 
 /* Zeros and the boundary; every thread touches first what it will compute later. */
-static void initialise(struct tt_field *f)
+static void initialise(struct tt_grid *f)
 {
     int64_t rows = (int64_t)(f->layout.dims[0] * f->layout.dims[1]);
     size_t pitch = f->layout.dims[2];
@@ -112,14 +114,13 @@ static void initialise(struct tt_field *f)
             set_boundary_row(f, plane, row);
 }
 
-int tt_field_make(struct tt_field *f, const struct tt_problem *problem,
-                  const struct tt_partition *p, int rank, int threads, int neighbours,
-                  struct tt_error *e)
+int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
+                 int rank, int threads, int neighbours, struct tt_error *e)
 {
     int rc;
 
-    *f = (struct tt_field){
-        .problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
+    *f =
+        (struct tt_grid){.problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
     tt_partition_owned(p, rank, &f->owned);
     tt_layout_make(&f->layout, p->ndims, &f->owned);
     choose_tiles(f, neighbours);
@@ -129,19 +130,19 @@ int tt_field_make(struct tt_field *f, const struct tt_problem *problem,
     if (rc == TT_OK)
         initialise(f);
     else
-        tt_field_free(f);
+        tt_grid_free(f);
     return rc;
 }
 
-void tt_field_free(struct tt_field *f)
+void tt_grid_free(struct tt_grid *f)
 {
     free(f->memory);
     free(f->sines[0]);
     free(f->sines[1]);
-    *f = (struct tt_field){0};
+    *f = (struct tt_grid){0};
 }
 
-static void sweep_row(const struct tt_field *f, int64_t plane, int64_t row, int64_t first,
+static void sweep_row(const struct tt_grid *f, int64_t plane, int64_t row, int64_t first,
                       int64_t last)
 {
     ptrdiff_t start = (ptrdiff_t)f->layout.origin + plane * f->layout.plane + row * f->layout.row;
@@ -173,7 +174,7 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* One thread's share: rows a <= n < b of the box, counted over its planes. */
-static void sweep_share(const struct tt_field *f, const struct tt_box *box, int64_t a, int64_t b)
+static void sweep_share(const struct tt_grid *f, const struct tt_box *box, int64_t a, int64_t b)
 {
     int64_t rows = box->last[1] - box->first[1];
     int64_t height = (int64_t)f->tile[0], width = (int64_t)f->tile[1];
@@ -192,7 +193,7 @@ static void sweep_share(const struct tt_field *f, const struct tt_box *box, int6
         f->kernels->fence();
 }
 
-void tt_field_sweep(const struct tt_field *f, const struct tt_box *box)
+void tt_grid_sweep(const struct tt_grid *f, const struct tt_box *box)
 {
     int64_t all = (box->last[0] - box->first[0]) * (box->last[1] - box->first[1]);
 
@@ -212,7 +213,7 @@ void tt_field_sweep(const struct tt_field *f, const struct tt_box *box)
     sweep_share(f, box, 0, all);
 }
 
-void tt_field_swap(struct tt_field *f)
+void tt_grid_swap(struct tt_grid *f)
 {
     double *newest = f->values[1];
 
@@ -220,7 +221,7 @@ void tt_field_swap(struct tt_field *f)
     f->values[0] = newest;
 }
 
-double tt_field_difference(const struct tt_field *f, const struct tt_box *box)
+double tt_grid_difference(const struct tt_grid *f, const struct tt_box *box)
 {
     const double *a = f->values[0] + f->layout.origin, *b = f->values[1] + f->layout.origin;
     double worst = 0.0;
