@@ -16,12 +16,9 @@ void tt_sys_arm_short(void)
     armed = SHORTEN;
 }
 
-bool tt_sys_disarm(void)
+void tt_sys_disarm(void)
 {
-    bool was = armed != NOTHING;
-
     armed = NOTHING;
-    return was;
 }
 
 typedef ssize_t vector_call(int, const struct iovec *, int, off_t);

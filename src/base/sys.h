@@ -3,7 +3,6 @@
 #ifndef TT_BASE_SYS_H
 #define TT_BASE_SYS_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -14,7 +13,7 @@ ssize_t tt_sys_preadv(int fd, const struct iovec *iov, int n, off_t offset);
  */
 void tt_sys_arm_eintr(void);
 void tt_sys_arm_short(void);
-/* Forget it; false if it has happened. */
-bool tt_sys_disarm(void);
+/* Forget it, in case no data call was made. */
+void tt_sys_disarm(void);
 
 #endif

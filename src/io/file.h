@@ -51,7 +51,8 @@ void tt_facts_free(struct tt_facts *facts);
 enum tt_capability {
     TT_CAP_STORES = 1 << 0,    /* what is written can be read again (discard cannot) */
     TT_CAP_CONTAINER = 1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
-    TT_CAP_NONBLOCKING = 1 << 2 /* submit and wait exist; the engine probes whether they overlap */
+    TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
+    TT_CAP_SYSTEM_CALLS = 1 << 3 /* moves data by base/sys.h, where the fault layer can reach it */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };

@@ -10,9 +10,10 @@
 #include "base/sys.h"
 #include "io/file.h"
 
-#define MAX_PIECES 512              /* of one call; below IOV_MAX everywhere */
-#define MAX_BYTES ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
-                                     */
+#define MAX_PIECES 512 /* of one call; below IOV_MAX everywhere */
+#define MAX_BYTES \
+    ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
+                       */
 
 struct posix_state {
     int fd;
@@ -170,7 +171,7 @@ static int posix_close(struct tt_file *file, struct tt_error *e)
 const struct tt_backend tt_backend_posix = {
     .name = "posix",
     .summary = "plain files through pwritev and preadv",
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER,
+    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_SYSTEM_CALLS,
     .state_size = sizeof(struct posix_state),
     .open = posix_open,
     .define = posix_define,
