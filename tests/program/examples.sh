@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every file in examples/ runs as it is, and so does every command in the documentation that says so:
+# a code block after a line "<!-- runnable -->" is run by bash, in a folder with build/tutti.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+for file in "$SOURCE"/examples/*.yaml; do
+    backend=$(sed -n 's/^backend: *\([a-z0-9]*\).*/\1/p' "$file")
+    if [ -n "$backend" ] && ! "$TUTTI" list backends | grep -qw "$backend"; then continue; fi
+    expect 0 "$TUTTI" run "$file" "${here[@]}"
+    no_data_left
+done
+
+mkdir build
+ln -s "$TUTTI" build/tutti
+ln -s "$SOURCE/examples" examples
+PATH=$work/build:$PATH
+blocks=0
+for page in "$SOURCE"/README.md "$SOURCE"/docs/*.md; do
+    awk '/^<!-- runnable -->$/ { wanted = 1; next }
+         wanted && /^```/ { if (inside) { print "true"; inside = wanted = 0 } else inside = 1; next }
+         inside { print }' "$page" >commands.sh
+    [ -s commands.sh ] || continue
+    blocks=$((blocks + 1))
+    LIMIT=120 expect 0 bash -e commands.sh
+done
+[ $blocks -gt 0 ] || fail "no runnable command in the documentation"
