@@ -130,9 +130,9 @@ int tt_parse_bytes(const char *text, uint64_t *out, struct tt_error *e)
         fraction = fraction * 10 + (uint64_t)(decimals[i] - '0');
     if (length > MAX_DECIMALS || !scale_fraction(fraction, length, shift, &fraction))
         return refuse(e, text, "is not a whole number of bytes", a_size);
-    if (!fits || whole > UINT64_MAX >> shift ||
-        __builtin_add_overflow(whole << shift, fraction, out))
+    if (!fits || whole > UINT64_MAX >> shift)
         return refuse(e, text, "is too large", "less than 16384p");
+    *out = (whole << shift) + fraction; /* a fraction is below the lowest bit of the other */
     return TT_OK;
 }
 
