@@ -16,7 +16,8 @@ int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
         return TT_OK;
     if (first == rank && e->code == TT_OK)
         tt_fail(e, rc, "failed without saying why (code %d)", rc);
-    if (first == rank && e->rank < 0)
+    /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. */
+    if (first == rank && e->rank < 0 && size > 1)
         e->rank = rank;
     MPI_Bcast(e, (int)sizeof *e, MPI_BYTE, first, comm);
     return e->code;

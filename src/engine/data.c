@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Data files: where they are, whose they are. A file that tutti made carries an extended attribute, so
+ * that a later run knows that it may be replaced; any other file is left alone. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "engine/private.h"
+#include "plan/folder.h"
+
+#define MARK "user.tutti.run"
+
+char *tt_data_path(struct tt_engine *engine, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", engine->p->data_folder, name) < 0 ? NULL : path;
+}
+
+static int make_room(const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "stat", path, -1);
+    if (!S_ISREG(st.st_mode) || getxattr(path, MARK, NULL, 0) < 0)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' exists and does not look like a file that tutti made; remove it or "
+                       "choose another path",
+                       path);
+    if (unlink(path) != 0)
+        return tt_fail_call(e, errno, "unlink", path, -1);
+    return TT_OK;
+}
+
+/* The handler reads n only after the entry is complete. */
+static int remember(struct tt_made_files *made, const char *path)
+{
+    if (made->n == made->capacity) {
+        size_t capacity = made->capacity ? 2 * made->capacity : 16;
+        char **grown = calloc(capacity, sizeof *grown), **old = made->paths;
+
+        if (!grown)
+            return TT_NOMEM;
+        if (made->n > 0)
+            memcpy(grown, old, made->n * sizeof *grown);
+        made->paths = grown;
+        made->capacity = capacity;
+        free(old);
+    }
+    made->paths[made->n] = strdup(path);
+    if (!made->paths[made->n])
+        return TT_NOMEM;
+    made->n++;
+    return TT_OK;
+}
+
+int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    int rc;
+
+    if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
+        return TT_OK;
+    rc = make_room(path, e);
+    if (rc == TT_OK)
+        rc = tt_manifest_add(engine->p->folder, path, e);
+    if (rc == TT_OK && remember(&engine->p->made, path) != TT_OK)
+        rc = tt_fail_nomem(e, "the list of files");
+    engine->p->nfiles += rc == TT_OK;
+    return rc;
+}
+
+void tt_data_mark(struct tt_engine *engine, const char *path)
+{
+    const char *id = tt_folder_id(engine->p->folder);
+
+    /* Where attributes are not supported, a later run will refuse to replace the file. */
+    (void)!setxattr(path, MARK, id, strlen(id), 0);
+}

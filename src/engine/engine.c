@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agree.h"
+#include "engine/private.h"
+#include "plan/folder.h"
+
+/* Time between looks at the clock of rank 0, for --max-time and the progress display. */
+#define CHECK_SECONDS 0.2
+/* All ranks have heard of the start before it comes. */
+#define START_DELAY_NS 5000000
+
+void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
+{
+    engine->p->now.phase_ns[phase] += (uint64_t)ns;
+    engine->p->total_ns[phase] += (uint64_t)ns;
+}
+
+void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns)
+{
+    tt_phase_add_ns(engine, phase, tt_now_ns() - since_ns);
+}
+
+void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
+                 int64_t since_ns)
+{
+    int64_t ns = tt_now_ns() - since_ns;
+
+    tt_phase_add_ns(engine, phase, ns);
+    tt_histogram_add(&engine->p->calls[call], ns);
+}
+
+void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)
+{
+    engine->p->now.bytes_communicated += bytes;
+}
+
+/* Write out the current record and start the next. */
+static void next_record(struct tt_engine *engine, uint64_t iteration)
+{
+    struct tt_engine_private *p = engine->p;
+    int64_t now = tt_now_ns() - p->start_ns;
+
+    if (p->now.start_ns != 0 || p->now.iteration != 0) {
+        p->now.span_ns = now - p->now.start_ns;
+        tt_recorder_iteration(p->recorder, &p->now);
+    }
+    memset(&p->now, 0, sizeof p->now);
+    p->now.iteration = iteration;
+    p->now.start_ns = now;
+}
+
+/* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. */
+static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
+{
+    int64_t go = 0;
+    char text[32];
+    int rc = TT_OK;
+
+    if (engine->rank == 0) {
+        snprintf(text, sizeof text, "%lld\n", (long long)tt_wall_ns());
+        rc = tt_folder_write_text(engine->p->folder, "ready", text, e);
+        go = tt_wall_ns() + START_DELAY_NS;
+        snprintf(text, sizeof text, "%lld\n", (long long)go);
+        if (rc == TT_OK)
+            rc = tt_folder_write_text(engine->p->folder, "go", text, e);
+    }
+    rc = tt_agree(engine->comm, rc, e);
+    MPI_Bcast(&go, 1, MPI_INT64_T, 0, engine->comm);
+    tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
+    return rc;
+}
+
+int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    struct tt_iteration_record before = p->now;
+    int rc;
+
+    MPI_Barrier(engine->comm);
+    rc = wait_for_start(engine, e);
+    p->start_ns = tt_now_ns();
+    before.start_ns = tt_recorder_header(p->recorder)->start_monotonic_ns - p->start_ns;
+    before.span_ns = -before.start_ns;
+    tt_recorder_iteration(p->recorder, &before);
+    memset(&p->now, 0, sizeof p->now);
+    p->next_check = 2;
+    return rc;
+}
+
+/* Collective. What rank 0 sees on its clock holds for all. */
+static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t total,
+                       struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    double seconds = tt_seconds(tt_now_ns() - p->start_ns);
+    double limit = engine->config->run->max_time;
+    uint64_t decision[2] = {0, iteration + 1};
+
+    if (engine->rank == 0) {
+        struct tt_progress progress = {iteration - 1, total, seconds};
+        double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
+
+        decision[0] = limit > 0 && seconds > limit;
+        decision[1] = iteration + (per_check < 1 ? 1 : per_check > 1e9 ? 1000000000 : (uint64_t)per_check);
+        tt_progress_write(p->progress_fd, &progress);
+    }
+    MPI_Bcast(decision, 2, MPI_UINT64_T, 0, engine->comm);
+    p->next_check = decision[1];
+    if (decision[0])
+        return tt_fail(e, TT_LIMIT, "stopped by --max-time %g s at iteration %llu of %llu", limit,
+                       (unsigned long long)(iteration - 1), (unsigned long long)total);
+    return TT_OK;
+}
+
+int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
+                       struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (iteration >= engine->p->next_check)
+        rc = check_clock(engine, iteration, total, e);
+    next_record(engine, iteration);
+    return rc;
+}
+
+void tt_iteration_end(struct tt_engine *engine)
+{
+    next_record(engine, 0);
+}
+
+int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
+{
+    (void)e;
+    engine->p->stop_ns = tt_now_ns();
+    next_record(engine, 0);
+    MPI_Barrier(engine->comm);
+    return TT_OK;
+}
+
+void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value)
+{
+    json_object_set_new(engine->p->results, name,
+                        json_pack("{s:f, s:s}", "value", value, "kind",
+                                  kind == TT_RESULT_SUM ? "sum" : "same"));
+}
+
+void tt_warning(struct tt_engine *engine, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    json_array_append_new(engine->p->warnings, json_string(text));
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Periodic output: when a dump is due, how many copies of it, and the epochs between dumps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/private.h"
+
+struct tt_output {
+    struct tt_engine *engine;
+    const struct tt_write_options *options;
+    uint64_t iterations;
+    unsigned ncopies;
+    struct tt_series **copies;
+    uint64_t *steps; /* dumps so far, per copy */
+    unsigned nvariables;
+    const struct tt_variable *variables;
+    bool in_epoch;
+    struct tt_epoch_record epoch;
+    int64_t epoch_start_ns;
+    uint64_t totals[TT_NPHASES]; /* at the epoch's start */
+    uint64_t last_iteration; /* of the epoch's dump */
+};
+
+/* Copies at a write event: the pattern spread evenly over all iterations. */
+static uint64_t copies_at(const struct tt_write_options *w, uint64_t iteration,
+                          uint64_t iterations)
+{
+    /* ceil(iteration / (iterations / n)) - 1, in whole numbers */
+    uint64_t k = (iteration * w->pattern.n + iterations - 1) / iterations - 1;
+
+    return w->pattern.n == 0 ? 1 : w->pattern.values[k];
+}
+
+static bool is_event(const struct tt_write_options *w, uint64_t iteration)
+{
+    return w->every > 0 && iteration > 0 && iteration % w->every == 0;
+}
+
+void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
+                    uint64_t *dumps)
+{
+    *events = *dumps = 0;
+    for (uint64_t i = w->every; w->every > 0 && i <= iterations; i += w->every) {
+        uint64_t n = copies_at(w, i, iterations);
+
+        *events += n > 0;
+        *dumps += n;
+    }
+}
+
+static uint64_t steps_of_copy(const struct tt_write_options *w, uint64_t iterations, uint64_t copy)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = w->every; i <= iterations; i += w->every)
+        n += copies_at(w, i, iterations) > copy;
+    return n;
+}
+
+static unsigned most_copies(const struct tt_write_options *w)
+{
+    uint64_t most = w->pattern.n == 0;
+
+    for (size_t i = 0; i < w->pattern.n; i++)
+        if (w->pattern.values[i] > most)
+            most = w->pattern.values[i];
+    return (unsigned)most;
+}
+
+/* The name of a copy, as numio has it: path_r<i> when there are several. */
+static char *copy_path(struct tt_output *o, const char *name, unsigned copy)
+{
+    char *base, *path = NULL;
+
+    if (o->options->path)
+        base = o->options->path[0] == '/' || asprintf(&base, "%s/%s", o->engine->config->run->dir,
+                                                      o->options->path) < 0
+                   ? strdup(o->options->path)
+                   : base;
+    else
+        base = tt_data_path(o->engine, name);
+    if (!base)
+        return NULL;
+    if (o->ncopies == 1)
+        return base;
+    if (asprintf(&path, "%s_r%u", base, copy) < 0)
+        path = NULL;
+    free(base);
+    return path;
+}
+
+static int open_copy(struct tt_output *o, const char *name, unsigned copy, struct tt_error *e)
+{
+    struct tt_series_spec spec = {.access = TT_CREATE,
+                                  .policy = (enum tt_policy)o->options->series,
+                                  .per_process = o->options->files == 1,
+                                  .steps = steps_of_copy(o->options, o->iterations, copy),
+                                  .nvariables = o->nvariables,
+                                  .variables = o->variables};
+    char *path = copy_path(o, name, copy);
+    int rc;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    spec.path = path;
+    rc = tt_series_open(o->engine, &spec, &o->copies[copy], e);
+    free(path);
+    return rc;
+}
+
+int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iterations,
+                   unsigned nvariables, const struct tt_variable *variables, struct tt_output **out,
+                   struct tt_error *e)
+{
+    const struct tt_write_options *w = tt_config_opts(engine->config, "write");
+    struct tt_output *o;
+    int rc = TT_OK;
+
+    *out = NULL;
+    if (!w || w->every == 0 || w->every > iterations || most_copies(w) == 0)
+        return TT_OK;
+    o = calloc(1, sizeof *o);
+    if (!o)
+        return tt_fail_nomem(e, "the output");
+    *o = (struct tt_output){.engine = engine,
+                            .options = w,
+                            .iterations = iterations,
+                            .ncopies = most_copies(w),
+                            .nvariables = nvariables,
+                            .variables = variables};
+    o->copies = calloc(o->ncopies, sizeof(struct tt_series *));
+    o->steps = calloc(o->ncopies, sizeof *o->steps);
+    if (!o->copies || !o->steps)
+        rc = tt_fail_nomem(e, "the output");
+    for (unsigned i = 0; i < o->ncopies && rc == TT_OK; i++)
+        rc = open_copy(o, name, i, e);
+    if (rc == TT_OK) {
+        *out = o;
+        return TT_OK;
+    }
+    tt_output_close(o, e);
+    return rc;
+}
+
+bool tt_output_is_due(const struct tt_output *o, uint64_t iteration)
+{
+    return o && is_event(o->options, iteration) &&
+           copies_at(o->options, iteration, o->iterations) > 0;
+}
+
+/* ---- epochs ---- */
+
+static int64_t since(const struct tt_output *o, enum tt_phase phase)
+{
+    return (int64_t)(o->engine->p->total_ns[phase] - o->totals[phase]);
+}
+
+static void end_epoch(struct tt_output *o)
+{
+    if (!o->in_epoch)
+        return;
+    o->in_epoch = false;
+    o->epoch.iterations = (uint32_t)(o->engine->p->now.iteration - o->last_iteration);
+    o->epoch.span_ns = tt_now_ns() - o->epoch_start_ns;
+    o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
+    o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
+    o->epoch.visible_ns =
+        since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) + since(o, TT_SYNC);
+    tt_recorder_epoch(o->engine->p->recorder, &o->epoch);
+}
+
+/* The second of every `baseline` epochs: the first one warms up, and few dumps still give one. */
+static bool next_is_baseline(const struct tt_output *o)
+{
+    uint64_t every = o->engine->config->run->baseline;
+
+    return every > 0 && (every == 1 || o->epoch.epoch % every == 1);
+}
+
+static void begin_epoch(struct tt_output *o, uint64_t iteration, bool baseline)
+{
+    o->in_epoch = true;
+    o->last_iteration = iteration;
+    o->epoch = (struct tt_epoch_record){.epoch = o->epoch.epoch + 1, .baseline = baseline};
+    memcpy(o->totals, o->engine->p->total_ns, sizeof o->totals);
+    o->epoch_start_ns = tt_now_ns();
+}
+
+/* ---- dumps ---- */
+
+static int complete_all(struct tt_output *o, unsigned left, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; i < o->ncopies; i++) {
+        int now = tt_series_complete(o->copies[i], left, e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    return rc;
+}
+
+static uint64_t bytes_of(const struct tt_output *o, unsigned nblocks, const struct tt_block *blocks)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < nblocks; i++)
+        bytes += tt_selection_count(&blocks[i].file) *
+                 o->variables[blocks[i].variable].element->size;
+    return bytes;
+}
+
+static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
+                const struct tt_block *blocks, struct tt_error *e)
+{
+    uint64_t n = copies_at(o->options, iteration, o->iterations);
+    uint64_t bytes = n * bytes_of(o, nblocks, blocks);
+    bool baseline = next_is_baseline(o);
+    unsigned left = baseline ? 0 : (unsigned)o->engine->config->run->inflight - 1;
+    int rc = complete_all(o, left, e);
+
+    end_epoch(o);
+    if (rc == TT_OK)
+        rc = tt_limits_check_dump(o->engine, bytes, e);
+    if (rc != TT_OK)
+        return rc;
+    begin_epoch(o, iteration, baseline);
+    o->epoch.bytes = bytes;
+    for (unsigned i = 0; i < n && rc == TT_OK; i++)
+        rc = tt_series_dump(o->copies[i], o->steps[i]++, nblocks, blocks, e);
+    if (rc == TT_OK && baseline)
+        rc = complete_all(o, 0, e);
+    return rc;
+}
+
+/* numio completes an iteration before the next dump, and at the end. */
+static bool completes_early(const struct tt_output *o, uint64_t iteration)
+{
+    uint64_t f = o->options->every;
+
+    return o->options->completion == 1 &&
+           (f == 1 || iteration % f == f - 1 || iteration == o->iterations);
+}
+
+int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
+                    const struct tt_block *blocks, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (!o)
+        return TT_OK;
+    if (tt_output_is_due(o, iteration))
+        rc = dump(o, iteration, nblocks, blocks, e);
+    if (rc == TT_OK && completes_early(o, iteration))
+        rc = complete_all(o, 0, e);
+    return rc;
+}
+
+struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step)
+{
+    if (!o || o->steps[0] == 0)
+        return NULL;
+    *step = o->steps[0] - 1;
+    return o->copies[0];
+}
+
+int tt_output_drain(struct tt_output *o, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; o && i < o->ncopies; i++) {
+        int now = tt_series_drain(o->copies[i], e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    if (o)
+        end_epoch(o);
+    return rc;
+}
+
+int tt_output_close(struct tt_output *o, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (!o)
+        return TT_OK;
+    for (unsigned i = 0; o->copies && i < o->ncopies; i++) {
+        int now = tt_series_close(o->copies[i], e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    free(o->copies);
+    free(o->steps);
+    free(o);
+    return rc;
+}

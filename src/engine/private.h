@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the engine's own files share. */
+#ifndef TT_ENGINE_PRIVATE_H
+#define TT_ENGINE_PRIVATE_H
+
+#include "engine/engine.h"
+#include "engine/helper.h"
+#include "engine/probe.h"
+#include "engine/recorder.h"
+
+/* Files this rank made, for the signal handler: it may only unlink. */
+struct tt_made_files {
+    volatile size_t n;
+    size_t capacity;
+    char **paths;
+};
+
+struct tt_engine_private {
+    const char *folder; /* the run folder */
+    char *data_folder;  /* <dir>/tutti-<id> */
+    bool data_folder_made;
+    struct tt_stack stack;
+    struct tt_recorder *recorder;
+    struct tt_helper *helper;   /* NULL without overlap */
+    struct tt_probe probes[2];  /* noncontiguous, contiguous; only if the backend is nonblocking */
+    bool may_be_native;         /* probes were made */
+    const char *overlap_way;    /* how dumps really overlapped; NULL before the first */
+    struct tt_histogram *calls; /* TT_NCALLS */
+    struct tt_iteration_record now;
+    uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
+    int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
+    uint64_t bytes_written;        /* by this rank */
+    uint64_t next_check;           /* iteration of the next look at the clock */
+    int progress_fd;               /* rank 0 only, else -1 */
+    json_t *results, *warnings, *facts;
+    uint64_t library_bytes[2];
+    uint64_t nfiles; /* made by this rank */
+    struct tt_made_files made;
+    void *filler; /* buffers of the collective filler */
+};
+
+/* Counts a duration that was measured elsewhere. */
+void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
+
+/* limits.c: before a dump of this many bytes on this rank. Collective. */
+int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_error *e);
+
+/* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one that
+ * tutti made, adds it to the manifest. On one rank per file. */
+int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* Marks a finished file as made by tutti, so that a later run may replace it. */
+void tt_data_mark(struct tt_engine *engine, const char *path);
+
+/* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made (unless
+ * they are kept) and end the process. */
+void tt_signals_install(struct tt_engine *engine);
+void tt_signals_restore(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+
+#include "spec/units.h"
+
+int tt_limits_check_space(const char *dir, const struct tt_space *min_free, uint64_t bytes,
+                          struct tt_error *e)
+{
+    char need[TT_UNIT_TEXT], have[TT_UNIT_TEXT], keep[TT_UNIT_TEXT];
+    struct statvfs v;
+    double size, free_now, reserve;
+
+    if (statvfs(dir, &v) != 0)
+        return tt_fail_call(e, errno, "statvfs", dir, -1);
+    size = (double)v.f_blocks * (double)v.f_frsize;
+    free_now = (double)v.f_bavail * (double)v.f_frsize;
+    reserve = min_free->bytes ? (double)min_free->bytes : size * min_free->percent / 100;
+    if (size == 0 || free_now - (double)bytes >= reserve) /* size 0: no limit, as on ramfs */
+        return TT_OK;
+    return tt_fail(e, TT_LIMIT,
+                   "'%s' has %s free; writing %s would leave less than the %s that --min-free keeps; "
+                   "write less, use another --dir, or lower --min-free",
+                   dir, tt_format_bytes(free_now, have), tt_format_bytes((double)bytes, need),
+                   tt_format_bytes(reserve, keep));
+}
+
+int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimate *estimate,
+                         struct tt_error *e)
+{
+    const struct tt_run_options *run = config->run;
+    char need[TT_UNIT_TEXT], cap[TT_UNIT_TEXT];
+
+    if (run->max_bytes > 0 && estimate->bytes_written > run->max_bytes)
+        return tt_fail(e, TT_LIMIT, "the run would write %s, more than --max-bytes %s",
+                       tt_format_bytes((double)estimate->bytes_written, need),
+                       tt_format_bytes((double)run->max_bytes, cap));
+    if (estimate->bytes_on_disk == 0 || !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
+        return TT_OK;
+    return tt_limits_check_space(run->dir, &run->min_free, estimate->bytes_on_disk, e);
+}
