@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data files: where they are, whose they are. A file that tutti made carries an extended attribute, so
- * that a later run knows that it may be replaced; any other file is left alone. */
+/* Data files: where they are, whose they are. A file that tutti made carries an extended attribute,
+ * so that a later run knows that it may be replaced; any other file is left alone. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,8 +26,7 @@ void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_n
     tt_phase_add_ns(engine, phase, tt_now_ns() - since_ns);
 }
 
-void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
-                 int64_t since_ns)
+void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call, int64_t since_ns)
 {
     int64_t ns = tt_now_ns() - since_ns;
 
@@ -107,7 +106,9 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
         double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
 
         decision[0] = limit > 0 && seconds > limit;
-        decision[1] = iteration + (per_check < 1 ? 1 : per_check > 1e9 ? 1000000000 : (uint64_t)per_check);
+        decision[1] = iteration + (per_check < 1     ? 1
+                                   : per_check > 1e9 ? 1000000000
+                                                     : (uint64_t)per_check);
         tt_progress_write(p->progress_fd, &progress);
     }
     MPI_Bcast(decision, 2, MPI_UINT64_T, 0, engine->comm);
@@ -145,9 +146,9 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value)
 {
-    json_object_set_new(engine->p->results, name,
-                        json_pack("{s:f, s:s}", "value", value, "kind",
-                                  kind == TT_RESULT_SUM ? "sum" : "same"));
+    json_object_set_new(
+        engine->p->results, name,
+        json_pack("{s:f, s:s}", "value", value, "kind", kind == TT_RESULT_SUM ? "sum" : "same"));
 }
 
 void tt_warning(struct tt_engine *engine, const char *fmt, ...)

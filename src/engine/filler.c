@@ -8,7 +8,8 @@
 enum { ALLGATHER, ALLREDUCE, ALLTOALL };
 
 /* Sent and received bytes; the send buffer comes first. */
-static void sizes(const struct tt_collective_options *c, int ranks, uint64_t *send, uint64_t *receive)
+static void sizes(const struct tt_collective_options *c, int ranks, uint64_t *send,
+                  uint64_t *receive)
 {
     *send = c->kind == ALLTOALL ? c->size * (uint64_t)ranks : c->size;
     *receive = c->kind == ALLREDUCE ? c->size : c->size * (uint64_t)ranks;

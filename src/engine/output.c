@@ -19,12 +19,11 @@ struct tt_output {
     struct tt_epoch_record epoch;
     int64_t epoch_start_ns;
     uint64_t totals[TT_NPHASES]; /* at the epoch's start */
-    uint64_t last_iteration; /* of the epoch's dump */
+    uint64_t last_iteration;     /* of the epoch's dump */
 };
 
 /* Copies at a write event: the pattern spread evenly over all iterations. */
-static uint64_t copies_at(const struct tt_write_options *w, uint64_t iteration,
-                          uint64_t iterations)
+static uint64_t copies_at(const struct tt_write_options *w, uint64_t iteration, uint64_t iterations)
 {
     /* ceil(iteration / (iterations / n)) - 1, in whole numbers */
     uint64_t k = (iteration * w->pattern.n + iterations - 1) / iterations - 1;
@@ -74,8 +73,8 @@ static char *copy_path(struct tt_output *o, const char *name, unsigned copy)
     char *base, *path = NULL;
 
     if (o->options->path)
-        base = o->options->path[0] == '/' || asprintf(&base, "%s/%s", o->engine->config->run->dir,
-                                                      o->options->path) < 0
+        base = o->options->path[0] == '/' ||
+                       asprintf(&base, "%s/%s", o->engine->config->run->dir, o->options->path) < 0
                    ? strdup(o->options->path)
                    : base;
     else
@@ -206,8 +205,8 @@ static uint64_t bytes_of(const struct tt_output *o, unsigned nblocks, const stru
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < nblocks; i++)
-        bytes += tt_selection_count(&blocks[i].file) *
-                 o->variables[blocks[i].variable].element->size;
+        bytes +=
+            tt_selection_count(&blocks[i].file) * o->variables[blocks[i].variable].element->size;
     return bytes;
 }
 

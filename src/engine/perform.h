@@ -8,8 +8,9 @@
 #include "plan/config.h"
 
 /* Collective over comm: run the workload as planned in the folder, verify and remove data files as
- * asked, leave records and outcome.json. MPI was initialised with the given thread level. */
+ * asked, leave records and outcome.json. MPI was initialised with the given thread level; rank 0
+ * keeps the environment (may be NULL) with its records. */
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
-               struct tt_error *e);
+               json_t *environment, struct tt_error *e);
 
 #endif

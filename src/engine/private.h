@@ -45,14 +45,14 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 /* limits.c: before a dump of this many bytes on this rank. Collective. */
 int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_error *e);
 
-/* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one that
- * tutti made, adds it to the manifest. On one rank per file. */
+/* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
+ * that tutti made, adds it to the manifest. On one rank per file. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);
 
-/* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made (unless
- * they are kept) and end the process. */
+/* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made
+ * (unless they are kept) and end the process. */
 void tt_signals_install(struct tt_engine *engine);
 void tt_signals_restore(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Overlap and sync, written once for all workloads and backends. A dump becomes a flight: its blocks
- * padded so that every rank makes the same calls, copied to a staging buffer if it overlaps, then run
- * by the caller, by the helper thread, or by the backend's own nonblocking calls. */
+/* Overlap and sync, written once for all workloads and backends. A dump becomes a flight: its
+ * blocks padded so that every rank makes the same calls, copied to a staging buffer if it overlaps,
+ * then run by the caller, by the helper thread, or by the backend's own nonblocking calls. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ struct tt_series {
     struct tt_file *file; /* NULL with a file per step */
     enum way way;
     bool way_chosen, fixed_written;
-    uint64_t defined; /* the last step defined, plus one */
-    unsigned slots;   /* blocks of a padded dump, fixed variables included */
+    uint64_t defined;             /* the last step defined, plus one */
+    unsigned slots;               /* blocks of a padded dump, fixed variables included */
     unsigned depth, first, count; /* flights: a ring */
     struct flight *flights;
     struct tt_job prefetch_job;
@@ -108,10 +108,9 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
         for (size_t i = 0; i < facts.n; i++) {
             const struct tt_fact *f = &facts.list[i];
 
-            json_array_append_new(p->facts,
-                                  json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given",
-                                            f->given, "read_back", f->read_back, "proof",
-                                            proofs[f->proof], "how", f->how));
+            json_array_append_new(p->facts, json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key,
+                                                      "given", f->given, "read_back", f->read_back,
+                                                      "proof", proofs[f->proof], "how", f->how));
         }
     tt_facts_free(&facts);
     for (; file; file = file->below) {
@@ -130,8 +129,7 @@ static int close_file(struct tt_series *s, struct tt_file *file, const char *pat
     t = tt_now_ns();
     rc = tt_agree(s->comm, tt_file_close(file, e), e);
     latency(s, TT_CALL_CLOSE, t);
-    if (rc == TT_OK && s->spec.access == TT_CREATE &&
-        (s->spec.per_process || s->engine->rank == 0))
+    if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
         tt_data_mark(s->engine, path);
     return rc;
 }
@@ -409,8 +407,10 @@ static int check_variables(const struct tt_series_spec *spec, struct tt_error *e
         uint64_t bytes = x->element->size;
 
         for (int d = 0; d < x->ndims; d++)
-            if (__builtin_mul_overflow(bytes, x->dims[d], &bytes) || bytes > (uint64_t)INT64_MAX / 2)
-                return tt_fail(e, TT_USAGE, "variable '%s' is larger than any file can be", x->path);
+            if (__builtin_mul_overflow(bytes, x->dims[d], &bytes) ||
+                bytes > (uint64_t)INT64_MAX / 2)
+                return tt_fail(e, TT_USAGE, "variable '%s' is larger than any file can be",
+                               x->path);
     }
     return TT_OK;
 }
@@ -653,7 +653,7 @@ static int run_load(void *argument, struct tt_error *e)
 
     f->file = s->file;
     if (own_file)
-        rc = open_file(s, f->path, TT_READ, &f->file, e);
+        rc = open_file(s, f->path, TT_READ_ONLY, &f->file, e);
     if (!f->file)
         return rc;
     if (f->rc != TT_OK) {
@@ -707,7 +707,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
     if (s->prefetching) {
         s->prefetching = false;
         rc = tt_helper_wait(helper_of(s), &s->prefetch_job, e);
-        tt_phase_add(s->engine, TT_READ, t);
+        tt_phase_add(s->engine, TT_LOAD, t);
         if (rc != TT_OK || s->prefetch.step == step)
             return rc;
     }
@@ -717,7 +717,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
     t = tt_now_ns();
     prepare_load(s, step, nblocks, blocks);
     rc = tt_helper_call(helper_of(s), run_load, &s->prefetch, e);
-    tt_phase_add(s->engine, TT_READ, t);
+    tt_phase_add(s->engine, TT_LOAD, t);
     return rc;
 }
 

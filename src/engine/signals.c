@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and to
- * take the data files away, with nothing but async-signal-safe calls. */
+/* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and
+ * to take the data files away, with nothing but async-signal-safe calls. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -9,6 +9,9 @@
 
 /* Size announced by a launcher's environment (mpirun, mpiexec, srun); 0 if nobody launched us. */
 int tt_launched_size(void);
+/* This process's rank as the launcher announced it; 0 if nobody launched us. Messages before MPI is
+ * up come from rank 0 only. */
+int tt_launched_rank(void);
 
 /* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on
  * a terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the

@@ -21,11 +21,12 @@ int tt_limits_check_space(const char *dir, const struct tt_space *min_free, uint
     reserve = min_free->bytes ? (double)min_free->bytes : size * min_free->percent / 100;
     if (size == 0 || free_now - (double)bytes >= reserve) /* size 0: no limit, as on ramfs */
         return TT_OK;
-    return tt_fail(e, TT_LIMIT,
-                   "'%s' has %s free; writing %s would leave less than the %s that --min-free keeps; "
-                   "write less, use another --dir, or lower --min-free",
-                   dir, tt_format_bytes(free_now, have), tt_format_bytes((double)bytes, need),
-                   tt_format_bytes(reserve, keep));
+    return tt_fail(
+        e, TT_LIMIT,
+        "'%s' has %s free; writing %s would leave less than the %s that --min-free keeps; "
+        "write less, use another --dir, or lower --min-free",
+        dir, tt_format_bytes(free_now, have), tt_format_bytes((double)bytes, need),
+        tt_format_bytes(reserve, keep));
 }
 
 int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimate *estimate,

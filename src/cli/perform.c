@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <mpi.h>
+
+#include "cli/command.h"
+#include "cli/rank.h"
+#include "plan/folder.h"
+
+/* The driver that started us reads outcome.json; what is printed here is for its stderr file. */
+int tt_cmd_perform(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_settings none = {0};
+    struct tt_config config = {0};
+    int level, rc, rank, size;
+
+    if (argc != 2) {
+        tt_fail(&e, TT_USAGE, "perform takes a run folder and is started by a launcher");
+        return tt_report_error(&e);
+    }
+    if (tt_ranks_begin(&none, &level, &e) != TT_OK)
+        return tt_report_error(&e);
+    tt_settings_free(&none);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    rc = tt_folder_load_plan(argv[1], &config, NULL, &e);
+    if (rc == TT_OK && config.run->ranks != (uint64_t)size)
+        rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",
+                     (unsigned long long)config.run->ranks, size);
+    if (rc == TT_OK)
+        rc = tt_perform_here(level, argv[1], &config, &e);
+    tt_config_free(&config);
+    MPI_Finalize();
+    return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
+}

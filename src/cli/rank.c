@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/rank.h"
+
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "engine/perform.h"
+#include "launch/launch.h"
+#include "report/environment.h"
+
+static int check_size(const struct tt_settings *settings, int size, struct tt_error *e)
+{
+    int announced = tt_launched_size();
+
+    if (announced > 0 && announced != size)
+        return tt_fail(
+            e, TT_USAGE,
+            "the launcher started %d processes, but MPI sees %d: it belongs to another MPI "
+            "than tutti was built with (with srun, try --mpi=pmix)",
+            announced, size);
+    for (size_t i = 0; i < settings->n; i++)
+        if (!strcmp(settings->list[i].key, "ranks") &&
+            strcmp(settings->list[i].place, "plan.json") &&
+            strtol(settings->list[i].value, NULL, 10) != size)
+            return tt_fail(
+                e, TT_USAGE,
+                "%s %s, but the launcher started %d ranks; leave it out under a launcher",
+                settings->list[i].place, settings->list[i].value, size);
+    return TT_OK;
+}
+
+int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e)
+{
+    char text[16];
+    int size, rc;
+
+    /* A launcher that dies takes its ranks along, with the records saved. */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, thread_level);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    rc = check_size(settings, size, e);
+    snprintf(text, sizeof text, "%d", size);
+    if (rc == TT_OK)
+        rc = tt_settings_add(settings, "ranks", text, "the launcher", e);
+    if (rc != TT_OK)
+        MPI_Finalize();
+    return rc;
+}
+
+int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
+                    struct tt_error *e)
+{
+    json_t *environment = NULL;
+    int rank, rc;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        environment = tt_environment(config->run->dir);
+    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, environment, e);
+    json_decref(environment);
+    return rc;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Being one of the ranks that a launcher started. */
+#ifndef TT_CLI_RANK_H
+#define TT_CLI_RANK_H
+
+#include "plan/config.h"
+
+/* Initialise MPI and set `ranks` to its size. A launcher that announced another size than MPI sees,
+ * or a different -n, is an error (then MPI is finalised again): four singletons must not write one
+ * file. */
+int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e);
+
+/* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
+int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
+                    struct tt_error *e);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/result.h"
+#include "base/agree.h"
+#include "cli/command.h"
+#include "cli/rank.h"
+#include "launch/launch.h"
+#include "plan/folder.h"
+#include "plan/limits.h"
+#include "plan/mode.h"
+#include "report/report.h"
+#include "spec/read.h"
+#include "spec/units.h"
+
+/* ---- before ---- */
+
+static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
+{
+    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
+
+    fprintf(out, "would run   %s on %llu ranks, backend %s, data in %s\n", config->workload->name,
+            (unsigned long long)config->run->ranks, config->run->backend, config->run->dir);
+    fprintf(out, "writes      %s in %llu dumps, at most %s at a time in %llu files\n",
+            tt_format_bytes((double)x->bytes_written, a), (unsigned long long)x->dumps,
+            tt_format_bytes((double)x->bytes_on_disk, b), (unsigned long long)x->files);
+    fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
+    fprintf(out, "memory      %s per rank at most\n",
+            tt_format_bytes((double)x->memory_per_rank, a));
+    if (x->compute_seconds > 0)
+        fprintf(out, "computes    about %s (kernel measured here just now)\n",
+                tt_format_seconds(x->compute_seconds, a));
+    fprintf(out, "I/O time    %s for every GiB/s that the storage does not exceed\n",
+            tt_format_seconds((double)(x->bytes_written + x->bytes_read) / (double)(1 << 30), a));
+}
+
+/* Limits before anything is written. */
+static int check_plan(const struct tt_config *config, struct tt_estimate *x, struct tt_error *e)
+{
+    struct stat st;
+    int rc = config->workload->estimate(config, x, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if (stat(config->run->dir, &st) != 0)
+        return tt_fail(e, TT_FAILED,
+                       "data folder '%s' does not exist; create it, or choose another "
+                       "with --dir",
+                       config->run->dir);
+    if (!S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is no folder; choose another with --dir",
+                       config->run->dir);
+    return tt_limits_check_plan(config, x, e);
+}
+
+static void say_mode(const struct tt_config *config)
+{
+    const char *mode = config->run->mode;
+
+    if (mode && !config->run->quiet)
+        fprintf(stderr, "tutti: --mode %s is %s\n", mode, tt_mode_meaning(mode));
+}
+
+/* ---- after ---- */
+
+static int export_files(const struct tt_run_options *run, const char *folder, const json_t *result,
+                        struct tt_error *e)
+{
+    json_t *samples = NULL;
+    int rc = TT_OK;
+
+    if (!run->json && !run->csv)
+        return TT_OK;
+    rc = tt_result_samples(folder, &samples, e);
+    if (rc == TT_OK && run->json)
+        rc = tt_report_json(run->json, result, samples, e);
+    if (rc == TT_OK && run->csv)
+        rc = tt_report_csv(run->csv, result, samples, e);
+    json_decref(samples);
+    return rc;
+}
+
+/* stdout belongs to the export if there is one. */
+static FILE *table_stream(const struct tt_run_options *run)
+{
+    bool taken = (run->json && !strcmp(run->json, "-")) || (run->csv && !strcmp(run->csv, "-"));
+
+    return taken ? stderr : stdout;
+}
+
+int tt_finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *result = NULL;
+    const char *why;
+    int status = 0;
+
+    if (tt_result_make(folder, &result, &e) != TT_OK)
+        return tt_report_error(&e);
+    why = json_string_value(json_object_get(result, "error"));
+    if (why) {
+        fprintf(stderr, "tutti: %s\ntutti: what was measured is in %s\n", why, folder);
+        status = 1;
+    } else if (!config->run->quiet) {
+        print(table_stream(config->run), result);
+    }
+    if (export_files(config->run, folder, result, &e) != TT_OK)
+        status = tt_report_error(&e);
+    json_decref(result);
+    fflush(stdout);
+    return status;
+}
+
+/* ---- the driver ---- */
+
+/* The launcher has ended; what the ranks could not clean up any more is removed here. */
+static void clean_up(const struct tt_config *config, const char *folder)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (!config->run->keep)
+        tt_manifest_remove(folder, &ignored);
+}
+
+static int note_interruption(const char *folder, const struct tt_error *why, struct tt_error *e)
+{
+    json_t *o = json_pack("{s:s, s:s, s:i}", "status", "interrupted", "error", why->text, "code",
+                          TT_INTERRUPTED);
+    int rc = tt_folder_write_json(folder, "outcome.json", o, e);
+
+    json_decref(o);
+    return rc;
+}
+
+static int launch(const struct tt_config *config, const char *folder, struct tt_error *e)
+{
+    char self[PATH_MAX] = "";
+    char *argv[] = {self, "perform", (char *)folder, NULL};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rc, status = 0;
+
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return tt_fail(e, TT_FAILED, "cannot find my own program file");
+    rc = tt_launch_local(folder, (unsigned)config->run->ranks, 1, argv, config->run->quiet, &status,
+                         e);
+    if (rc == TT_INTERRUPTED)
+        return note_interruption(folder, e, &ignored);
+    return rc;
+}
+
+static int drive(const struct tt_config *config, tt_print_result *print)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_estimate x = {0};
+    char *folder = NULL;
+    int status;
+
+    if (check_plan(config, &x, &e) != TT_OK)
+        return tt_report_error(&e);
+    if (config->run->dry_run) {
+        print_estimate(stdout, config, &x);
+        return 0;
+    }
+    if (tt_folder_create(config, &folder, &e) != TT_OK)
+        return tt_report_error(&e);
+    say_mode(config);
+    if (launch(config, folder, &e) != TT_OK) {
+        free(folder);
+        return tt_report_error(&e);
+    }
+    clean_up(config, folder);
+    status = tt_finish_run(config, folder, print);
+    free(folder);
+    return status;
+}
+
+/* ---- as a rank ---- */
+
+static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **folder,
+                         struct tt_error *e)
+{
+    struct tt_estimate x = {0};
+    char path[PATH_MAX] = "";
+    int rank, rc = TT_OK;
+
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        rc = check_plan(config, &x, e);
+        if (rc == TT_OK && config->run->dry_run)
+            print_estimate(stdout, config, &x);
+        else if (rc == TT_OK)
+            rc = tt_folder_create(config, folder, e);
+        if (*folder)
+            snprintf(path, sizeof path, "%s", *folder);
+    }
+    rc = tt_agree(comm, rc, e);
+    e->rank = -1; /* a plan has no rank */
+    MPI_Bcast(path, (int)sizeof path, MPI_CHAR, 0, comm);
+    if (rc == TT_OK && rank != 0 && !(*folder = strdup(path)))
+        rc = tt_fail_nomem(e, "a path");
+    return rc;
+}
+
+static int perform_as_ranks(const struct tt_config *config, int thread_level,
+                            tt_print_result *print)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    char *folder = NULL;
+    int status = 0, rank, rc;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rc = plan_as_ranks(MPI_COMM_WORLD, config, &folder, &e);
+    if (rc != TT_OK) {
+        status = rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
+    } else if (!config->run->dry_run) {
+        if (rank == 0)
+            say_mode(config);
+        rc = tt_perform_here(thread_level, folder, config, &e);
+        status = rank == 0 ? tt_finish_run(config, folder, print) : tt_exit_status(rc);
+    }
+    free(folder);
+    return status;
+}
+
+static int run_as_rank(const char *workload, struct tt_settings *settings, tt_print_result *print)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_config config;
+    int level, rc, status;
+
+    if (tt_ranks_begin(settings, &level, &e) != TT_OK)
+        return tt_report_error(&e);
+    rc = tt_config_make(&config, workload, settings, &e);
+    status = rc == TT_OK ? perform_as_ranks(&config, level, print) : tt_report_error(&e);
+    tt_config_free(&config);
+    MPI_Finalize();
+    return status;
+}
+
+/* ---- the command ---- */
+
+int tt_run_settings(const char *workload, struct tt_settings *settings, tt_print_result *print)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_config config;
+    int status;
+
+    if (tt_launched_size() > 0)
+        return run_as_rank(workload, settings, print);
+    if (tt_config_make(&config, workload, settings, &e) != TT_OK)
+        status = tt_report_error(&e);
+    else
+        status = drive(&config, print);
+    tt_config_free(&config);
+    return status;
+}
+
+static bool is_file_name(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+
+    return strchr(word, '/') ||
+           (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml") || !strcmp(dot, ".json")));
+}
+
+/* The file's settings first: the command line wins. */
+static int read_job(int argc, char **argv, struct tt_settings *settings, char **workload,
+                    struct tt_error *e)
+{
+    struct tt_settings from_words = {0};
+    const char *word = NULL;
+    int rc = tt_read_arguments(argc, argv, &from_words, &word, e);
+
+    if (rc == TT_OK && !word)
+        rc = tt_fail(e, TT_USAGE,
+                     "run what? tutti run WORKLOAD ... or tutti run FILE.yaml; tutti "
+                     "list workloads names them");
+    if (rc == TT_OK && is_file_name(word)) {
+        rc = tt_read_yaml(word, settings, workload, e);
+        if (rc == TT_OK && !*workload)
+            rc = tt_fail(e, TT_USAGE,
+                         "%s names no workload; add a line such as 'workload: stencil'", word);
+    } else if (rc == TT_OK) {
+        *workload = strdup(word);
+        rc = *workload ? TT_OK : tt_fail_nomem(e, "a name");
+    }
+    for (size_t i = 0; i < from_words.n && rc == TT_OK; i++)
+        rc = tt_settings_add(settings, from_words.list[i].key, from_words.list[i].value,
+                             from_words.list[i].place, e);
+    tt_settings_free(&from_words);
+    return rc;
+}
+
+int tt_cmd_run(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_settings settings = {0};
+    char *workload = NULL;
+    int status;
+
+    if (read_job(argc - 1, argv + 1, &settings, &workload, &e) != TT_OK)
+        status = tt_report_error(&e);
+    else
+        status = tt_run_settings(workload, &settings, tt_report_text);
+    tt_settings_free(&settings);
+    free(workload);
+    return status;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine/perform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "engine/private.h"
+#include "io/verify.h"
+#include "plan/folder.h"
+#include "plan/workload.h"
+
+/* ---- preparation ---- */
+
+/* Asynchrony needs MPI from two threads wherever a backend or its library uses MPI itself. */
+static int check_thread_level(const struct tt_config *config, int level, struct tt_error *e)
+{
+    if (config->run->overlap == TT_OVERLAP_NONE || level == MPI_THREAD_MULTIPLE)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "overlap=async needs MPI_THREAD_MULTIPLE, which this MPI does not give; use "
+                   "--mode sync or another MPI");
+}
+
+/* The data folder's own subfolder, so that concurrent runs never meet. Rank 0 only. */
+static int make_data_folder(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+
+    if (!(tt_stack_caps(&p->stack) & TT_CAP_STORES))
+        return TT_OK;
+    if (mkdir(p->data_folder, 0777) != 0)
+        return tt_fail_call(e, errno, "mkdir", p->data_folder, -1);
+    p->data_folder_made = true;
+    return tt_manifest_add(p->folder, p->data_folder, e);
+}
+
+static int open_progress(struct tt_engine *engine, struct tt_error *e)
+{
+    char *path = tt_folder_path(engine->p->folder, "progress");
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    engine->p->progress_fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    free(path);
+    return engine->p->progress_fd < 0 ? tt_fail_call(e, errno, "open", engine->p->folder, -1)
+                                      : TT_OK;
+}
+
+static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    int rc = check_thread_level(engine->config, thread_level, e);
+
+    if (rc == TT_OK)
+        rc = tt_recorder_open(p->folder, engine->rank, engine->size, &p->recorder, e);
+    p->calls = calloc(TT_NCALLS, sizeof *p->calls);
+    p->results = json_object();
+    p->warnings = json_array();
+    p->facts = json_array();
+    if (asprintf(&p->data_folder, "%s/tutti-%s", engine->config->run->dir,
+                 tt_folder_id(p->folder)) < 0)
+        p->data_folder = NULL;
+    if (!p->calls || !p->results || !p->warnings || !p->facts || !p->data_folder)
+        rc = tt_fail_nomem(e, "the engine");
+    if (rc == TT_OK && engine->rank == 0)
+        rc = make_data_folder(engine, e);
+    if (rc == TT_OK && engine->rank == 0)
+        rc = open_progress(engine, e);
+    if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
+        rc = tt_helper_start(&p->helper, e);
+    return rc;
+}
+
+/* Both shapes are probed before the measured time; which one a series has is known at its first
+ * dump. A sync in the background needs the helper anyway. */
+static int probe(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    char *path;
+    int rc = TT_OK;
+
+    if (!p->helper || engine->config->run->sync == TT_SYNC_BACKGROUND ||
+        !(tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING) || p->stack.n > 1)
+        return TT_OK;
+    for (int contiguous = 0; contiguous < 2 && rc == TT_OK; contiguous++) {
+        path = tt_data_path(engine, contiguous ? "probe-contiguous" : "probe-scattered");
+        rc = path ? TT_OK : tt_fail_nomem(e, "a path");
+        if (rc == TT_OK && engine->rank == 0)
+            rc = tt_data_claim(engine, path, e);
+        rc = tt_agree(engine->comm, rc, e);
+        if (rc == TT_OK)
+            rc = tt_probe_native(&p->stack, engine->comm, path, contiguous, &p->probes[contiguous],
+                                 e);
+        p->nfiles = 0;
+        free(path);
+    }
+    p->may_be_native = rc == TT_OK;
+    return rc;
+}
+
+/* ---- what is left behind ---- */
+
+static double cpu_seconds(void)
+{
+    struct rusage self, children;
+
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
+                    children.ru_stime.tv_sec) +
+           1e-6 * (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec +
+                           children.ru_utime.tv_usec + children.ru_stime.tv_usec);
+}
+
+static int64_t peak_memory(void)
+{
+    struct rusage self;
+
+    getrusage(RUSAGE_SELF, &self);
+    return (int64_t)self.ru_maxrss * 1024;
+}
+
+static json_t *overlap_summary(const struct tt_engine_private *p)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "how",
+                        json_string(p->overlap_way ? p->overlap_way : "no dump was made"));
+    if (p->may_be_native) {
+        json_object_set_new(o, "probe_contiguous", json_string(p->probes[1].text));
+        json_object_set_new(o, "probe_scattered", json_string(p->probes[0].text));
+    }
+    return o;
+}
+
+static void record_summary(struct tt_engine *engine, const struct tt_verify_report *verified,
+                           json_t *environment)
+{
+    struct tt_engine_private *p = engine->p;
+    json_t *o = json_pack(
+        "{s:O, s:O, s:f, s:I, s:I, s:I, s:[I, I]}", "results", p->results, "warnings", p->warnings,
+        "cpu_seconds", cpu_seconds(), "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
+        (json_int_t)(p->stop_ns - p->start_ns), "files", (json_int_t)p->nfiles, "library_bytes",
+        (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
+
+    if (verified)
+        json_object_set_new(o, "verify",
+                            json_pack("{s:I, s:I, s:I}", "blocks", (json_int_t)verified->blocks,
+                                      "bytes", (json_int_t)verified->bytes, "wrong_blocks",
+                                      (json_int_t)verified->wrong_blocks));
+    if (engine->rank == 0) {
+        json_object_set(o, "facts", p->facts);
+        json_object_set_new(o, "overlap", overlap_summary(p));
+        if (environment)
+            json_object_set(o, "environment", environment);
+    }
+    tt_recorder_calls(p->recorder, p->calls);
+    tt_recorder_json(p->recorder, o);
+    json_decref(o);
+}
+
+static bool has_layer(const struct tt_stack *stack, const char *name)
+{
+    for (unsigned i = 0; i + 1 < stack->n; i++)
+        if (!strcmp(stack->elements[i]->name, name))
+            return true;
+    return false;
+}
+
+/* Read back outside the measured time. */
+static int verify(struct tt_engine *engine, struct tt_verify_report *report, bool *verified,
+                  struct tt_error *e)
+{
+    struct tt_stack *stack = &engine->p->stack;
+
+    *verified = has_layer(stack, "verify") && (tt_stack_caps(stack) & TT_CAP_STORES);
+    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, report, e) : TT_OK;
+}
+
+static int write_outcome(const struct tt_engine *engine, int rc, const struct tt_error *why,
+                         struct tt_error *e)
+{
+    static const char *const names[] = {[-TT_LIMIT] = "stopped", [-TT_INTERRUPTED] = "interrupted"};
+    char text[1024] = "";
+    const char *status = rc == TT_OK ? "done" : names[-rc] ? names[-rc] : "failed";
+    json_t *o;
+
+    if (rc != TT_OK)
+        tt_error_format(why, text, sizeof text);
+    o = json_pack("{s:s, s:s?, s:i}", "status", status, "error", rc == TT_OK ? NULL : text, "code",
+                  rc);
+    rc = tt_folder_write_json(engine->p->folder, "outcome.json", o, e);
+    json_decref(o);
+    return rc;
+}
+
+static void free_private(struct tt_engine_private *p)
+{
+    tt_helper_stop(p->helper);
+    if (p->progress_fd >= 0)
+        close(p->progress_fd);
+    for (size_t i = 0; i < p->made.n; i++)
+        free(p->made.paths[i]);
+    free(p->made.paths);
+    free(p->calls);
+    free(p->data_folder);
+    free(p->filler);
+    json_decref(p->results);
+    json_decref(p->warnings);
+    json_decref(p->facts);
+}
+
+/* Prepare, run, verify: the part during which a signal saves the records. */
+static int play(struct tt_engine *engine, int thread_level, json_t *environment, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    struct tt_verify_report report = {0};
+    bool verified = false;
+    int rc = tt_agree(engine->comm, prepare_here(engine, thread_level, e), e);
+
+    if (p->recorder)
+        tt_signals_install(engine);
+    if (rc == TT_OK)
+        rc = probe(engine, e);
+    if (rc == TT_OK)
+        rc = tt_agree(engine->comm, engine->config->workload->run(engine, e), e);
+    if (rc == TT_OK)
+        rc = verify(engine, &report, &verified, e);
+    if (p->recorder && p->calls && p->results)
+        record_summary(engine, verified ? &report : NULL, environment);
+    tt_signals_restore();
+    return rc;
+}
+
+int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
+               json_t *environment, struct tt_error *e)
+{
+    struct tt_engine_private p = {.folder = folder, .stack = config->stack, .progress_fd = -1};
+    struct tt_engine engine = {.config = config, .p = &p};
+    struct tt_error later = TT_ERROR_CLEAR;
+    int rc, closed;
+
+    p.stack.seed = config->run->seed;
+    p.stack.folder = folder;
+    MPI_Comm_dup(comm, &engine.comm);
+    MPI_Comm_rank(comm, &engine.rank);
+    MPI_Comm_size(comm, &engine.size);
+    rc = play(&engine, thread_level, environment, e);
+    closed = tt_recorder_close(p.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);
+    if (rc == TT_OK && closed != TT_OK)
+        *e = later;
+    rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
+    tt_error_clear(&later);
+    if (engine.rank == 0 && !config->run->keep) {
+        closed = tt_manifest_remove(folder, &later);
+        rc = rc == TT_OK ? closed : rc;
+    } else if (engine.rank == 0 && p.data_folder_made) {
+        rmdir(p.data_folder); /* only if it is empty: kept files stay */
+    }
+    if (engine.rank == 0)
+        write_outcome(&engine, rc, e->code != TT_OK ? e : &later, &later);
+    if (rc != TT_OK && e->code == TT_OK)
+        *e = later;
+    rc = tt_agree(comm, rc, e);
+    free_private(&p);
+    MPI_Comm_free(&engine.comm);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Launchers tell their children who they are in the environment. */
+#include <stdlib.h>
+
+#include "launch/launch.h"
+
+/* srun sets SLURM_STEP_NUM_TASKS for its tasks only; a batch script has just SLURM_NTASKS. */
+static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+                                    "SLURM_STEP_NUM_TASKS", NULL};
+static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID",
+                                    "SLURM_PROCID", NULL};
+
+static int number(const char *const *names, int none)
+{
+    for (int i = 0; names[i]; i++) {
+        const char *value = getenv(names[i]);
+        char *end;
+        long n = value ? strtol(value, &end, 10) : -1;
+
+        if (value && end != value && *end == 0 && n >= 0 && n < 1 << 30)
+            return (int)n;
+    }
+    return none;
+}
+
+int tt_launched_size(void)
+{
+    return number(sizes, 0);
+}
+
+int tt_launched_rank(void)
+{
+    return number(ranks, 0);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mpirun on this machine (or in the allocation it finds by itself). */
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "launch/launch.h"
+#include "launch/progress.h"
+#include "plan/folder.h"
+
+#define MAX_WORDS 48
+/* What ranks get to save their records before they are killed. */
+#define GRACE_NS 10000000000
+
+/* Several jobs may share a machine, so nobody is bound to "the first core"; the scheduler places
+ * ranks and their helper threads better than any default binding. */
+static const char *const launcher[] = {
+#ifdef OPEN_MPI
+    "mpirun", "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none", "-n", NULL,
+#else
+    "mpiexec",
+    "-n",
+    NULL,
+#endif
+};
+
+static void set_environment(unsigned busy)
+{
+#ifdef OPEN_MPI
+    if (geteuid() == 0) {
+        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    }
+    /* More ranks than cores: whoever waits must let the others run. */
+    if ((long)busy > sysconf(_SC_NPROCESSORS_ONLN))
+        setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+#endif
+    (void)busy;
+}
+
+static int redirect(const char *folder, const char *name, int to)
+{
+    char *path = tt_folder_path(folder, name);
+    int fd = path ? open(path, O_CREAT | O_TRUNC | O_WRONLY, 0666) : -1;
+
+    free(path);
+    if (fd < 0 || dup2(fd, to) < 0)
+        return -1;
+    return close(fd);
+}
+
+/* In the child; the errno of a failed exec goes to the parent through the pipe. */
+static void become(const char *folder, char *const words[], int failure, pid_t parent)
+{
+    sigset_t none;
+    int nothing = open("/dev/null", O_RDONLY), why;
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (nothing >= 0 && dup2(nothing, 0) == 0 && getppid() == parent &&
+        redirect(folder, "stdout", 1) == 0 && redirect(folder, "stderr", 2) == 0)
+        execvp(words[0], words);
+    why = errno;
+    (void)!write(failure, &why, sizeof why);
+    _exit(127);
+}
+
+static int start(const char *folder, char *const words[], pid_t *child, struct tt_error *e)
+{
+    pid_t self = getpid();
+    int failure[2], why = 0;
+
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return tt_fail_call(e, errno, "pipe", NULL, -1);
+    *child = fork();
+    if (*child == 0)
+        become(folder, words, failure[1], self);
+    close(failure[1]);
+    if (*child < 0) {
+        close(failure[0]);
+        return tt_fail_call(e, errno, "fork", NULL, -1);
+    }
+    if (read(failure[0], &why, sizeof why) != (ssize_t)sizeof why)
+        why = 0;
+    close(failure[0]);
+    if (!why)
+        return TT_OK;
+    waitpid(*child, NULL, 0);
+    if (why == ENOENT)
+        return tt_fail(e, TT_FAILED,
+                       "%s is not on the PATH; install an MPI (make setup) or load its module",
+                       words[0]);
+    return tt_fail_call(e, why, "exec", words[0], -1);
+}
+
+/* Until the launcher ends. Ctrl-C is passed on; a second one, or no answer, kills. */
+static int supervise(const char *folder, pid_t child, bool quiet, int *wait_status,
+                     struct tt_error *e)
+{
+    const struct timespec tick = {.tv_nsec = 200000000};
+    int64_t deadline = 0;
+    sigset_t watched;
+    int rc = TT_OK;
+
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGHUP);
+    while (waitpid(child, wait_status, WNOHANG) == 0) {
+        int got = sigtimedwait(&watched, NULL, &tick);
+
+        if (got == SIGINT || got == SIGTERM || got == SIGHUP) {
+            rc = tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+            kill(deadline ? -child : child, deadline ? SIGKILL : SIGTERM);
+            deadline = tt_now_ns() + GRACE_NS;
+        }
+        if (deadline && tt_now_ns() > deadline)
+            kill(-child, SIGKILL);
+        if (!quiet)
+            tt_progress_draw(stderr, folder);
+    }
+    if (!quiet)
+        tt_progress_clear(stderr);
+    return rc;
+}
+
+int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *const argv[],
+                    bool quiet, int *status, struct tt_error *e)
+{
+    char *words[MAX_WORDS], count[16];
+    sigset_t watched, before;
+    size_t n = 0;
+    pid_t child;
+    int rc, wait_status = 0;
+
+    for (int i = 0; launcher[i]; i++)
+        words[n++] = (char *)launcher[i];
+    snprintf(count, sizeof count, "%u", ranks);
+    words[n++] = count;
+    for (int i = 0; argv[i] && n + 1 < MAX_WORDS; i++)
+        words[n++] = argv[i];
+    words[n] = NULL;
+    set_environment(ranks * threads);
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGHUP);
+    sigprocmask(SIG_BLOCK, &watched, &before);
+    rc = start(folder, words, &child, e);
+    if (rc == TT_OK)
+        rc = supervise(folder, child, quiet, &wait_status, e);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    *status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return rc;
+}

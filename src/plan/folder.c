@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "plan/workload.h"
+
+#define PLAN_VERSION 1
+/* No sane plan or result is larger; a folder is untrusted. */
+#define MAX_JSON_BYTES (256l << 20)
+
+char *tt_folder_path(const char *folder, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+const char *tt_folder_id(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+
+    return slash ? slash + 1 : folder;
+}
+
+/* ---- whole files ---- */
+
+static int write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, text, length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        text += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_renamed(const char *path, const char *text, struct tt_error *e)
+{
+    char *temporary;
+    int fd, failed, rc = TT_OK;
+
+    if (asprintf(&temporary, "%s.part", path) < 0)
+        return tt_fail_nomem(e, "a path");
+    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    failed = fd < 0 ? errno : write_all(fd, text, strlen(text));
+    if (fd >= 0 && close(fd) != 0 && !failed)
+        failed = errno;
+    if (!failed && rename(temporary, path) != 0)
+        failed = errno;
+    if (failed) {
+        rc = tt_fail_call(e, failed, "write", path, -1);
+        unlink(temporary);
+    }
+    free(temporary);
+    return rc;
+}
+
+int tt_folder_write_text(const char *folder, const char *name, const char *text, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, name);
+    int rc = path ? write_renamed(path, text, e) : tt_fail_nomem(e, "a path");
+
+    free(path);
+    return rc;
+}
+
+int tt_folder_write_json(const char *folder, const char *name, const json_t *value,
+                         struct tt_error *e)
+{
+    char *text = json_dumps(value, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    int rc = text ? tt_folder_write_text(folder, name, text, e) : tt_fail_nomem(e, name);
+
+    free(text);
+    return rc;
+}
+
+int tt_folder_read_json(const char *folder, const char *name, json_t **value, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, name);
+    json_error_t why;
+    struct stat st;
+    int rc = TT_OK;
+
+    *value = NULL;
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (stat(path, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    else if (!S_ISREG(st.st_mode) || st.st_size > MAX_JSON_BYTES)
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
+    else if (!(*value = json_load_file(path, JSON_REJECT_DUPLICATES, &why)))
+        rc = tt_fail(e, TT_CORRUPT, "%s:%d:%d: %s", path, why.line, why.column, why.text);
+    else if (!json_is_object(*value)) {
+        json_decref(*value);
+        *value = NULL;
+        rc = tt_fail(e, TT_CORRUPT, "'%s' does not hold a JSON object", path);
+    }
+    free(path);
+    return rc;
+}
+
+/* ---- making a folder ---- */
+
+/* What a result depends on: every parameter but where it is reported and what it is called. */
+static uint64_t hash_parameters(const json_t *parameters)
+{
+    static const char *const unhashed[] = {"json",    "csv",   "quiet", "dry_run",
+                                           "results", "label", "dir",   NULL};
+    json_t *copy = json_copy((json_t *)parameters);
+    char *text;
+    uint64_t hash;
+
+    for (int i = 0; unhashed[i]; i++)
+        json_object_del(copy, unhashed[i]);
+    text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    hash = text ? XXH3_64bits(text, strlen(text)) : 0;
+    free(text);
+    json_decref(copy);
+    return hash;
+}
+
+static int write_plan(const struct tt_config *config, const char *folder, struct tt_error *e)
+{
+    json_t *parameters = tt_config_to_json(config), *plan;
+    char hash[20];
+    int rc;
+
+    if (!parameters)
+        return tt_fail_nomem(e, "the plan");
+    snprintf(hash, sizeof hash, "%016" PRIx64, hash_parameters(parameters));
+    plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "version", PLAN_VERSION, "id",
+                     tt_folder_id(folder), "workload", config->workload->name, "ranks",
+                     (json_int_t)config->run->ranks, "hash", hash, "parameters", parameters);
+    rc = plan ? tt_folder_write_json(folder, "plan.json", plan, e) : tt_fail_nomem(e, "the plan");
+    json_decref(plan);
+    return rc;
+}
+
+static int make_folder(const char *results, char **path, struct tt_error *e)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    char stamp[32];
+    uint32_t id;
+
+    if (mkdir(results, 0777) != 0 && errno != EEXIST)
+        return tt_fail_call(e, errno, "mkdir", results, -1);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    if (getrandom(&id, sizeof id, 0) != sizeof id)
+        id = (uint32_t)getpid();
+    if (asprintf(path, "%s/%s-%08" PRIx32, results, stamp, id) < 0) {
+        *path = NULL;
+        return tt_fail_nomem(e, "a path");
+    }
+    if (mkdir(*path, 0777) != 0)
+        return tt_fail_call(e, errno, "mkdir", *path, -1);
+    return TT_OK;
+}
+
+int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e)
+{
+    char *records = NULL;
+    int rc;
+
+    *path = NULL;
+    rc = make_folder(config->run->results, path, e);
+    if (rc == TT_OK)
+        rc = write_plan(config, *path, e);
+    if (rc == TT_OK)
+        rc = tt_folder_write_text(*path, "manifest", "", e);
+    if (rc == TT_OK) {
+        records = tt_folder_path(*path, "records");
+        if (!records)
+            rc = tt_fail_nomem(e, "a path");
+        else if (mkdir(records, 0777) != 0)
+            rc = tt_fail_call(e, errno, "mkdir", records, -1);
+        free(records);
+    }
+    if (rc != TT_OK) {
+        free(*path);
+        *path = NULL;
+    }
+    return rc;
+}
+
+int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,
+                        struct tt_error *e)
+{
+    struct tt_settings settings = {0};
+    json_t *read = NULL;
+    const char *workload;
+    int rc = tt_folder_read_json(folder, "plan.json", &read, e);
+
+    if (rc == TT_OK && json_integer_value(json_object_get(read, "version")) != PLAN_VERSION)
+        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json was made by another version of tutti", folder);
+    workload = json_string_value(json_object_get(read, "workload"));
+    if (rc == TT_OK && !workload)
+        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json names no workload", folder);
+    if (rc == TT_OK)
+        rc = tt_settings_from_json(&settings, json_object_get(read, "parameters"), "plan.json", e);
+    if (rc == TT_OK)
+        rc = tt_config_make(config, workload, &settings, e);
+    tt_settings_free(&settings);
+    if (plan && rc == TT_OK)
+        *plan = json_incref(read);
+    json_decref(read);
+    return rc;
+}
+
+/* ---- the manifest ---- */
+
+int tt_manifest_add(const char *folder, const char *path, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest"), *line = NULL;
+    int fd, failed = 0, rc = TT_OK;
+
+    if (!manifest || asprintf(&line, "%s\n", path) < 0) {
+        free(manifest);
+        return tt_fail_nomem(e, "the manifest");
+    }
+    /* One append is one write: ranks do not disturb each other. */
+    fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC);
+    failed = fd < 0 ? errno : write_all(fd, line, strlen(line));
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        rc = tt_fail_call(e, failed, "write", manifest, -1);
+    free(line);
+    free(manifest);
+    return rc;
+}
+
+static int remove_one(const char *path, struct tt_error *e)
+{
+    if (unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
+        return TT_OK;
+    if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)
+        return TT_OK;
+    return tt_fail_call(e, errno, "unlink", path, -1);
+}
+
+/* Last line first, so that a folder goes after what is in it. */
+int tt_manifest_remove(const char *folder, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest"), **lines = NULL, *line = NULL;
+    size_t n = 0, capacity = 0, size = 0;
+    ssize_t length;
+    FILE *in = manifest ? fopen(manifest, "re") : NULL;
+    int rc = in ? TT_OK : tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
+
+    while (in && (length = getline(&line, &size, in)) > 0) {
+        if (n == capacity) {
+            char **grown = realloc(lines, (capacity = 2 * capacity + 16) * sizeof *lines);
+
+            if (!grown) {
+                rc = tt_fail_nomem(e, "the manifest");
+                break;
+            }
+            lines = grown;
+        }
+        line[strcspn(line, "\n")] = 0;
+        if ((lines[n] = strdup(line)))
+            n++;
+    }
+    while (n-- > 0) {
+        int now = remove_one(lines[n], e);
+
+        rc = rc == TT_OK ? now : rc;
+        free(lines[n]);
+    }
+    if (in)
+        fclose(in);
+    free(lines);
+    free(line);
+    free(manifest);
+    return rc;
+}
+
+/* ---- progress ---- */
+
+#define PROGRESS_BYTES 80
+
+void tt_progress_write(int fd, const struct tt_progress *p)
+{
+    char text[PROGRESS_BYTES + 1];
+
+    if (fd < 0)
+        return;
+    snprintf(text, sizeof text, "%-*s", PROGRESS_BYTES, "");
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %.3f", p->iteration, p->total, p->seconds);
+    text[strlen(text)] = ' ';
+    text[PROGRESS_BYTES - 1] = '\n';
+    (void)!pwrite(fd, text, PROGRESS_BYTES, 0);
+}
+
+int tt_progress_read(const char *folder, struct tt_progress *p)
+{
+    char *path = tt_folder_path(folder, "progress");
+    FILE *in = path ? fopen(path, "re") : NULL;
+    int n = 0;
+
+    if (in) {
+        n = fscanf(in, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
+        fclose(in);
+    }
+    free(path);
+    return n == 3 ? 0 : -1;
+}
