@@ -32,13 +32,14 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
                            tt_workloads[i]->name, c->workload->name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (is_named(parts[i]->name, key, length))
-            return tt_fail(e, TT_USAGE, "'%.80s': workload '%s' has no %s", key, c->workload->name,
-                           parts[i]->summary);
+            return tt_fail(e, TT_USAGE, "'%.80s' belongs to '%s', which workload '%s' does not use",
+                           key, parts[i]->name, c->workload->name);
     for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
         if (is_named(m->name, key, length))
             return tt_fail(e, TT_USAGE,
-                           "'%.80s': '%s' is not in this build; package %s brings its library", key,
-                           m->name, m->package);
+                           "'%.80s' belongs to '%s', which is not in this build; package %s brings "
+                           "its library",
+                           key, m->name, m->package);
     return TT_OK;
 }
 
