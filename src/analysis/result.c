@@ -336,7 +336,7 @@ int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
     else
         rc = tt_folder_write_json(folder, "result.json", made, e);
     tt_evidence_free(&ev);
-    if (rc == TT_OK && result)
+    if (result && !running && rc != TT_NOMEM)
         *result = json_incref(made);
     json_decref(made);
     return rc;

@@ -12,7 +12,7 @@
 
 /* Read plan, outcome and all records of the folder, compute metrics, phases, latencies and
  * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
- * NULL) is a new reference. */
+ * NULL; otherwise *result must be) is a new reference, also if only writing the file failed. */
 int tt_result_make(const char *folder, json_t **result, struct tt_error *e);
 
 /* The samples of every rank and iteration: {"columns": [...], "ranks": [{"rank", "rows"}]}. */

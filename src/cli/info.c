@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti info [--dir DIR] [--json]: this build and this machine. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/option.h"
+#include "cli/wrap.h"
+#include "launch/launch.h"
+#include "plan/registry.h"
+#include "report/environment.h"
+#include "spec/units.h"
+
+#define COLUMN 16
+#define PATIENCE_MS 20000
+
+static const char usage[] = "usage: tutti info [--dir DIR] [--json]\n\n"
+                            "  --dir DIR  the data folder to describe (default: .)\n"
+                            "  --json     the same as JSON\n";
+
+/* ---- the thread level MPI gives ---- */
+
+static const char *level_name(int level)
+{
+    switch (level) {
+    case MPI_THREAD_SINGLE:
+        return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+        return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+        return "MPI_THREAD_SERIALIZED";
+    case MPI_THREAD_MULTIPLE:
+        return "MPI_THREAD_MULTIPLE";
+    default:
+        return "unknown: MPI does not start here without a launcher";
+    }
+}
+
+static void ask_in_child(int to)
+{
+    int level = -1, null = open("/dev/null", O_WRONLY);
+
+    if (null >= 0)
+        dup2(null, STDERR_FILENO);
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
+        level = -1;
+    if (write(to, &level, sizeof level) == (ssize_t)sizeof level)
+        MPI_Finalize();
+    _exit(0);
+}
+
+/* Only MPI_Init_thread knows, and it may end the process or never return: so a child asks. */
+static const char *thread_level(void)
+{
+    struct pollfd answer = {.events = POLLIN};
+    int ends[2], level = -1, status;
+    pid_t child;
+
+    if (tt_launched_size() > 0)
+        return "not asked: started by a launcher";
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return level_name(-1);
+    child = fork();
+    if (child == 0)
+        ask_in_child(ends[1]);
+    close(ends[1]);
+    answer.fd = ends[0];
+    if (child > 0 && poll(&answer, 1, PATIENCE_MS) == 1 &&
+        read(ends[0], &level, sizeof level) != (ssize_t)sizeof level)
+        level = -1;
+    close(ends[0]);
+    if (child > 0 && level < 0)
+        kill(child, SIGKILL);
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return level_name(level);
+}
+
+/* ---- everything as JSON ---- */
+
+static json_t *names_json(const struct tt_backend *const *list)
+{
+    json_t *all = json_array();
+
+    for (; *list; list++)
+        json_array_append_new(all, json_string((*list)->name));
+    return all;
+}
+
+static json_t *workloads_json(void)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; tt_workloads[i]; i++)
+        json_array_append_new(all, json_string(tt_workloads[i]->name));
+    return all;
+}
+
+static json_t *missing_json(void)
+{
+    json_t *all = json_object();
+
+    for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
+        json_object_set_new(all, m->name, json_string(m->package));
+    return all;
+}
+
+static json_t *gather(const char *dir)
+{
+    json_t *info = tt_environment(dir);
+
+    if (!info)
+        return NULL;
+    json_object_set_new(json_object_get(info, "mpi"), "thread_level", json_string(thread_level()));
+    json_object_set_new(info, "workloads", workloads_json());
+    json_object_set_new(info, "backends", names_json(tt_backends));
+    json_object_set_new(info, "layers", names_json(tt_layers));
+    json_object_set_new(info, "missing", missing_json());
+    return info;
+}
+
+/* ---- and as text ---- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "unknown";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static void entry(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void entry(const char *name, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tt_print_entry(stdout, name, COLUMN, text);
+}
+
+/* "a 1.0, b 2.0" of an object, or "a, b" of an array. */
+static void list_entry(const char *name, json_t *list)
+{
+    char text[1024] = "";
+    size_t used = 0, i;
+    const char *key;
+    json_t *value;
+
+    json_array_foreach(list, i, value) if (used < sizeof text) used += (size_t)snprintf(
+        text + used, sizeof text - used, "%s%s", used ? ", " : "", json_string_value(value));
+    json_object_foreach(list, key, value) if (used < sizeof text) used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", key,
+                         json_string_value(value));
+    if (used)
+        entry(name, "%s", text);
+}
+
+static void print_machine(const json_t *info)
+{
+    char text[160] = "", size[TT_UNIT_TEXT];
+    size_t used = 0;
+    const char *key;
+    json_t *value;
+
+    entry("host", "%s, %s, %s", text_of(info, "host"), text_of(info, "kernel"),
+          text_of(info, "architecture"));
+    entry("CPU", "%s: %.0f sockets, %.0f cores, %.0f CPUs, %.0f NUMA nodes", text_of(info, "cpu"),
+          number_of(info, "sockets"), number_of(info, "cores"), number_of(info, "cpus"),
+          number_of(info, "numa_nodes"));
+    json_object_foreach(json_object_get(info, "caches"), key, value) if (used < sizeof text) used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", key,
+                         tt_format_bytes(json_number_value(value), size));
+    if (used)
+        entry("caches", "%s", text);
+    entry("memory", "%s", tt_format_bytes(number_of(info, "memory"), size));
+}
+
+static void print_data(const json_t *data)
+{
+    char size[TT_UNIT_TEXT], available[TT_UNIT_TEXT];
+
+    entry("data folder", "%s", text_of(data, "path"));
+    if (!json_object_get(data, "size")) {
+        entry("file system", "unknown: the folder does not exist");
+        return;
+    }
+    entry("file system", "%s on %s, mounted at %s: %s, %s free", text_of(data, "filesystem"),
+          text_of(data, "device"), text_of(data, "mount"),
+          tt_format_bytes(number_of(data, "size"), size),
+          tt_format_bytes(number_of(data, "free"), available));
+    entry("mount options", "%s", text_of(data, "options"));
+}
+
+static void print_info(const json_t *info)
+{
+    const json_t *mpi = json_object_get(info, "mpi");
+    const char *name;
+    json_t *package;
+
+    entry("version", "tutti %s (%s)", text_of(info, "version"), text_of(info, "revision"));
+    entry("build", "%s, %s, flags %s", text_of(info, "build"), text_of(info, "compiler"),
+          text_of(info, "flags"));
+    entry("MPI", "%s (standard %s)", text_of(mpi, "library"), text_of(mpi, "standard"));
+    entry("thread level", "%s", text_of(mpi, "thread_level"));
+    list_entry("libraries", json_object_get(info, "libraries"));
+    list_entry("workloads", json_object_get(info, "workloads"));
+    list_entry("backends", json_object_get(info, "backends"));
+    list_entry("layers", json_object_get(info, "layers"));
+    json_object_foreach(json_object_get(info, "missing"), name, package)
+        entry("missing", "%s: package %s brings its library", name, json_string_value(package));
+    print_machine(info);
+    print_data(json_object_get(info, "data"));
+}
+
+int tt_cmd_info(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    const char *dir = ".";
+    bool json = false, help = false;
+    const struct tt_option options[] = {{"--dir", &dir, NULL},
+                                        {"--json", NULL, &json},
+                                        {"--help", NULL, &help},
+                                        {NULL, NULL, NULL}};
+    json_t *info;
+
+    if (tt_take_options(argc, argv, options, NULL, &e) != TT_OK)
+        return tt_report_error(&e);
+    if (help)
+        return fputs(usage, stdout) < 0;
+    info = gather(dir);
+    if (!info) {
+        tt_fail_nomem(&e, "what this machine is");
+        return tt_report_error(&e);
+    }
+    if (json)
+        json_dumpf(info, stdout, JSON_INDENT(1));
+    else
+        print_info(info);
+    if (json)
+        putchar('\n');
+    json_decref(info);
+    return 0;
+}

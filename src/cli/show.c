@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti show FOLDER [--json FILE] [--csv FILE]: the result of a run folder, printed again. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/result.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/option.h"
+#include "launch/launch.h"
+#include "plan/folder.h"
+#include "report/report.h"
+
+static const char usage[] = "usage: tutti show FOLDER [--json FILE] [--csv FILE]\n\n"
+                            "FILE - is stdout, and then no table is printed.\n";
+
+struct show {
+    const char *folder, *json, *csv;
+    bool help;
+};
+
+static int check_folder(const char *folder, struct tt_error *e)
+{
+    struct stat st;
+    char *plan;
+    int rc = TT_OK;
+
+    if (stat(folder, &st) != 0)
+        return tt_fail(e, TT_FAILED, "there is no run folder '%s'", folder);
+    if (!S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is not a folder", folder);
+    plan = tt_folder_path(folder, "plan.json");
+    if (!plan)
+        return tt_fail_nomem(e, "a path");
+    if (access(plan, F_OK) != 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' is no run folder: it has no plan.json", folder);
+    free(plan);
+    return rc;
+}
+
+static int check_version(const char *folder, const json_t *result, struct tt_error *e)
+{
+    const json_t *made_by = json_object_get(result, "tutti");
+    const char *version = json_string_value(json_object_get(made_by, "version"));
+
+    if (json_integer_value(json_object_get(made_by, "format")) <= TT_RESULT_FORMAT)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", folder,
+                   version ? version : "unknown");
+}
+
+/* A folder may have been moved since. */
+static void correct_place(const char *folder, json_t *result)
+{
+    const char *recorded = json_string_value(json_object_get(result, "folder"));
+    struct stat then, now;
+
+    if (recorded && stat(folder, &now) == 0 && stat(recorded, &then) == 0 &&
+        then.st_ino == now.st_ino && then.st_dev == now.st_dev)
+        return;
+    json_object_set_new(result, "folder", tt_json_text(folder));
+}
+
+/* result.json if it is there and whole, else made again. */
+static int get_result(const char *folder, json_t **result, struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rc;
+
+    if (tt_folder_read_json(folder, "result.json", result, &ignored) != TT_OK ||
+        !json_is_object(*result)) {
+        *result = NULL;
+        rc = tt_result_make(folder, result, e);
+        if (!*result)
+            return rc;
+        tt_error_clear(e); /* a folder that cannot be written to can still be shown */
+    }
+    rc = check_version(folder, *result, e);
+    if (rc == TT_OK)
+        correct_place(folder, *result);
+    return rc;
+}
+
+static int write_files(const struct show *s, const json_t *result, struct tt_error *e)
+{
+    json_t *samples = NULL;
+    int rc = TT_OK;
+
+    if (!s->json && !s->csv)
+        return TT_OK;
+    rc = tt_result_samples(s->folder, &samples, e);
+    if (rc == TT_OK && s->json)
+        rc = tt_report_json(s->json, result, samples, e);
+    if (rc == TT_OK && s->csv)
+        rc = tt_report_csv(s->csv, result, samples, e);
+    json_decref(samples);
+    return rc;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+static int show(const struct show *s, struct tt_error *e)
+{
+    json_t *result = NULL;
+    int rc = check_folder(s->folder, e);
+
+    if (rc == TT_OK)
+        rc = get_result(s->folder, &result, e);
+    if (rc == TT_OK && !is_stdout(s->json) && !is_stdout(s->csv))
+        tt_report_text(stdout, result);
+    if (rc == TT_OK)
+        rc = write_files(s, result, e);
+    json_decref(result);
+    return rc;
+}
+
+int tt_cmd_show(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct show s = {0};
+    const struct tt_option options[] = {{"--json", &s.json, NULL},
+                                        {"--csv", &s.csv, NULL},
+                                        {"--help", NULL, &s.help},
+                                        {NULL, NULL, NULL}};
+
+    if (tt_take_options(argc, argv, options, &s.folder, &e) != TT_OK)
+        return tt_report_error(&e);
+    if (s.help)
+        return fputs(usage, stdout) < 0;
+    if (!s.folder)
+        tt_fail(&e, TT_USAGE, "show needs a run folder; see tutti show --help");
+    else if (is_stdout(s.json) && is_stdout(s.csv))
+        tt_fail(&e, TT_USAGE, "only one of --json and --csv can go to stdout");
+    else if (tt_launched_size() > 1)
+        tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
+    else
+        show(&s, &e);
+    return e.code == TT_OK ? 0 : tt_report_error(&e);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/paragraph.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define WIDTH 80
+
+/* In ASCII, and in the control characters that UTF-8 writes as C2 80 to C2 9F. */
+static void disarm(char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+
+        if (c < ' ' || c == 127)
+            *text = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            text[0] = text[1] = '?';
+    }
+}
+
+void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
+{
+    size_t room = sizeof p->text - p->n;
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = vsnprintf(p->text + p->n, room, fmt, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    if ((size_t)length >= room) {
+        memcpy(p->text + sizeof p->text - 4, "...", 4);
+        length = (int)room - 1;
+    }
+    disarm(p->text + p->n);
+    p->n += (size_t)length;
+}
+
+/* Columns of n bytes of UTF-8. */
+static size_t columns(const char *text, size_t n)
+{
+    size_t wide = 0;
+
+    for (size_t i = 0; i < n; i++)
+        wide += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return wide;
+}
+
+/* Words on lines of WIDTH, the first line already filled up to `indent`. A word that is longer than
+ * a line, a path for instance, stays whole. */
+static void wrap(const char *text, FILE *out, size_t indent)
+{
+    size_t at = indent;
+
+    for (size_t n; *text; text += n) {
+        text += strspn(text, " ");
+        n = strcspn(text, " ");
+        if (n == 0)
+            break;
+        if (at > indent && at + 1 + columns(text, n) > WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            fputc(' ', out);
+            at++;
+        }
+        fwrite(text, 1, n, out);
+        at += columns(text, n);
+    }
+    fputc('\n', out);
+}
+
+void tt_paragraph_print(const struct tt_paragraph *p, FILE *out, const char *label)
+{
+    char name[11];
+
+    if (p->n == 0)
+        return;
+    snprintf(name, sizeof name, "%s", label);
+    disarm(name);
+    fprintf(out, "  %-10s ", name);
+    wrap(p->text, out, 13);
+}
+
+void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark)
+{
+    if (p->n == 0)
+        return;
+    fputs(mark, out);
+    wrap(p->text, out, strlen(mark));
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The result for people: 80 columns of plain ASCII, a unit at every number. What a result contains
+ * may come from a foreign folder, so nothing of it reaches the terminal as a control character. */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "analysis/metrics.h"
+#include "engine/phases.h"
+#include "report/paragraph.h"
+#include "report/report.h"
+#include "spec/units.h"
+
+#define BAR 28
+
+/* Of the table of latencies. */
+static const char *const columns[] = {"p50", "p90", "p99", "p99.9", "max"};
+#define NCOLUMNS (sizeof columns / sizeof *columns)
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *parameter(const json_t *result, const char *key)
+{
+    return text_of(json_object_get(json_object_get(result, "plan"), "parameters"), key);
+}
+
+/* ---- head: what ran, where and how ---- */
+
+/* "size 4096, iterations 200": the parameters of one component that have a value. */
+static void add_component(struct tt_paragraph *p, const json_t *result, const char *component)
+{
+    json_t *all = json_object_get(json_object_get(result, "plan"), "parameters"), *value;
+    size_t n = strlen(component);
+    const char *key;
+
+    json_object_foreach(all, key, value)
+    {
+        const char *text = json_string_value(value);
+
+        if (n == 0 || strncmp(key, component, n) != 0 || key[n] != '.' || !text || !text[0])
+            continue;
+        tt_paragraph_add(p, "%s%s %s", p->n ? ", " : "", key + n + 1, text);
+    }
+}
+
+static void print_component(FILE *out, const json_t *result, const char *component)
+{
+    struct tt_paragraph p = {0};
+
+    add_component(&p, result, component);
+    tt_paragraph_print(&p, out, component);
+}
+
+/* An engine component that does something only every so many iterations. */
+static void print_periodic(FILE *out, const json_t *result, const char *component)
+{
+    char key[64];
+    const char *every;
+
+    snprintf(key, sizeof key, "%s.every", component);
+    every = parameter(result, key);
+    if (every[0] && strcmp(every, "0") != 0)
+        print_component(out, result, component);
+}
+
+static bool seen_before(const json_t *ranks, size_t i, const char *host)
+{
+    for (size_t k = 0; k < i; k++)
+        if (!strcmp(text_of(json_array_get(ranks, k), "host"), host))
+            return true;
+    return false;
+}
+
+static void print_ranks(FILE *out, const json_t *result)
+{
+    const json_t *ranks = json_object_get(result, "ranks"), *rank;
+    const json_t *env = json_object_get(result, "environment");
+    struct tt_paragraph p = {0};
+    char memory[TT_UNIT_TEXT];
+    size_t i, hosts = 0;
+
+    if (json_array_size(ranks) == 0)
+        return;
+    tt_paragraph_add(&p, "%zu", json_array_size(ranks));
+    json_array_foreach(ranks, i, rank)
+    {
+        const char *host = text_of(rank, "host");
+
+        if (seen_before(ranks, i, host))
+            continue;
+        if (hosts < 4)
+            tt_paragraph_add(&p, "%s%s", hosts ? ", " : " on ", host);
+        hosts++;
+    }
+    if (hosts > 4)
+        tt_paragraph_add(&p, " and %zu more nodes", hosts - 4);
+    if (env && number_of(env, "cpus") > 0)
+        tt_paragraph_add(&p, " (%.0f CPUs, %s, %s)", number_of(env, "cpus"), text_of(env, "cpu"),
+                         tt_format_bytes(number_of(env, "memory"), memory));
+    tt_paragraph_print(&p, out, "ranks");
+}
+
+static void print_backend(FILE *out, const json_t *result)
+{
+    const char *layers = parameter(result, "layers"), *backend = parameter(result, "backend");
+    struct tt_paragraph p = {0}, options = {0};
+
+    tt_paragraph_add(&p, "%s", backend);
+    if (layers[0])
+        tt_paragraph_add(&p, " under %s", layers);
+    add_component(&options, result, backend);
+    if (options.n)
+        tt_paragraph_add(&p, ": %s", options.text);
+    tt_paragraph_print(&p, out, "backend");
+}
+
+static void print_layers(FILE *out, const json_t *result)
+{
+    const char *layers = parameter(result, "layers");
+
+    while (*layers) {
+        size_t n = strcspn(layers, ",");
+        char name[64];
+
+        snprintf(name, sizeof name, "%.*s", (int)n, layers);
+        print_component(out, result, name);
+        layers += n + (layers[n] == ',');
+    }
+}
+
+static const char *sync_in_words(const char *sync)
+{
+    static const char *const words[][2] = {
+        {"write", "after every write call"},
+        {"dump", "by the caller, at the end of each dump"},
+        {"deferred", "by the caller, just before the next dump"},
+        {"background", "by the helper, right after the write"},
+        {"close", "once, before the file is closed"},
+        {"never", "data may stay in memory"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(sync, words[i][0]))
+            return words[i][1];
+    return "";
+}
+
+static void print_overlap(FILE *out, const json_t *result)
+{
+    const json_t *overlap = json_object_get(result, "overlap");
+    const char *kind = parameter(result, "overlap"), *sync = parameter(result, "sync");
+    struct tt_paragraph p = {0}, q = {0};
+
+    if (!strcmp(kind, "none"))
+        tt_paragraph_add(&p, "none: computation waits for each write");
+    else if (kind[0])
+        tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", text_of(overlap, "how"));
+    if (text_of(overlap, "probe")[0])
+        tt_paragraph_add(&p, " (%s)", text_of(overlap, "probe"));
+    tt_paragraph_print(&p, out, "overlap");
+    if (sync[0])
+        tt_paragraph_add(&q, "%s: %s", sync, sync_in_words(sync));
+    tt_paragraph_print(&q, out, "sync");
+}
+
+static void print_data(FILE *out, const json_t *result)
+{
+    const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
+    struct tt_paragraph p = {0};
+    char available[TT_UNIT_TEXT];
+
+    if (!data)
+        return;
+    tt_paragraph_add(&p, "%s", text_of(data, "path"));
+    if (text_of(data, "filesystem")[0])
+        tt_paragraph_add(&p, ", %s on %s", text_of(data, "filesystem"), text_of(data, "device"));
+    if (json_object_get(data, "free"))
+        tt_paragraph_add(&p, ", %s free", tt_format_bytes(number_of(data, "free"), available));
+    tt_paragraph_print(&p, out, "data");
+}
+
+/* Settings of libraries, with what is known about their effect. */
+static void print_facts(FILE *out, const json_t *result)
+{
+    const json_t *fact;
+    struct tt_paragraph p = {0};
+    size_t i;
+
+    json_array_foreach(json_object_get(result, "facts"), i, fact)
+    {
+        const char *given = text_of(fact, "given"), *read_back = text_of(fact, "read_back");
+
+        tt_paragraph_add(&p, "%s%s %s", p.n ? ", " : "", text_of(fact, "key"),
+                         given[0] ? given : read_back);
+        if (given[0] && read_back[0] && strcmp(given, read_back) != 0)
+            tt_paragraph_add(&p, " became %s", read_back);
+        if (text_of(fact, "proof")[0])
+            tt_paragraph_add(&p, " (%s)", text_of(fact, "proof"));
+    }
+    tt_paragraph_print(&p, out, "settings");
+}
+
+static void print_head(FILE *out, const json_t *result)
+{
+    const char *workload = text_of(json_object_get(result, "plan"), "workload");
+    const char *status = text_of(result, "status");
+    bool valid = json_is_true(json_object_get(result, "valid"));
+    struct tt_paragraph title = {0}, label = {0}, error = {0};
+
+    tt_paragraph_add(&title, "tutti %s", workload);
+    fprintf(out, "%-28.28s%-30.30s%22.22s\n\n", title.text, "",
+            valid || strcmp(status, "done") ? status : "done, but not valid");
+    tt_paragraph_add(&label, "%s", text_of(result, "label"));
+    tt_paragraph_print(&label, out, "label");
+    tt_paragraph_add(&error, "%s", text_of(result, "error"));
+    tt_paragraph_print(&error, out, "error");
+    print_component(out, result, workload);
+    print_ranks(out, result);
+    print_periodic(out, result, "write");
+    print_periodic(out, result, "read");
+    print_periodic(out, result, "collective");
+    print_backend(out, result);
+    print_layers(out, result);
+    print_overlap(out, result);
+    print_facts(out, result);
+    print_data(out, result);
+}
+
+/* ---- metrics ---- */
+
+static void print_metric(FILE *out, const json_t *all, int id, const char *end)
+{
+    const struct tt_metric *m = &tt_metrics[id];
+    double value = number_of(json_object_get(all, m->name), "value");
+    char text[TT_UNIT_TEXT];
+
+    fprintf(out, "  %-22.22s %12.12s%s", m->label, tt_format_value(value, m->unit, text), end);
+}
+
+/* "read rate (nothing was read)": metrics without a value, those with the same reason together. */
+static void print_unknown(FILE *out, const json_t *all)
+{
+    struct tt_paragraph p = {0};
+    const char *reason = "";
+
+    for (int i = 0; i < TT_NMETRICS; i++) {
+        const json_t *metric = json_object_get(all, tt_metrics[i].name);
+
+        if (!metric || json_is_number(json_object_get(metric, "value")))
+            continue;
+        if (p.n && strcmp(reason, text_of(metric, "note")) != 0)
+            tt_paragraph_add(&p, " (%s); ", reason);
+        else if (p.n)
+            tt_paragraph_add(&p, ", ");
+        tt_paragraph_add(&p, "%s", tt_metrics[i].label);
+        reason = text_of(metric, "note");
+    }
+    if (p.n)
+        tt_paragraph_add(&p, " (%s)", reason);
+    tt_paragraph_print(&p, out, "unknown");
+}
+
+/* Known values in two columns, in the order of their list. */
+static void print_metrics(FILE *out, const json_t *result)
+{
+    const json_t *all = json_object_get(result, "metrics");
+    int ids[TT_NMETRICS], n = 0, rows;
+
+    for (int i = 0; i < TT_NMETRICS; i++)
+        if (json_is_number(json_object_get(json_object_get(all, tt_metrics[i].name), "value")))
+            ids[n++] = i;
+    fputc('\n', out);
+    rows = (n + 1) / 2;
+    for (int i = 0; i < rows; i++) {
+        print_metric(out, all, ids[i], rows + i < n ? "    " : "\n");
+        if (rows + i < n)
+            print_metric(out, all, ids[rows + i], "\n");
+    }
+    print_unknown(out, all);
+}
+
+/* ---- phases and calls ---- */
+
+static void print_phase(FILE *out, const char *name, const json_t *phase, double whole)
+{
+    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], bar[BAR + 1] = "";
+    double share = whole > 0 ? number_of(phase, "max") / whole : 0;
+    size_t length = share >= 1 ? BAR : share > 0 ? (size_t)ceil(share * BAR) : 0;
+
+    memset(bar, '#', length);
+    bar[length] = '\0';
+    fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s  %s\n", name,
+            tt_format_seconds(number_of(phase, "min"), a),
+            tt_format_seconds(number_of(phase, "median"), b),
+            tt_format_seconds(number_of(phase, "max"), c), bar);
+}
+
+/* Phases that took time; the bar is the slowest rank's share of the runtime. */
+static void print_phases(FILE *out, const json_t *result)
+{
+    const json_t *all = json_object_get(result, "phases");
+    double whole =
+        number_of(json_object_get(json_object_get(result, "metrics"), "runtime"), "value");
+    bool any = false;
+
+    for (int i = 0; i < TT_NPHASES; i++) {
+        const json_t *phase = json_object_get(all, tt_phase_names[i]);
+
+        if (!(number_of(phase, "max") > 0))
+            continue;
+        if (!any)
+            fprintf(out, "\n  %-10s %10s %10s %10s  %s\n", "a rank's", "min", "median", "max",
+                    whole > 0 ? "share of runtime" : "");
+        any = true;
+        print_phase(out, tt_phase_names[i], phase, whole);
+    }
+}
+
+static void print_call(FILE *out, const char *name, const json_t *call)
+{
+    char text[TT_UNIT_TEXT];
+
+    fprintf(out, "  %-10s %10.0f", name, number_of(call, "count"));
+    for (size_t i = 0; i < NCOLUMNS; i++)
+        fprintf(out, " %10.10s", tt_format_seconds(number_of(call, columns[i]), text));
+    fputc('\n', out);
+}
+
+static void print_calls(FILE *out, const json_t *result)
+{
+    const json_t *all = json_object_get(result, "calls");
+
+    if (json_object_size(all) == 0)
+        return;
+    fprintf(out, "\n  %-10s %10s", "calls", "count");
+    for (size_t i = 0; i < NCOLUMNS; i++)
+        fprintf(out, " %10s", columns[i]);
+    fputc('\n', out);
+    for (int i = 0; i < TT_NCALLS; i++) {
+        const json_t *call = json_object_get(all, tt_call_names[i]);
+
+        if (call)
+            print_call(out, tt_call_names[i], call);
+    }
+}
+
+static void print_warnings(FILE *out, const json_t *result)
+{
+    const json_t *all = json_object_get(result, "warnings"), *warning;
+    size_t i;
+
+    if (json_array_size(all))
+        fputc('\n', out);
+    json_array_foreach(all, i, warning)
+    {
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "%s", text_of(warning, "text"));
+        tt_paragraph_print_marked(&p, out, "! ");
+    }
+}
+
+void tt_report_text(FILE *out, const json_t *result)
+{
+    struct tt_paragraph folder = {0};
+
+    print_head(out, result);
+    print_metrics(out, result);
+    print_phases(out, result);
+    print_calls(out, result);
+    print_warnings(out, result);
+    tt_paragraph_add(&folder, "%s", text_of(result, "folder"));
+    fputc('\n', out);
+    tt_paragraph_print(&folder, out, "folder");
+}
