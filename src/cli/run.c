@@ -15,7 +15,7 @@
 #include "launch/launch.h"
 #include "plan/folder.h"
 #include "plan/limits.h"
-#include "plan/mode.h"
+#include "plan/workload.h"
 #include "report/report.h"
 #include "spec/read.h"
 #include "spec/units.h"
@@ -95,7 +95,7 @@ static FILE *table_stream(const struct tt_run_options *run)
     return taken ? stderr : stdout;
 }
 
-int tt_finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
+static int finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *result = NULL;
@@ -176,7 +176,7 @@ static int drive(const struct tt_config *config, tt_print_result *print)
         return tt_report_error(&e);
     }
     clean_up(config, folder);
-    status = tt_finish_run(config, folder, print);
+    status = finish_run(config, folder, print);
     free(folder);
     return status;
 }
@@ -223,7 +223,7 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
         if (rank == 0)
             say_mode(config);
         rc = tt_perform_here(thread_level, folder, config, &e);
-        status = rank == 0 ? tt_finish_run(config, folder, print) : tt_exit_status(rc);
+        status = rank == 0 ? finish_run(config, folder, print) : tt_exit_status(rc);
     }
     free(folder);
     return status;
@@ -276,7 +276,7 @@ static int read_job(int argc, char **argv, struct tt_settings *settings, char **
 {
     struct tt_settings from_words = {0};
     const char *word = NULL;
-    int rc = tt_read_arguments(argc, argv, &from_words, &word, e);
+    int rc = tt_read_arguments(argc, argv, tt_run_component.params, &from_words, &word, e);
 
     if (rc == TT_OK && !word)
         rc = tt_fail(e, TT_USAGE,

@@ -52,6 +52,19 @@ static void set_state(struct tt_recorder *r, enum tt_rank_state state)
         r->sys_errno = errno ? errno : ENOSPC;
 }
 
+static void start_header(struct tt_recorder *r, int rank, int size)
+{
+    r->header.magic = TT_RECORDS_MAGIC;
+    r->header.nphases = TT_NPHASES;
+    r->header.rank = (uint32_t)rank;
+    r->header.size = (uint32_t)size;
+    r->header.state = TT_RANK_RUNNING;
+    r->header.pid = (uint32_t)getpid();
+    r->header.start_monotonic_ns = tt_now_ns();
+    r->header.start_wall_ns = tt_wall_ns();
+    gethostname(r->header.host, sizeof r->header.host - 1);
+}
+
 int tt_recorder_open(const char *folder, int rank, int size, struct tt_recorder **out,
                      struct tt_error *e)
 {
@@ -69,17 +82,9 @@ int tt_recorder_open(const char *folder, int rank, int size, struct tt_recorder 
         free(r);
         return rc;
     }
-    r->header = (struct tt_records_header){.magic = TT_RECORDS_MAGIC,
-                                           .nphases = TT_NPHASES,
-                                           .rank = (uint32_t)rank,
-                                           .size = (uint32_t)size,
-                                           .state = TT_RANK_RUNNING,
-                                           .pid = (uint32_t)getpid(),
-                                           .start_monotonic_ns = tt_now_ns(),
-                                           .start_wall_ns = tt_wall_ns()};
-    gethostname(r->header.host, sizeof r->header.host - 1);
+    start_header(r, rank, size);
     if (write(r->fd, &r->header, sizeof r->header) != (ssize_t)sizeof r->header)
-        r->sys_errno = errno;
+        r->sys_errno = errno ? errno : ENOSPC;
     *out = r;
     return TT_OK;
 }

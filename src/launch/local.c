@@ -141,7 +141,7 @@ int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *
     char *words[MAX_WORDS], count[16];
     sigset_t watched, before;
     size_t n = 0;
-    pid_t child;
+    pid_t child = -1;
     int rc, wait_status = 0;
 
     for (int i = 0; launcher[i]; i++)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kept data files against the ledgers that the verify layer left in the run folder. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "cli/command.h"
+#include "cli/rank.h"
+#include "io/verify.h"
+#include "launch/launch.h"
+#include "plan/folder.h"
+#include "spec/units.h"
+
+/* ---- as ranks ---- */
+
+static int verify_here(const char *folder, const struct tt_config *config,
+                       struct tt_verify_report *all, struct tt_error *e)
+{
+    struct tt_verify_report mine = {0};
+    uint64_t counts[3], sums[3];
+    int size, rc = TT_OK;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (config->run->ranks != (uint64_t)size)
+        return tt_fail(e, TT_USAGE, "the run had %llu ranks, so verify needs as many, not %d",
+                       (unsigned long long)config->run->ranks, size);
+    rc = tt_verify_folder(MPI_COMM_WORLD, &config->stack, folder, &mine, e);
+    counts[0] = mine.blocks;
+    counts[1] = mine.bytes;
+    counts[2] = mine.wrong_blocks;
+    MPI_Allreduce(counts, sums, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    *all = (struct tt_verify_report){sums[0], sums[1], sums[2]};
+    return rc;
+}
+
+static int write_outcome(const char *folder, const struct tt_verify_report *r, int rc,
+                         const struct tt_error *why, struct tt_error *e)
+{
+    char text[1024] = "";
+    json_t *o;
+
+    if (rc != TT_OK)
+        tt_error_format(why, text, sizeof text);
+    o = json_pack("{s:I, s:I, s:I, s:s, s:i}", "blocks", (json_int_t)r->blocks, "bytes",
+                  (json_int_t)r->bytes, "wrong_blocks", (json_int_t)r->wrong_blocks, "error", text,
+                  "code", rc);
+    rc = tt_folder_write_json(folder, "verify/outcome.json", o, e);
+    json_decref(o);
+    return rc;
+}
+
+static int verify_as_ranks(const char *folder)
+{
+    struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
+    struct tt_verify_report report = {0};
+    struct tt_settings none = {0};
+    struct tt_config config = {0};
+    int level, rank, rc;
+
+    if (tt_ranks_begin(&none, &level, &e) != TT_OK)
+        return tt_report_error(&e);
+    tt_settings_free(&none);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    if (rc == TT_OK)
+        rc = verify_here(folder, &config, &report, &e);
+    if (rank == 0 && rc != TT_USAGE && write_outcome(folder, &report, rc, &e, &later) != TT_OK)
+        rc = rc == TT_OK ? later.code : rc;
+    tt_config_free(&config);
+    MPI_Finalize();
+    return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(e.code ? &e : &later) : tt_exit_status(rc);
+}
+
+/* ---- the driver ---- */
+
+static int print_outcome(const char *folder, struct tt_error *e)
+{
+    char bytes[TT_UNIT_TEXT];
+    json_t *o = NULL;
+    const char *why;
+    int rc = tt_folder_read_json(folder, "verify/outcome.json", &o, e);
+
+    if (rc != TT_OK)
+        return tt_fail(e, TT_FAILED, "verifying ended without an outcome; see %s/verify/stderr",
+                       folder);
+    why = json_string_value(json_object_get(o, "error"));
+    if (why && why[0])
+        rc = tt_fail(e, TT_CORRUPT, "%s", why);
+    else
+        printf("verified %lld blocks, %s: all as written\n",
+               (long long)json_integer_value(json_object_get(o, "blocks")),
+               tt_format_bytes((double)json_integer_value(json_object_get(o, "bytes")), bytes));
+    json_decref(o);
+    return rc;
+}
+
+static int drive(const char *folder, struct tt_error *e)
+{
+    char self[PATH_MAX] = "";
+    char *argv[] = {self, "verify", (char *)folder, NULL};
+    char *ledgers = tt_folder_path(folder, "verify"), *outcome = NULL;
+    struct tt_config config = {0};
+    int rc = tt_folder_load_plan(folder, &config, NULL, e), status;
+
+    if (rc == TT_OK && (!ledgers || access(ledgers, F_OK) != 0))
+        rc = tt_fail(e, TT_USAGE,
+                     "%s has no ledgers: run with --layers verify --keep to verify later", folder);
+    outcome = tt_folder_path(folder, "verify/outcome.json");
+    if (outcome)
+        unlink(outcome);
+    if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
+    if (rc == TT_OK)
+        rc = tt_launch_local(ledgers, (unsigned)config.run->ranks, 1, argv, true, &status, e);
+    if (rc == TT_OK)
+        rc = print_outcome(folder, e);
+    tt_config_free(&config);
+    free(ledgers);
+    free(outcome);
+    return rc;
+}
+
+int tt_cmd_verify(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    if (argc != 2)
+        tt_fail(&e, TT_USAGE, "verify takes a run folder: tutti verify FOLDER");
+    else if (tt_launched_size() > 0)
+        return verify_as_ranks(argv[1]);
+    else
+        drive(argv[1], &e);
+    return e.code == TT_OK ? 0 : tt_report_error(&e);
+}
