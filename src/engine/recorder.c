@@ -47,8 +47,10 @@ static void flush(struct tt_recorder *r)
 
 static void set_state(struct tt_recorder *r, enum tt_rank_state state)
 {
+    const char *bytes = (const char *)r + offsetof(struct tt_recorder, header);
+
     r->header.state = state;
-    if (pwrite(r->fd, &r->header, sizeof r->header, 0) != (ssize_t)sizeof r->header)
+    if (pwrite(r->fd, bytes, sizeof r->header, 0) != (ssize_t)sizeof r->header)
         r->sys_errno = errno ? errno : ENOSPC;
 }
 
@@ -58,7 +60,6 @@ static void start_header(struct tt_recorder *r, int rank, int size)
     r->header.nphases = TT_NPHASES;
     r->header.rank = (uint32_t)rank;
     r->header.size = (uint32_t)size;
-    r->header.state = TT_RANK_RUNNING;
     r->header.pid = (uint32_t)getpid();
     r->header.start_monotonic_ns = tt_now_ns();
     r->header.start_wall_ns = tt_wall_ns();
@@ -83,8 +84,9 @@ int tt_recorder_open(const char *folder, int rank, int size, struct tt_recorder 
         return rc;
     }
     start_header(r, rank, size);
-    if (write(r->fd, &r->header, sizeof r->header) != (ssize_t)sizeof r->header)
-        r->sys_errno = errno ? errno : ENOSPC;
+    set_state(r, TT_RANK_RUNNING);
+    if (lseek(r->fd, sizeof r->header, SEEK_SET) < 0)
+        r->sys_errno = errno;
     *out = r;
     return TT_OK;
 }
