@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the pattern workload: its options, what a rank selects, and what it writes there. */
+#ifndef TT_WORKLOADS_PATTERN_H
+#define TT_WORKLOADS_PATTERN_H
+
+#include "base/error.h"
+#include "io/model.h"
+#include "plan/workload.h"
+#include "spec/param.h"
+
+enum tt_pattern_selection {
+    TT_PATTERN_SLAB,
+    TT_PATTERN_COLUMNS,
+    TT_PATTERN_STRIDED,
+    TT_PATTERN_RUNS
+};
+enum tt_pattern_order { TT_PATTERN_SORTED, TT_PATTERN_SHUFFLED };
+enum tt_pattern_balance { TT_PATTERN_EVEN, TT_PATTERN_UNEVEN, TT_PATTERN_SOME_EMPTY };
+enum tt_pattern_memory { TT_PATTERN_PACKED, TT_PATTERN_GAPS, TT_PATTERN_SCATTERED };
+enum tt_pattern_phase { TT_PATTERN_BOTH, TT_PATTERN_WRITE, TT_PATTERN_READ };
+
+struct tt_pattern_options {
+    uint64_t variables, fixed, blocks, steps;
+    char *element;
+    struct tt_counts dims;
+    bool unlimited;
+    int selection, order, balance, memory; /* of the enums above */
+    uint64_t runs, run_min, run_max;
+    int series; /* enum tt_policy */
+    int files;  /* 0 shared, 1 a file per process */
+    int phase;
+    bool reopen, shift, prefetch;
+    char *path;
+};
+
+/* ---- element.c ---- */
+#define TT_PATTERN_MAX_FIELDS 64
+#define TT_PATTERN_MAX_ELEMENT 4096 /* bytes */
+/* "f64", or a record "x:f64,id:i64,tag:char*8", its fields packed. fields needs room for
+ * TT_PATTERN_MAX_FIELDS; *names holds their names: caller frees. */
+int tt_pattern_element(const char *text, struct tt_element *element, struct tt_field *fields,
+                       char **names, struct tt_error *e);
+
+/* ---- shape.c ---- */
+struct tt_pattern_piece {
+    struct tt_selection file, memory;
+    uint64_t count;           /* elements */
+    uint64_t memory_start;    /* where its array starts in the buffer of a variable, in elements */
+    uint64_t memory_elements; /* of that array, gaps included */
+    struct tt_run *memory_runs; /* or NULL */
+};
+/* What one rank writes of every variable in every step. */
+struct tt_pattern_shape {
+    int ndims;
+    uint64_t dims[TT_MAX_DIMS]; /* of the file's variables */
+    unsigned npieces;
+    struct tt_pattern_piece *pieces;
+    struct tt_run *runs;
+    uint64_t memory_elements; /* of all pieces together */
+};
+/* Without MPI: is there something to select with so many ranks? */
+int tt_pattern_shape_check(const struct tt_pattern_options *o, int size, struct tt_error *e);
+/* Elements that a rank selects of a variable. */
+uint64_t tt_pattern_shape_count(const struct tt_pattern_options *o, int rank, int size);
+int tt_pattern_shape_make(struct tt_pattern_shape *s, const struct tt_pattern_options *o, int rank,
+                          int size, struct tt_error *e);
+void tt_pattern_shape_free(struct tt_pattern_shape *s);
+
+/* ---- content.c ---- */
+/* A well mixed function of its argument. */
+uint64_t tt_pattern_mix(uint64_t x);
+/* The seed of one variable's content in one step; origin tells files of ranks apart. */
+uint64_t tt_pattern_seed(uint64_t seed, uint64_t origin, unsigned variable, uint64_t step);
+void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element, uint64_t seed);
+/* Compares what was read; every element that is right becomes 0xa5 bytes, so that a second look at
+ * the whole buffer shows what was written beside them. False: *index and texts of the first wrong
+ * element. */
+#define TT_PATTERN_TEXT 40
+bool tt_pattern_check(const struct tt_block *b, const struct tt_element *element, uint64_t seed,
+                      uint64_t *index, char expected[TT_PATTERN_TEXT], char found[TT_PATTERN_TEXT]);
+#define TT_PATTERN_POISON 0xa5
+
+/* ---- run.c ---- */
+int tt_pattern_run(struct tt_engine *engine, struct tt_error *e);
+
+#endif
