@@ -102,10 +102,30 @@ static void describe_range(const struct tt_param *p, char *out, size_t size)
         snprintf(out, size, "%lld to %lld", (long long)p->min, (long long)p->max);
 }
 
+/* "what it is [range; unit; default]", without brackets where there is nothing to say. */
+static void describe(const struct tt_param *p, char *out, size_t size)
+{
+    char range[256];
+    const char *const notes[][2] = {{"", range}, {"", p->unit}, {"default ", p->fallback}};
+    const char *separator = " [";
+    size_t used;
+
+    describe_range(p, range, sizeof range);
+    used = (size_t)snprintf(out, size, "%s", p->text);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes && used < size; i++)
+        if (notes[i][1] && *notes[i][1]) {
+            used += (size_t)snprintf(out + used, size - used, "%s%s%s", separator, notes[i][0],
+                                     notes[i][1]);
+            separator = "; ";
+        }
+    if (separator[0] == ';' && used < size)
+        snprintf(out + used, size - used, "]");
+}
+
 static void print_param(const struct tt_component *c, const char *kind, const struct tt_param *p)
 {
     bool bare = !*c->name || !strcmp(kind, "workload");
-    char name[120], range[256], text[1024];
+    char name[120], text[1024];
 
     snprintf(name, sizeof name, "%s%s--%s%s%s %s", p->flag ? p->flag : "", p->flag ? ", " : "",
              bare ? "" : c->name, bare ? "" : ".", p->key,
@@ -113,10 +133,7 @@ static void print_param(const struct tt_component *c, const char *kind, const st
     for (char *at = name; *at; at++)
         if (*at == '_')
             *at = '-';
-    describe_range(p, range, sizeof range);
-    snprintf(text, sizeof text, "%s [%s%s%s%s%s%s]", p->text, range, *range ? "; " : "",
-             p->unit ? p->unit : "", p->unit ? "; " : "", p->fallback ? "default " : "no default",
-             p->fallback ? p->fallback : "");
+    describe(p, text, sizeof text);
     tt_print_entry(stdout, name, COLUMN, text);
 }
 
@@ -144,7 +161,10 @@ static void print_component(const char *kind, const struct tt_component *c, void
 
     if (strcmp(topic_name(c), topic->name))
         return;
-    printf("%s%s (%s): %s\n", topic->found++ ? "\n" : "", topic_name(c), kind, c->summary);
+    printf("%s%s (%s)\n", topic->found++ ? "\n" : "", topic_name(c), kind);
+    tt_print_entry(stdout, "", 2, c->summary);
+    if (c->params && c->params->key)
+        printf("\n");
     for (const struct tt_param *p = c->params; p && p->key; p++)
         print_param(c, kind, p);
 }
@@ -215,8 +235,9 @@ static void print_escaped(const char *text)
 
 static void print_cell(const char *text)
 {
+    printf(" ");
     print_escaped(text);
-    printf(" | ");
+    printf(" |");
 }
 
 static void print_markdown(const char *kind, const struct tt_component *c, void *context)
@@ -230,7 +251,7 @@ static void print_markdown(const char *kind, const struct tt_component *c, void 
         char range[256];
 
         describe_range(p, range, sizeof range);
-        printf("| `%s%s%s` | ", c->name, *c->name ? "." : "", p->key);
+        printf("| `%s%s%s` |", c->name, *c->name ? "." : "", p->key);
         print_cell(type_name(p->type));
         print_cell(p->fallback ? p->fallback : "");
         print_cell(range);
@@ -249,14 +270,14 @@ static int help_markdown(void)
     for (size_t i = 0; i < NSYNOPSES; i++) {
         printf("| %s | `", synopses[i].name);
         print_escaped(synopses[i].synopsis);
-        printf("` | ");
+        printf("` |");
         print_cell(synopses[i].text);
         printf("\n");
     }
     visit_components(print_markdown, NULL);
     printf("\n## Metrics\n\n| metric | unit | definition |\n|---|---|---|\n");
     for (size_t i = 0; i < TT_NMETRICS; i++) {
-        printf("| `%s` | ", tt_metrics[i].name);
+        printf("| `%s` |", tt_metrics[i].name);
         print_cell(tt_metrics[i].unit);
         print_cell(tt_metrics[i].definition);
         printf("\n");
@@ -272,7 +293,10 @@ int tt_cmd_help(int argc, char **argv)
         return tt_usage(stdout);
     if (!strcmp(argv[1], "--markdown"))
         return help_markdown();
-    for (int i = 1; i < argc && !status; i++)
+    for (int i = 1; i < argc && !status; i++) {
+        if (i > 1)
+            printf("\n");
         status = help_on(argv[i]);
+    }
     return status;
 }

@@ -18,7 +18,8 @@ static const struct tt_param params[] = {
     {"layers", TT_PARAM_WORDS, AT(layers), NULL, NULL,
      "stacked above the backend, topmost first; see tutti list layers"},
     {"mode", TT_PARAM_TEXT, AT(mode), NULL, NULL,
-     "sets overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, deferred) "
+     "short for overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, "
+     "deferred) "
      "or "
      "async+bg (async, background)"},
     {"overlap", TT_PARAM_CHOICE, AT(overlap), "none", NULL,
