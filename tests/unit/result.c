@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run folder of known numbers gives exactly the metrics that their definitions say; what a crash
+ * or an intruder left gives a reason. */
+#include <ftw.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/metrics.h"
+#include "analysis/result.h"
+#include "engine/records.h"
+#include "plan/folder.h"
+
+#define SECOND INT64_C(1000000000)
+#define MIB 1048576.0
+
+static char folder[] = "/tmp/tutti-result-XXXXXX";
+
+/* ---- making a run folder ---- */
+
+static void write_file(const char *name, const char *text)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    assert_int_equal(tt_folder_write_text(folder, name, text, &e), TT_OK);
+}
+
+static void chunk(FILE *f, uint32_t type, const void *data, size_t length)
+{
+    struct tt_chunk_header h = {.type = type, .length = length};
+
+    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
+    if (length)
+        assert_int_equal(fwrite(data, length, 1, f), 1);
+}
+
+/* 16 iterations of 1 s; rank 1 computes 0.5 s in each, rank 0 only 0.3 s; a dump of 1 MiB in every
+ * fourth, whose write takes 0.2 s and sync 0.3 s. */
+static void write_iterations(FILE *f, unsigned rank)
+{
+    for (uint64_t i = 1; i <= 16; i++) {
+        struct tt_iteration_record r = {.iteration = i,
+                                        .start_ns = ((int64_t)i - 1) * SECOND,
+                                        .span_ns = SECOND,
+                                        .bytes_communicated = 100};
+
+        r.phase_ns[TT_COMPUTE] = rank ? SECOND / 2 : 3 * SECOND / 10;
+        if (i % 4 == 0) {
+            r.bytes_written = 1 << 20;
+            r.phase_ns[TT_COPY] = SECOND / 100;
+            r.phase_ns[TT_IO_WRITE] = SECOND / 5;
+            r.phase_ns[TT_IO_SYNC] = 3 * SECOND / 10;
+        }
+        chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+    }
+}
+
+/* Overlapped epochs: 2.1 s, of which 2 s computation (rank 1; rank 0 is faster). Baselines: 1.6 s
+ * computation and 0.5 s I/O. The last has no computation after its dump and must not count. */
+static void write_epochs(FILE *f, unsigned rank)
+{
+    for (unsigned n = 1; n <= 5; n++) {
+        bool baseline = n == 2 || n == 4, last = n == 5;
+        struct tt_epoch_record r = {.epoch = n,
+                                    .baseline = baseline,
+                                    .iterations = last ? 0 : 4,
+                                    .span_ns = rank ? 21 * SECOND / 10 : SECOND,
+                                    .compute_ns = baseline ? 16 * SECOND / 10 : 2 * SECOND,
+                                    .io_ns = SECOND / 2,
+                                    .bytes = 1 << 20};
+
+        if (last)
+            r.span_ns = r.io_ns;
+        if (!rank)
+            r.compute_ns = SECOND;
+        chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+    }
+}
+
+static void write_calls(FILE *f)
+{
+    struct tt_histogram *calls = calloc(TT_NCALLS, sizeof *calls);
+
+    assert_non_null(calls);
+    tt_histogram_add(&calls[TT_CALL_WRITE], 16);
+    tt_histogram_add(&calls[TT_CALL_WRITE], 24);
+    chunk(f, TT_CHUNK_CALLS, calls, TT_NCALLS * sizeof *calls);
+    free(calls);
+}
+
+static FILE *begin_rank(unsigned rank, enum tt_rank_state state, unsigned pid)
+{
+    struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
+                                  .nphases = TT_NPHASES,
+                                  .rank = rank,
+                                  .size = 2,
+                                  .state = state,
+                                  .pid = pid,
+                                  .host = "node1"};
+    char path[96];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
+    return f;
+}
+
+static const char summary[] =
+    "{\"results\": {\"residual\": {\"value\": 0.25, \"kind\": \"same\"},"
+    " \"updates\": {\"value\": 800, \"kind\": \"sum\"}, \"flops\": {\"value\": 3200, \"kind\": "
+    "\"sum\"}},"
+    " \"cpu_seconds\": 12.0, \"peak_memory\": 4096, \"runtime_ns\": 16000000000, \"files\": 1,"
+    " \"library_bytes\": [10, 0], \"warnings\": [\"said by both ranks\"],"
+    " \"facts\": [{\"key\": \"cb_nodes\", \"given\": \"4\", \"read_back\": \"4\", \"proof\": \"no "
+    "effect\","
+    " \"how\": \"\"}], \"overlap\": {\"how\": \"helper thread\"},"
+    " \"environment\": {\"host\": \"node1\", \"cpus\": 1, \"memory\": 1073741824}}";
+
+static void write_rank(unsigned rank)
+{
+    FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+
+    write_iterations(f, rank);
+    write_epochs(f, rank);
+    write_calls(f);
+    chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int make_folder(void **unused)
+{
+    char records[64];
+
+    (void)unused;
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(records, sizeof records, "%s/records", folder);
+    if (mkdir(records, 0777) != 0)
+        return -1;
+    write_file("plan.json",
+               "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"hash\": \"00ff\","
+               " \"parameters\": {\"ranks\": \"2\", \"backend\": \"posix\", \"overlap\": \"async\","
+               " \"sync\": \"never\", \"label\": \"mine\", \"stencil.size\": \"64\"}}");
+    write_file("outcome.json", "{\"status\": \"done\", \"error\": null}");
+    write_rank(0);
+    write_rank(1);
+    return 0;
+}
+
+static int remove_folder(void **unused)
+{
+    (void)unused;
+    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- what is expected of it ---- */
+
+static json_t *make(void)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *result = NULL;
+
+    assert_int_equal(tt_result_make(folder, &result, &e), TT_OK);
+    assert_non_null(result);
+    return result;
+}
+
+static const char *text(const json_t *result, const char *key)
+{
+    const char *value = json_string_value(json_object_get(result, key));
+
+    return value ? value : "";
+}
+
+static void expect_metric(const json_t *result, const char *name, double expected)
+{
+    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
+    double value = json_number_value(json_object_get(m, "value"));
+
+    if (!json_is_number(json_object_get(m, "value")) ||
+        fabs(value - expected) > 1e-12 * fabs(expected))
+        fail_msg("%s is %.17g (%s), not %.17g", name, value, text(m, "note"), expected);
+    assert_string_equal(text(m, "unit"), tt_find_metric(name)->unit);
+}
+
+static void expect_no_metric(const json_t *result, const char *name, const char *why)
+{
+    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
+
+    assert_true(json_is_null(json_object_get(m, "value")));
+    if (!strstr(text(m, "note"), why))
+        fail_msg("%s is unknown because '%s', not '%s'", name, text(m, "note"), why);
+}
+
+static bool warns(const json_t *result, const char *words)
+{
+    const json_t *warning;
+    size_t i;
+
+    json_array_foreach(json_object_get(result, "warnings"), i,
+                       warning) if (strstr(text(warning, "text"), words)) return true;
+    return false;
+}
+
+static void metrics_follow_their_definitions(void **unused)
+{
+    json_t *result = make();
+
+    (void)unused;
+    assert_string_equal(text(result, "status"), "done");
+    assert_true(json_is_true(json_object_get(result, "valid")));
+    assert_true(json_is_null(json_object_get(result, "error")));
+    assert_string_equal(text(result, "label"), "mine");
+    expect_metric(result, "runtime", 16);
+    expect_metric(result, "residual", 0.25);
+    expect_metric(result, "updates", 1600);
+    expect_metric(result, "update_rate", 100);
+    expect_metric(result, "flops", 6400);
+    expect_metric(result, "flop_rate", 400);
+    expect_metric(result, "bytes_communicated", 3200);
+    expect_metric(result, "bytes_written", 8 * MIB);
+    expect_metric(result, "bytes_read", 0);
+    expect_metric(result, "write_rate", 8 * MIB / 2.0);
+    expect_no_metric(result, "read_rate", "nothing was read");
+    expect_metric(result, "application_rate", 8 * MIB / 16);
+    expect_metric(result, "epoch_time", 2.1);
+    expect_metric(result, "compute_only", 1.6);
+    expect_metric(result, "io_only", 0.5);
+    expect_metric(result, "hidden_fraction", 1 - (2.1 - 1.6) / 0.5);
+    expect_metric(result, "inflation", 2 / 1.6);
+    expect_metric(result, "copy_time", 0.04);
+    expect_metric(result, "cpu_time", 24);
+    expect_metric(result, "cpu_share", 24 / (16.0 * 2));
+    expect_metric(result, "peak_memory", 4096);
+    expect_metric(result, "imbalance", 0.5 / 0.4);
+    expect_metric(result, "files", 2);
+    assert_int_equal(json_object_size(json_object_get(result, "metrics")), TT_NMETRICS);
+    json_decref(result);
+}
+
+static void details_are_there(void **unused)
+{
+    json_t *result = make(), *compute, *write;
+
+    (void)unused;
+    compute = json_object_get(json_object_get(result, "phases"), "compute");
+    assert_true(fabs(json_number_value(json_object_get(compute, "min")) - 4.8) < 1e-9);
+    assert_true(fabs(json_number_value(json_object_get(compute, "median")) - 6.4) < 1e-9);
+    assert_true(fabs(json_number_value(json_object_get(compute, "max")) - 8) < 1e-9);
+    write = json_object_get(json_object_get(result, "calls"), "write");
+    assert_int_equal(json_integer_value(json_object_get(write, "count")), 4);
+    assert_true(fabs(json_number_value(json_object_get(write, "p50")) - 16e-9) < 1e-15);
+    assert_true(fabs(json_number_value(json_object_get(write, "max")) - 24e-9) < 1e-15);
+    assert_null(json_object_get(json_object_get(result, "calls"), "read"));
+    assert_int_equal(json_array_size(json_object_get(result, "epochs")), 5);
+    assert_int_equal(json_array_size(json_object_get(result, "ranks")), 2);
+    json_decref(result);
+}
+
+static void doubts_are_warnings(void **unused)
+{
+    json_t *result = make();
+    size_t n = json_array_size(json_object_get(result, "warnings"));
+
+    (void)unused;
+    assert_true(warns(result, "said by both ranks"));
+    assert_true(warns(result, "sync=never"));
+    assert_true(warns(result, "imbalance: the slowest rank computed 1.25 times"));
+    assert_true(warns(result, "beside it by 25 %"));
+    assert_true(warns(result, "without effect: cb_nodes=4"));
+    assert_true(warns(result, "oversubscribed: 2 ranks of 1 thread on 1 CPUs"));
+    assert_true(warns(result, "few epochs"));
+    assert_int_equal(n, 7); /* each once, and no others */
+    json_decref(result);
+}
+
+static void samples_are_the_records(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *samples = NULL, *ranks, *row;
+
+    (void)unused;
+    assert_int_equal(tt_result_samples(folder, &samples, &e), TT_OK);
+    ranks = json_object_get(samples, "ranks");
+    assert_int_equal(json_array_size(ranks), 2);
+    row = json_array_get(json_object_get(json_array_get(ranks, 1), "rows"), 3);
+    assert_int_equal(json_array_size(row), json_array_size(json_object_get(samples, "columns")));
+    assert_int_equal(json_integer_value(json_array_get(row, 0)), 4);
+    assert_int_equal(json_integer_value(json_array_get(row, 3)), SECOND / 2);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(samples, "columns"), 3)),
+                        "compute_ns");
+    json_decref(samples);
+}
+
+/* ---- runs that did not end well ---- */
+
+static void remove_file(const char *name)
+{
+    char path[96];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void dead_rank_is_named(void **unused)
+{
+    json_t *result;
+    FILE *f;
+
+    (void)unused;
+    remove_file("outcome.json");
+    f = begin_rank(1, TT_RANK_RUNNING, 4711);
+    write_iterations(f, 1);
+    fclose(f);
+    result = make();
+    assert_string_equal(text(result, "status"), "failed");
+    assert_true(json_is_false(json_object_get(result, "valid")));
+    assert_non_null(strstr(text(result, "error"), "rank 1 (pid 4711 on node1) died"));
+    assert_non_null(strstr(text(result, "error"), "iteration 16"));
+    expect_metric(result, "bytes_written", 8 * MIB);
+    expect_no_metric(result, "runtime", "not every rank finished");
+    expect_no_metric(result, "application_rate", "not every rank finished");
+    json_decref(result);
+}
+
+static void said_outcome_is_believed(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    write_file("outcome.json", "{\"status\": \"stopped\", \"error\": \"--max-time was reached\"}");
+    result = make();
+    assert_string_equal(text(result, "status"), "stopped");
+    assert_string_equal(text(result, "error"), "--max-time was reached");
+    assert_true(json_is_false(json_object_get(result, "valid")));
+    json_decref(result);
+}
+
+static void done_is_not_believed_without_all_ranks(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    remove_file("records/00001.ttr");
+    result = make();
+    assert_string_equal(text(result, "status"), "failed");
+    assert_non_null(strstr(text(result, "error"), "rank 1 left no records"));
+    json_decref(result);
+}
+
+static void nothing_run_is_not_zero(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    remove_file("outcome.json");
+    remove_file("records/00000.ttr");
+    remove_file("records/00001.ttr");
+    result = make();
+    assert_string_equal(text(result, "status"), "failed");
+    for (int i = 0; i < TT_NMETRICS; i++)
+        expect_no_metric(result, tt_metrics[i].name, "");
+    json_decref(result);
+}
+
+static void damage_is_reported(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    write_file("records/00001.ttr", "this is not a file of records, and it is long enough to look "
+                                    "like one: but its first bytes say that it is something else "
+                                    "entirely, and so nobody will believe it.");
+    result = make();
+    assert_string_equal(text(result, "status"), "failed");
+    assert_true(warns(result, "00001.ttr' holds no records"));
+    json_decref(result);
+}
+
+static void garbage_is_refused(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *result = NULL;
+
+    (void)unused;
+    write_file("plan.json", "{\"workload\": ");
+    assert_int_equal(tt_result_make(folder, &result, &e), TT_CORRUPT);
+    assert_null(result);
+    tt_error_clear(&e);
+    assert_int_equal(tt_result_make("/nonexistent", &result, &e), TT_FAILED);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(metrics_follow_their_definitions),
+        TEST(details_are_there),
+        TEST(doubts_are_warnings),
+        TEST(samples_are_the_records),
+        TEST(dead_rank_is_named),
+        TEST(said_outcome_is_believed),
+        TEST(done_is_not_believed_without_all_ranks),
+        TEST(nothing_run_is_not_zero),
+        TEST(damage_is_reported),
+        TEST(garbage_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
