@@ -10,7 +10,7 @@ for launcher in driver mpirun; do
     if [ $launcher = driver ]; then
         "${job[@]}" -n 2 >out 2>err &
     else
-        mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "${job[@]}" >out 2>err &
+        "${ranks[@]}" 2 "${job[@]}" >out 2>err &
     fi
     pid=$!
     until [ -n "$(find "$data" -type f -size +1k)" ]; do

@@ -22,8 +22,8 @@ holds '($rate * $t / $b - 1) | fabs < 1e-6' rate="$(metric application_rate)" t=
 
 equal 2 "$(jq '.samples.ranks | length' out.json)" "ranks with samples"
 equal $iterations "$(jq '[.samples.ranks[0].rows[][0] | select(. > 0)] | unique | length' out.json)" iterations
-equal $size "$(jq -r '.parameters."stencil.size"' out.json)" "stencil.size"
-jq -e '.parameters.label == "first \"run\""' out.json >/dev/null || fail "the label is not kept"
+equal $size "$(jq -r '.plan.parameters."stencil.size"' out.json)" "stencil.size"
+jq -e '.plan.parameters.label == "first \"run\""' out.json >/dev/null || fail "the label is not kept"
 jq -e '.environment | has("version") and has("mpi") and has("cpu")' out.json >/dev/null
 jq -e '.warnings | type == "array"' out.json >/dev/null
 jq -e '.latency.write | .p50 <= .p99 and .p99 <= .p999' out.json >/dev/null ||

@@ -26,14 +26,14 @@ awk -v N=20 -v I=50 'BEGIN {
     printf "%.17g\n", worst
 }' >worst
 
-expect 0 ranks 1 "$TUTTI" numio -m iter=50,size=20,pert=1
+expect 0 "${ranks[@]}" 1 "$TUTTI" numio -m iter=50,size=20,pert=1
 one=$(norm)
 [ -n "$one" ] || { cat out; fail "no norm of error"; }
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
 for backend in posix mpiio hdf5; do
     "$TUTTI" list backends | grep -qw $backend || continue
-    expect 0 ranks 2 "$TUTTI" numio --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
+    expect 0 "${ranks[@]}" 2 "$TUTTI" numio --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
     equal "$one" "$(norm)" "norms ($backend)"
     [ -f "$data/m" ] || fail "no file at the path given"
@@ -44,14 +44,14 @@ for backend in posix mpiio hdf5; do
     fi
     rm -f "$data"/*
 done
-expect 0 ranks 2 "$TUTTI" numio -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
 equal 2 "$(find "$data" -name 'm_l*' | wc -l)" "files per process"
 rm -f "$data"/*
-expect 0 ranks 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
 equal 2 "$(find "$data" -name 'm_r*' | wc -l)" "files of the pattern"
 rm -f "$data"/*
-expect 2 ranks 1 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
-expect 2 ranks 1 "$TUTTI" numio -m iter=0,size=20,pert=1
-expect 2 ranks 1 "$TUTTI" numio -m iter=5,size=8,pert=1
-expect 2 ranks 1 "$TUTTI" numio -m iter=5,size=20,pert=3
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=0,size=20,pert=1
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=5,size=8,pert=1
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=5,size=20,pert=3
 no_data_left

@@ -11,7 +11,7 @@ on_exit+=("$SOURCE/testbed/slurm down $work/slurm")
 export SLURM_CONF=$work/slurm/slurm.conf
 job=(stencil --size 128 --iterations 40 --write every=10 --mode async)
 
-expect 0 ranks 3 "$TUTTI" run "${job[@]}" "${here[@]}" --json mpirun.json
+expect 0 "${ranks[@]}" 3 "$TUTTI" run "${job[@]}" "${here[@]}" --json mpirun.json
 for backend in posix mpiio hdf5; do
     "$TUTTI" list backends | grep -qw $backend || continue
     expect 0 srun -N 3 -n 6 --mpi=pmix "$TUTTI" run "${job[@]}" --backend $backend "${here[@]}" --json srun.json

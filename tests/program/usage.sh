@@ -30,7 +30,8 @@ usage "pattern" "$TUTTI" run stencil --write every=5,pattern=1:x
 usage "value" "$TUTTI" run stencil --size
 usage "ranks" "$TUTTI" run stencil -n 0
 usage "(rank|size|grid)" "$TUTTI" run stencil -n 64 --size 16
-usage "stencil.yaml|missing.yaml" "$TUTTI" run missing.yaml
+expect 1 "$TUTTI" run missing.yaml
+one_line "missing.yaml.*No such file"
 
 # A file names line and column.
 cat >job.yaml <<YAML

@@ -18,17 +18,17 @@ expect 0 "$TUTTI" show "$(last_run)"
 diff printed out || fail "tutti show differs from what run printed"
 
 # Under mpirun, without -n or with the right one; a wrong one is an error.
-expect 0 ranks 2 "$TUTTI" run "${job[@]}" "${here[@]}" --json mpirun.json
+expect 0 "${ranks[@]}" 2 "$TUTTI" run "${job[@]}" "${here[@]}" --json mpirun.json
 equal "$residual" "$(metric residual mpirun.json)" residuals
-expect 0 ranks 2 "$TUTTI" run "${job[@]}" -n 2 "${here[@]}" --quiet
+expect 0 "${ranks[@]}" 2 "$TUTTI" run "${job[@]}" -n 2 "${here[@]}" --quiet
 [ ! -s out ] || fail "--quiet is not quiet"
 status=0
-ranks 2 "$TUTTI" run "${job[@]}" -n 3 "${here[@]}" >out 2>err || status=$?
+"${ranks[@]}" 2 "$TUTTI" run "${job[@]}" -n 3 "${here[@]}" >out 2>err || status=$?
 [ $status = 2 ] || fail "three ranks asked of a launcher that started two: status $status"
 grep -q '3' err
 # A command that is no rank's does not run as ranks.
 status=0
-ranks 2 "$TUTTI" show "$(last_run)" >out 2>err || status=$?
+"${ranks[@]}" 2 "$TUTTI" show "$(last_run)" >out 2>err || status=$?
 [ $status != 0 ] || fail "tutti show ran as two ranks"
 
 # From a file, with settings on top.
@@ -45,7 +45,7 @@ equal "$residual" "$(metric residual yaml.json)" residuals
 expect 0 "$TUTTI" run "${job[@]}" -n 2 "${here[@]}" --json -
 jq -e . out >/dev/null || fail "stdout is not clean JSON"
 equal "$residual" "$(metric residual out)" residuals
-expect 0 ranks 2 "$TUTTI" run "${job[@]}" "${here[@]}" --json -
+expect 0 "${ranks[@]}" 2 "$TUTTI" run "${job[@]}" "${here[@]}" --json -
 equal "$residual" "$(metric residual out)" residuals
 
 # CSV: a row per rank and iteration after comments that say what it is.
