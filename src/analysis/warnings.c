@@ -119,14 +119,12 @@ static bool not_synced(const struct tt_evidence *ev, char text[TEXT])
 static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
 {
     double memory = json_number_value(json_object_get(ev->environment, "memory"));
-    char written[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
+    double data = ev->bytes_written > 0 ? ev->bytes_written : ev->bytes_read;
+    char some[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
 
-    if (!(ev->bytes_read > 0) || !(memory > 0) || ev->bytes_written >= memory)
-        return false;
-    return say(
-        text,
-        "reads may come from the page cache: only %s were written, and a node has %s of memory",
-        tt_format_bytes(ev->bytes_written, written), tt_format_bytes(memory, size));
+    return ev->bytes_read > 0 && data < memory &&
+           say(text, "reads may come from the page cache: %s of data fit into %s of memory",
+               tt_format_bytes(data, some), tt_format_bytes(memory, size));
 }
 
 static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
@@ -140,6 +138,18 @@ static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
         "few epochs: hidden I/O and inflation stand on %zu overlapped and %zu baseline epochs; "
         "write more often or run longer",
         m->overlapped, m->baselines);
+}
+
+static bool little_io(const struct tt_evidence *ev, char text[TEXT])
+{
+    const struct tt_epoch_medians *m = &ev->medians;
+
+    return ev->metrics[TT_METRIC_hidden_fraction].known && m->io_only < 0.1 * m->compute_only &&
+           say(text,
+               "hidden I/O is uncertain: I/O-only is %.1f %% of compute-only, so small changes of "
+               "the "
+               "computation outweigh it",
+               100 * m->io_only / m->compute_only);
 }
 
 /* Only on the node that measured: elsewhere device numbers mean something else. */
@@ -256,6 +266,7 @@ static rule *const rules[] = {
     not_synced,
     cached_reads,
     few_epochs,
+    little_io,
     oversubscribed,
     inflation,
     faster_than_memory,

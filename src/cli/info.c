@@ -178,7 +178,7 @@ static void print_machine(const json_t *info)
 
     entry("host", "%s, %s, %s", text_of(info, "host"), text_of(info, "kernel"),
           text_of(info, "architecture"));
-    entry("CPU", "%s: %.0f sockets, %.0f cores, %.0f CPUs, %.0f NUMA nodes", text_of(info, "cpu"),
+    entry("CPU", "%s; sockets %.0f, cores %.0f, CPUs %.0f, NUMA nodes %.0f", text_of(info, "cpu"),
           number_of(info, "sockets"), number_of(info, "cores"), number_of(info, "cpus"),
           number_of(info, "numa_nodes"));
     json_object_foreach(json_object_get(info, "caches"), key, value) if (used < sizeof text) used +=
@@ -202,7 +202,7 @@ static void print_data(const json_t *data)
           text_of(data, "device"), text_of(data, "mount"),
           tt_format_bytes(number_of(data, "size"), size),
           tt_format_bytes(number_of(data, "free"), available));
-    entry("mount options", "%s", text_of(data, "options"));
+    entry("mounted with", "%s", text_of(data, "options"));
 }
 
 static void print_info(const json_t *info)

@@ -21,27 +21,37 @@ static void write_comment(FILE *f, const char *name, const char *value)
     fputc('\n', f);
 }
 
-/* The command's words, those that need it in quotes. */
-static void write_command(FILE *f, const json_t *words)
+/* A word of a command, in quotes if a shell needs them. */
+static void write_word(FILE *f, const char *word)
 {
-    const json_t *word;
-    size_t i;
+    const char *quote = word[strcspn(word, " \t\n'\"\\$&;|<>()*?[]#~`!")] ? "'" : "";
 
-    if (!json_is_array(words))
-        return;
-    fputs("# command:", f);
-    json_array_foreach(words, i, word)
+    fputs(quote, f);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", f);
+        else
+            fputc((unsigned char)*word < ' ' ? ' ' : *word, f);
+    fputs(quote, f);
+}
+
+/* A command that repeats the run: every parameter of the plan, however it was set. */
+static void write_command(FILE *f, const json_t *plan)
+{
+    const char *key, *text;
+    json_t *value;
+
+    fputs("# command: tutti run ", f);
+    write_word(f, text_of(plan, "workload"));
+    json_object_foreach(json_object_get(plan, "parameters"), key, value)
     {
-        const char *w = json_is_string(word) ? json_string_value(word) : "";
-        const char *quote = w[0] && !w[strcspn(w, " \t\n'\"\\$&;|<>()*?[]#~`!")] ? "" : "'";
-
-        fprintf(f, " %s", quote);
-        for (; *w; w++)
-            if (*w == '\'')
-                fputs("'\\''", f);
-            else
-                fputc((unsigned char)*w < ' ' ? ' ' : *w, f);
-        fputs(quote, f);
+        text = json_string_value(value);
+        if (!text || !text[0] || !strcmp(key, "json") || !strcmp(key, "csv"))
+            continue;
+        fputs(" --", f);
+        write_word(f, key);
+        fputc('=', f);
+        write_word(f, text);
     }
     fputc('\n', f);
 }
@@ -56,7 +66,7 @@ static void write_head(FILE *f, const json_t *result)
     write_comment(f, "status", text_of(result, "status"));
     write_comment(f, "workload", text_of(plan, "workload"));
     write_comment(f, "plan hash", text_of(plan, "hash"));
-    write_command(f, json_object_get(plan, "command"));
+    write_command(f, plan);
     fputs("# iteration 0 is what happened before and after the loop\n", f);
 }
 

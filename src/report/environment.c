@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "build_info.h"
@@ -88,7 +89,6 @@ static void add_topology(json_t *env)
             json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE)));
         set(env, "cores", json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE)));
         set(env, "cpus", json_integer(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU)));
-        set(env, "memory", json_integer((json_int_t)hwloc_get_root_obj(topology)->total_memory));
         set(env, "caches", caches_json(topology));
     }
     hwloc_topology_destroy(topology);
@@ -103,6 +103,7 @@ static void add_system(json_t *env)
     set(env, "host", tt_json_text(name.nodename));
     set(env, "kernel", json_sprintf("%s %s", name.sysname, name.release));
     set(env, "architecture", tt_json_text(name.machine));
+    set(env, "memory", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)));
 }
 
 /* ---- the data folder's file system ---- */

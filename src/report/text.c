@@ -165,8 +165,6 @@ static void print_overlap(FILE *out, const json_t *result)
         tt_paragraph_add(&p, "none: computation waits for each write");
     else if (kind[0])
         tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", text_of(overlap, "how"));
-    if (text_of(overlap, "probe")[0])
-        tt_paragraph_add(&p, " (%s)", text_of(overlap, "probe"));
     tt_paragraph_print(&p, out, "overlap");
     if (sync[0])
         tt_paragraph_add(&q, "%s: %s", sync, sync_in_words(sync));
@@ -291,13 +289,13 @@ static void print_metrics(FILE *out, const json_t *result)
 
 /* ---- phases and calls ---- */
 
-static void print_phase(FILE *out, const char *name, const json_t *phase, double whole)
+static void print_phase(FILE *out, const char *name, const json_t *phase, double whole, bool beside)
 {
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], bar[BAR + 1] = "";
     double share = whole > 0 ? number_of(phase, "max") / whole : 0;
     size_t length = share >= 1 ? BAR : share > 0 ? (size_t)ceil(share * BAR) : 0;
 
-    memset(bar, '#', length);
+    memset(bar, beside ? '=' : '#', length);
     bar[length] = '\0';
     fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s  %s\n", name,
             tt_format_seconds(number_of(phase, "min"), a),
@@ -305,7 +303,8 @@ static void print_phase(FILE *out, const char *name, const json_t *phase, double
             tt_format_seconds(number_of(phase, "max"), c), bar);
 }
 
-/* Phases that took time; the bar is the slowest rank's share of the runtime. */
+/* Phases that took time; the bar is the slowest rank's share of the runtime. The I/O calls' own
+ * duration is inside of other phases or beside them, so it has another bar. */
 static void print_phases(FILE *out, const json_t *result)
 {
     const json_t *all = json_object_get(result, "phases");
@@ -319,10 +318,10 @@ static void print_phases(FILE *out, const json_t *result)
         if (!(number_of(phase, "max") > 0))
             continue;
         if (!any)
-            fprintf(out, "\n  %-10s %10s %10s %10s  %s\n", "a rank's", "min", "median", "max",
-                    whole > 0 ? "share of runtime" : "");
+            fprintf(out, "\n  %-10s %10s %10s %10s  %s\n", "phases", "min", "median", "max",
+                    whole > 0 ? "share of runtime (=: anywhere)" : "");
         any = true;
-        print_phase(out, tt_phase_names[i], phase, whole);
+        print_phase(out, tt_phase_names[i], phase, whole, i == TT_IO_WRITE || i == TT_IO_SYNC);
     }
 }
 
