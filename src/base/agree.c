@@ -1,17 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/agree.h"
 
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
-int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
+#include "base/clock.h"
+
+/* Wait for a request, sleeping longer and longer between looks. */
+static void wait_asleep(MPI_Request *request)
+{
+    int64_t pause_ns = 10000;
+    int done = 0;
+
+    for (;;) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done)
+            return;
+        tt_sleep_until(tt_now_ns() + pause_ns);
+        if (pause_ns < 500000)
+            pause_ns *= 2;
+    }
+}
+
+static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
     int rank, size, mine, first;
+    MPI_Request request;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     mine = rc == TT_OK ? size : rank;
-    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+    if (patiently) {
+        MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
+        wait_asleep(&request);
+    } else {
+        MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+    }
     if (first == size)
         return TT_OK;
     if (first == rank && e->code == TT_OK)
@@ -21,6 +45,16 @@ int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
         e->rank = rank;
     MPI_Bcast(e, (int)sizeof *e, MPI_BYTE, first, comm);
     return e->code;
+}
+
+int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
+{
+    return agree(comm, rc, e, false);
+}
+
+int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e)
+{
+    return agree(comm, rc, e, true);
 }
 
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file)

@@ -12,6 +12,10 @@
  * comm. */
 int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
 
+/* The same for a helper thread: sleeps instead of spinning while others are late, because the core it
+ * would spin on is somebody's computation. */
+int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e);
+
 /* A failed MPI call: class and text from the library. Returns TT_FAILED; TT_OK for MPI_SUCCESS. */
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file);
 

@@ -217,7 +217,7 @@ static int run_dump(void *argument, struct tt_error *e)
 
         rc = rc == TT_OK ? now : rc;
     }
-    return tt_agree(s->comm, rc, e);
+    return s->way == HELPER ? tt_agree_patiently(s->comm, rc, e) : tt_agree(s->comm, rc, e);
 }
 
 static void submit_natively(struct flight *f)
