@@ -2,6 +2,7 @@
 # Components are found by their place: src/io/backends/NAME.c is the backend NAME, and so on. A file
 # that needs a library says so in its second line, and is left out where the library is missing:
 #   /* needs: PKGCONFIG-MODULE (package DEBIAN-PACKAGE) */
+# A backend or layer that outgrows its file keeps its parts in a subfolder of its name.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
 
 if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI" OR "${MPI_C_INCLUDE_DIRS}${MPI_C_LIBRARIES}" MATCHES "openmpi")
@@ -59,7 +60,11 @@ function(tutti_add_kind target folder list type prefix)
     get_filename_component(name ${file} NAME_WE)
     tutti_satisfy_needs(${target} ${file} ${name})
     if(${name}_OK)
-      target_sources(${target} PRIVATE ${file})
+      set(parts "")
+      if(folder MATCHES "^io/")
+        file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/${name}/*.c)
+      endif()
+      target_sources(${target} PRIVATE ${file} ${parts})
       string(APPEND declared "extern const struct ${type} ${prefix}_${name};\n")
       string(APPEND listed "    &${prefix}_${name},\n")
     else()

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* needs: hdf5-@mpi@ (package libhdf5-@mpi@-dev) */
+/* Parallel HDF5. A variable is a dataset (slashes in its path are groups); with the policy append
+ * the step is its slowest dimension, with the policy group every step has a group /step_NNNNNN.
+ * Records are compounds, strings have a fixed length, attributes stand on the dataset. Not here:
+ * filters and event sets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "io/backends/hdf5/parts.h"
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+static const char *const methods[] = {"independent", "collective", NULL};
+static const char *const libvers[] = {"earliest", "latest", NULL};
+static const char *const fills[] = {"never", "ifset", NULL};
+
+#define AT(field) offsetof(struct hdf5_opts, field)
+static const struct tt_param params[] = {
+    {"method", TT_PARAM_CHOICE, AT(method), "collective", NULL, "how ranks transfer data", 0, 0,
+     methods},
+    {"chunk", TT_PARAM_COUNTS, AT(chunk), NULL, "elements",
+     "chunk of variables with as many dimensions, as a:b:c; empty: contiguous where possible"},
+    {"alignment", TT_PARAM_BYTES, AT(alignment), "1", "B",
+     "large objects start at a multiple of it", 1, INT64_MAX},
+    {"alignment_threshold", TT_PARAM_BYTES, AT(alignment_threshold), "64k", "B",
+     "objects of at least this size are aligned", 1, INT64_MAX},
+    {"collective_metadata", TT_PARAM_BOOL, AT(collective_metadata), "no", NULL,
+     "read and write HDF5's own metadata collectively"},
+    {"metadata_block", TT_PARAM_BYTES, AT(metadata_block), "2k", "B",
+     "metadata is allocated in blocks of this size", 1, INT64_MAX},
+    {"libver", TT_PARAM_CHOICE, AT(libver), "earliest", NULL,
+     "oldest library that must be able to read the file", 0, 0, libvers},
+    {"fill", TT_PARAM_CHOICE, AT(fill), "never", NULL,
+     "write fill values into new chunks: never, or ifset as HDF5 does by itself", 0, 0, fills},
+    {"hints", TT_PARAM_WORDS, AT(hints), NULL, NULL, "hints for MPI-IO, as key=value,key=value"},
+    {NULL},
+};
+
+static int check(const void *opts, struct tt_error *e)
+{
+    const struct hdf5_opts *o = opts;
+
+    for (size_t i = 0; i < o->chunk.n; i++)
+        if (o->chunk.values[i] == 0)
+            return tt_fail(e, TT_USAGE, "hdf5.chunk: a chunk cannot have 0 elements");
+    for (size_t i = 0; i < o->hints.n; i++) {
+        const char *equals = strchr(o->hints.words[i], '=');
+
+        if (!equals || equals == o->hints.words[i] || !equals[1] ||
+            equals - o->hints.words[i] >= MPI_MAX_INFO_KEY)
+            return tt_fail(e, TT_USAGE, "hdf5.hints: '%s' is not key=value", o->hints.words[i]);
+    }
+    return TT_OK;
+}
+
+/* Types */
+
+static hid_t plain_type(enum tt_kind kind)
+{
+    switch (kind) {
+    case TT_U8:
+        return H5T_NATIVE_UINT8;
+    case TT_I32:
+        return H5T_NATIVE_INT32;
+    case TT_I64:
+        return H5T_NATIVE_INT64;
+    case TT_U64:
+        return H5T_NATIVE_UINT64;
+    case TT_F32:
+        return H5T_NATIVE_FLOAT;
+    case TT_F64:
+        return H5T_NATIVE_DOUBLE;
+    default:
+        return -1;
+    }
+}
+
+/* All n characters count; there need be no terminator. */
+static hid_t text_type(size_t n)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+
+    if (type >= 0 && (H5Tset_size(type, n) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+static hid_t field_type(enum tt_kind kind, uint32_t count)
+{
+    hsize_t n = count;
+
+    if (kind == TT_CHAR)
+        return text_type(count);
+    return count > 1 ? H5Tarray_create2(plain_type(kind), 1, &n) : H5Tcopy(plain_type(kind));
+}
+
+static hid_t element_type(const struct tt_element *element)
+{
+    hid_t record;
+
+    if (element->kind == TT_CHAR)
+        return text_type(element->size);
+    if (element->kind != TT_RECORD)
+        return H5Tcopy(plain_type(element->kind));
+    record = H5Tcreate(H5T_COMPOUND, element->size);
+    for (unsigned i = 0; record >= 0 && i < element->nfields; i++) {
+        const struct tt_field *f = &element->fields[i];
+        hid_t type = field_type(f->kind, f->count);
+        herr_t rc = type < 0 ? -1 : H5Tinsert(record, f->name, f->offset, type);
+
+        H5Tclose(type);
+        if (rc < 0) {
+            H5Tclose(record);
+            return -1;
+        }
+    }
+    return record;
+}
+
+/* Datasets */
+
+/* False if the dataset is to be contiguous. */
+static bool choose_chunk(const struct hdf5_opts *o, const struct tt_variable *v, int lead,
+                         bool grows, hsize_t *chunk)
+{
+    bool given = o->chunk.n == (size_t)v->ndims;
+    uint64_t bytes = v->element->size;
+
+    if (!given && !grows)
+        return false;
+    chunk[0] = 1;
+    for (int i = 0; i < v->ndims; i++) {
+        uint64_t most = v->dims[i] ? v->dims[i] : 1, wish = given ? o->chunk.values[i] : most;
+
+        chunk[lead + i] = wish < most ? wish : most;
+        bytes *= chunk[lead + i];
+    }
+    for (int i = 0; !given && i < v->ndims; i++) {
+        uint64_t inner = bytes / chunk[lead + i], fit = CHUNK_BYTES / (inner ? inner : 1);
+
+        if (fit < chunk[lead + i])
+            chunk[lead + i] = fit ? fit : 1;
+        bytes = inner * chunk[lead + i];
+    }
+    return true;
+}
+
+/* The dataset's creation properties and dataspace. */
+static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t properties,
+                 hid_t *space, struct tt_error *e)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct tt_file_spec *spec = file->spec;
+    int lead = tt_hdf5_has_step_dim(spec, v);
+    bool open_end = lead && (spec->steps == 0 || v->unlimited);
+    hsize_t dims[TT_MAX_DIMS] = {0}, most[TT_MAX_DIMS] = {H5S_UNLIMITED}, chunk[TT_MAX_DIMS];
+
+    if (lead && !open_end)
+        dims[0] = most[0] = spec->steps;
+    for (int i = 0; i < v->ndims; i++)
+        dims[lead + i] = most[lead + i] = v->dims[i];
+    if (v->unlimited)
+        most[lead] = H5S_UNLIMITED;
+    *space = H5Screate_simple(lead + v->ndims, dims, most);
+    if (*space < 0)
+        return tt_hdf5_fail(file, "H5Screate_simple", v->path, e);
+    if (H5Pset_fill_time(properties, o->fill ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) < 0 ||
+        (choose_chunk(o, v, lead, open_end || v->unlimited, chunk) &&
+         H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
+        return tt_hdf5_fail(file, "H5Pset_chunk", v->path, e);
+    return TT_OK;
+}
+
+static herr_t add_attribute(hid_t dataset, const struct tt_attribute *a)
+{
+    const char *text = a->text ? a->text : "";
+    const void *value = a->kind == TT_CHAR  ? (const void *)text
+                        : a->kind == TT_I64 ? (const void *)&a->integer
+                                            : (const void *)&a->real;
+    hid_t type =
+        a->kind == TT_CHAR ? text_type(*text ? strlen(text) : 1) : H5Tcopy(plain_type(a->kind));
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(dataset, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    herr_t rc = attribute < 0 ? -1 : H5Awrite(attribute, type, value);
+
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    return rc;
+}
+
+/* Where the variable's dataset is; the caller frees. NULL: no memory. */
+static char *place(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
+{
+    char *path;
+    int n;
+
+    if (v->per_step && file->spec->policy == TT_GROUP)
+        n = asprintf(&path, "/step_%06llu/%s", (unsigned long long)step, v->path);
+    else
+        n = asprintf(&path, "/%s", v->path);
+    return n < 0 ? NULL : path;
+}
+
+static void slot_close(struct hdf5_slot *slot)
+{
+    if (slot->space >= 0)
+        H5Sclose(slot->space);
+    if (slot->dataset >= 0)
+        H5Dclose(slot->dataset);
+    slot->space = slot->dataset = -1;
+}
+
+static int create_dataset(struct tt_file *file, unsigned variable, uint64_t step,
+                          struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    struct hdf5_slot *slot = &s->slots[variable];
+    const struct tt_variable *v = &file->spec->variables[variable];
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    char *path = place(file, v, step);
+    int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
+
+    slot_close(slot);
+    slot->step = step;
+    H5Pset_create_intermediate_group(links, 1);
+    if (rc == TT_OK)
+        rc = shape(file, v, properties, &slot->space, e);
+    if (rc == TT_OK) {
+        slot->dataset =
+            H5Dcreate2(s->file, path, slot->type, slot->space, links, properties, H5P_DEFAULT);
+        if (slot->dataset < 0)
+            rc = tt_hdf5_fail(file, "H5Dcreate", v->path, e);
+    }
+    for (unsigned i = 0; rc == TT_OK && i < v->nattributes; i++)
+        if (add_attribute(slot->dataset, &v->attributes[i]) < 0)
+            rc = tt_hdf5_fail(file, "H5Acreate", v->path, e);
+    free(path);
+    H5Pclose(links);
+    H5Pclose(properties);
+    return rc;
+}
+
+/* A file that is read must hold what the variable says. */
+static bool matches(const struct tt_file *file, const struct tt_variable *v,
+                    const struct hdf5_slot *slot)
+{
+    int lead = tt_hdf5_has_step_dim(file->spec, v);
+    hsize_t dims[H5S_MAX_RANK];
+    hid_t type = H5Dget_type(slot->dataset);
+    bool same = type >= 0 && H5Tequal(type, slot->type) > 0 &&
+                H5Sget_simple_extent_dims(slot->space, dims, NULL) == lead + v->ndims;
+
+    for (int i = 0; same && i < v->ndims; i++)
+        same = dims[lead + i] == v->dims[i];
+    if (type >= 0)
+        H5Tclose(type);
+    return same;
+}
+
+static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    struct hdf5_slot *slot = &s->slots[variable];
+    const struct tt_variable *v = &file->spec->variables[variable];
+    char *path = place(file, v, step);
+    int rc = TT_OK;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    slot_close(slot);
+    slot->step = step;
+    slot->dataset = H5Dopen2(s->file, path, H5P_DEFAULT);
+    slot->space = slot->dataset < 0 ? -1 : H5Dget_space(slot->dataset);
+    if (slot->space < 0)
+        rc = tt_hdf5_fail(file, "H5Dopen", path, e);
+    else if (!matches(file, v, slot))
+        rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
+                     file->spec->path, path);
+    free(path);
+    return rc;
+}
+
+/* Opening and closing */
+
+static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
+{
+    const struct hdf5_opts *o = file->opts;
+    hid_t p = H5Pcreate(H5P_FILE_ACCESS);
+    MPI_Info info = MPI_INFO_NULL;
+    herr_t rc = p < 0 ? -1 : 0;
+
+    if (o->hints.n)
+        MPI_Info_create(&info);
+    for (size_t i = 0; i < o->hints.n; i++) {
+        const char *word = o->hints.words[i], *equals = strchr(word, '=');
+        char key[MPI_MAX_INFO_KEY];
+
+        snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+        MPI_Info_set(info, key, equals + 1);
+    }
+    if (rc < 0 || H5Pset_fapl_mpio(p, file->spec->comm, info) < 0 ||
+        H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) < 0 ||
+        H5Pset_alignment(p, o->alignment_threshold, o->alignment) < 0 ||
+        H5Pset_meta_block_size(p, o->metadata_block) < 0 ||
+        H5Pset_all_coll_metadata_ops(p, o->collective_metadata) < 0 ||
+        H5Pset_coll_metadata_write(p, o->collective_metadata) < 0 ||
+        H5Pset_libver_bounds(p, o->libver ? H5F_LIBVER_LATEST : H5F_LIBVER_EARLIEST,
+                             H5F_LIBVER_LATEST) < 0) {
+        tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e);
+        if (p >= 0)
+            H5Pclose(p);
+        p = -1;
+    }
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return p;
+}
+
+/* The system's own errno, which HDF5 over MPI-IO loses. A new file is made here, atomically, so
+ * that what H5Fcreate truncates is ours. */
+static int touch(const struct tt_file *file, struct tt_error *e)
+{
+    const char *path = file->spec->path;
+    bool create = file->spec->access == TT_CREATE;
+    int fd;
+
+    if (create && file->rank != 0)
+        return TT_OK;
+    fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EEXIST)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' exists already; tutti never overwrites a file it did "
+                       "not make: remove it or choose another folder",
+                       path);
+    if (fd < 0)
+        return tt_fail_call(e, errno, "open", path, -1);
+    close(fd);
+    return TT_OK;
+}
+
+static int open_file(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    const char *path = file->spec->path;
+    bool create = file->spec->access == TT_CREATE;
+    hid_t access = access_properties(file, e);
+    int rc = tt_agree(file->spec->comm, access < 0 ? e->code : TT_OK, e);
+    void *handle;
+
+    if (rc == TT_OK) {
+        s->file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                         : H5Fopen(path, H5F_ACC_RDONLY, access);
+        if (s->file < 0)
+            rc = tt_hdf5_fail(file, create ? "H5Fcreate" : "H5Fopen", NULL, e);
+        else if (H5Fget_vfd_handle(s->file, access, &handle) < 0)
+            rc = tt_hdf5_fail(file, "H5Fget_vfd_handle", NULL, e);
+        else
+            s->handle = *(MPI_File *)handle;
+    }
+    if (access >= 0)
+        H5Pclose(access);
+    return rc;
+}
+
+static int prepare(struct tt_file *file, struct tt_error *e)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct tt_file_spec *spec = file->spec;
+    struct hdf5_state *s = file->state;
+    bool fits = o->chunk.n == 0;
+
+    s->file = s->transfer = -1;
+    s->slots = calloc(spec->nvariables ? spec->nvariables : 1, sizeof *s->slots);
+    if (!s->slots)
+        return tt_fail_nomem(e, "the variables");
+    for (unsigned i = 0; i < spec->nvariables; i++) {
+        fits |= o->chunk.n == (size_t)spec->variables[i].ndims;
+        s->slots[i].dataset = s->slots[i].space = s->slots[i].type = -1;
+    }
+    if (!fits)
+        return tt_fail(e, TT_USAGE, "hdf5.chunk has %zu dimensions, but no variable has as many",
+                       o->chunk.n);
+    for (unsigned i = 0; i < spec->nvariables; i++) {
+        s->slots[i].type = element_type(spec->variables[i].element);
+        if (s->slots[i].type < 0)
+            return tt_hdf5_fail(file, "H5Tcreate", spec->variables[i].path, e);
+    }
+    s->transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (s->transfer < 0 ||
+        H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
+        return tt_hdf5_fail(file, "H5Pset_dxpl_mpio", NULL, e);
+    return TT_OK;
+}
+
+static int make_variables(struct tt_file *file, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    int rc = TT_OK;
+
+    for (unsigned i = 0; rc == TT_OK && spec->access == TT_CREATE && i < spec->nvariables; i++)
+        if (spec->policy != TT_GROUP || !spec->variables[i].per_step)
+            rc = create_dataset(file, i, 0, e);
+    return rc;
+}
+
+static int hdf5_close(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    int rc = TT_OK;
+
+    for (unsigned i = 0; s->slots && i < file->spec->nvariables; i++) {
+        slot_close(&s->slots[i]);
+        if (s->slots[i].type >= 0)
+            H5Tclose(s->slots[i].type);
+    }
+    if (s->transfer >= 0)
+        H5Pclose(s->transfer);
+    if (s->file >= 0 && H5Fclose(s->file) < 0)
+        rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
+    free(s->slots);
+    free(s->extents.extents);
+    free(s->staging);
+    return rc;
+}
+
+static int hdf5_open(struct tt_file *file, struct tt_error *e)
+{
+    bool made = false;
+    int rc;
+
+    H5dont_atexit(); /* has effect before the first call only: what failed is not tried again at
+                        exit */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    rc = tt_agree(file->spec->comm, prepare(file, e), e);
+    if (rc == TT_OK) {
+        rc = tt_agree(file->spec->comm, touch(file, e), e);
+        made = rc == TT_OK && file->spec->access == TT_CREATE;
+    }
+    if (rc == TT_OK)
+        rc = tt_agree(file->spec->comm, open_file(file, e), e);
+    if (rc == TT_OK)
+        rc = tt_agree(file->spec->comm, make_variables(file, e), e);
+    if (rc == TT_OK)
+        return TT_OK;
+    hdf5_close(file, e);
+    if (made && file->rank == 0)
+        unlink(file->spec->path);
+    return rc;
+}
+
+/* Steps */
+
+static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    struct hdf5_slot *slot = &s->slots[variable];
+    const struct tt_variable *v = &file->spec->variables[variable];
+    hsize_t dims[TT_MAX_DIMS], most[TT_MAX_DIMS];
+
+    if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
+        return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
+    if (step < dims[0])
+        return TT_OK;
+    if (most[0] != H5S_UNLIMITED)
+        return tt_fail(
+            e, TT_FAILED, "'%s': step %llu of variable '%s', but only %llu were announced",
+            file->spec->path, (unsigned long long)step, v->path, (unsigned long long)dims[0]);
+    dims[0] = step + 1;
+    if (H5Dset_extent(slot->dataset, dims) < 0)
+        return tt_hdf5_fail(file, "H5Dset_extent", v->path, e);
+    H5Sclose(slot->space);
+    slot->space = H5Dget_space(slot->dataset);
+    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", v->path, e) : TT_OK;
+}
+
+static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    struct hdf5_state *s = file->state;
+    int rc = TT_OK;
+
+    if (spec->access != TT_CREATE)
+        return TT_OK;
+    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++) {
+        if (!spec->variables[i].per_step)
+            continue;
+        if (spec->policy == TT_APPEND)
+            rc = extend(file, i, step, e);
+        else if (spec->policy == TT_GROUP && step >= s->steps)
+            rc = create_dataset(file, i, step, e);
+    }
+    if (rc == TT_OK && step >= s->steps)
+        s->steps = step + 1;
+    return rc;
+}
+
+static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t step,
+                    const struct tt_block *b, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    struct hdf5_slot *slot = &s->slots[b->variable];
+    const struct tt_variable *v = &file->spec->variables[b->variable];
+    bool own = v->per_step && file->spec->policy == TT_GROUP;
+
+    if (slot->dataset < 0 || (own && slot->step != step)) {
+        int rc = open_dataset(file, b->variable, step, e);
+
+        if (rc != TT_OK)
+            return rc;
+    }
+    return tt_hdf5_transfer(file, direction, slot, step, b, e);
+}
+
+static int hdf5_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                      struct tt_error *e)
+{
+    return transfer(file, TT_WRITING, step, b, e);
+}
+
+static int hdf5_read(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                     struct tt_error *e)
+{
+    return transfer(file, TT_READING, step, b, e);
+}
+
+/* H5Fflush hands everything to the operating system, which may keep it; only MPI_File_sync makes it
+ * durable. */
+static int hdf5_sync(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    int rc = TT_OK, mpi;
+
+    if (H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0)
+        rc = tt_hdf5_fail(file, "H5Fflush", NULL, e);
+    mpi = MPI_File_sync(s->handle);
+    if (mpi != MPI_SUCCESS && rc == TT_OK)
+        rc = tt_fail_mpi(e, mpi, "MPI_File_sync", file->spec->path);
+    s->failed |= rc != TT_OK;
+    return rc;
+}
+
+const struct tt_backend tt_backend_hdf5 = {
+    .name = "hdf5",
+    .summary = "parallel HDF5: one dataset per variable",
+    .kind = TT_BACKEND,
+    .caps = TT_CAP_STORES | TT_CAP_CONTAINER,
+    .library = "hdf5",
+    .state_size = sizeof(struct hdf5_state),
+    .opts_size = sizeof(struct hdf5_opts),
+    .params = params,
+    .check = check,
+    .open = hdf5_open,
+    .define = hdf5_define,
+    .write = hdf5_write,
+    .read = hdf5_read,
+    .sync = hdf5_sync,
+    .close = hdf5_close,
+    .query = tt_hdf5_query,
+};

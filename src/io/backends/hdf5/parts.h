@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of the hdf5 backend share. */
+#ifndef TT_IO_BACKENDS_HDF5_PARTS_H
+#define TT_IO_BACKENDS_HDF5_PARTS_H
+
+#include <hdf5.h>
+
+#include "io/file.h"
+
+struct hdf5_opts {
+    int method; /* index: independent, collective */
+    struct tt_counts chunk;
+    uint64_t alignment, alignment_threshold, metadata_block;
+    bool collective_metadata;
+    int libver; /* index: earliest, latest */
+    int fill;   /* index: never, ifset */
+    struct tt_words hints;
+};
+
+/* A variable's open dataset. Opening one per transfer would cost more than many transfers do. */
+struct hdf5_slot {
+    hid_t type; /* in memory and in the file alike, so HDF5 never converts */
+    hid_t dataset, space;
+    uint64_t step; /* whose dataset it is, where every step has its own */
+};
+
+struct hdf5_state {
+    hid_t file, transfer;
+    MPI_File handle; /* MPI's, below HDF5; belongs to HDF5 */
+    struct hdf5_slot *slots;
+    uint64_t steps;                /* so many have a place in the file */
+    struct tt_extent_list extents; /* kept between transfers, as is the buffer */
+    void *staging;
+    size_t staging_size;
+    uint64_t transfers;
+    uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */
+    bool failed;            /* a transfer or sync failed: what HDF5 keeps can not be flushed */
+};
+
+/* True if the step is a dimension of the variable's dataset. */
+static inline bool tt_hdf5_has_step_dim(const struct tt_file_spec *spec,
+                                        const struct tt_variable *v)
+{
+    return v->per_step && spec->policy == TT_APPEND;
+}
+
+/* A failed call: the innermost message and errno of HDF5's stack. variable may be NULL. */
+int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
+                 struct tt_error *e);
+
+/* Write or read a block; called by all ranks equally often if the transfer is collective. */
+int tt_hdf5_transfer(struct tt_file *file, enum tt_direction direction, struct hdf5_slot *slot,
+                     uint64_t step, const struct tt_block *b, struct tt_error *e);
+
+/* Settings as given, read back and proven; also fills file->library_bytes. */
+int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e);
+
+#endif
