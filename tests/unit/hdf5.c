@@ -381,7 +381,7 @@ static void play(const struct scene *scene, const char *name)
     write_all(&o, scene);
     assert_ok(tt_file_sync(o.file, &e), &e);
     assert_ok(tt_file_close(o.file, &e), &e);
-    o.spec.access = TT_READ;
+    o.spec.access = TT_READ_ONLY;
     assert_ok(tt_file_open(&o.stack, &o.spec, &o.file, &e), &e);
     read_all(&o, scene);
     assert_ok(tt_file_close(o.file, &e), &e);
