@@ -188,12 +188,8 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
     unsigned long long missing = 0;
 
     if (dead) {
-        snprintf(
-            why, size,
-            "rank %u (pid %u on %s) died; its records end at iteration %llu, and '%s/stderr' may "
-            "say why",
-            dead->header.rank, dead->header.pid, dead->header.host, last_iteration(dead),
-            ev->folder);
+        snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
+                 dead->header.rank, dead->header.pid, dead->header.host, last_iteration(dead));
         return "failed";
     }
     if (failed) {
@@ -210,7 +206,7 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
     if (ev->damage[0])
         snprintf(why, size, "%s", ev->damage);
     else if (ev->nranks == 0)
-        snprintf(why, size, "no rank has started; '%s/stderr' may say why", ev->folder);
+        snprintf(why, size, "no rank has started; stderr in the run folder may say why");
     else
         snprintf(why, size, "rank %llu left no records", missing);
     return "failed";

@@ -152,6 +152,16 @@ static bool little_io(const struct tt_evidence *ev, char text[TEXT])
                100 * m->io_only / m->compute_only);
 }
 
+static bool more_than_all_hidden(const struct tt_evidence *ev, char text[TEXT])
+{
+    double value = metric(ev, TT_METRIC_hidden_fraction);
+
+    return value > 1.05 && say(text,
+                               "hidden I/O of %.3g is impossible: epochs with overlap were faster "
+                               "than computation alone, so the baselines were disturbed",
+                               value);
+}
+
 /* Only on the node that measured: elsewhere device numbers mean something else. */
 static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
 {
@@ -259,20 +269,11 @@ static bool hints_without_effect(const struct tt_evidence *ev, char text[TEXT])
 }
 
 static rule *const rules[] = {
-    damaged_records,
-    too_short,
-    drift,
-    imbalance,
-    not_synced,
-    cached_reads,
-    few_epochs,
-    little_io,
-    oversubscribed,
-    inflation,
-    faster_than_memory,
-    nothing_stored,
-    shaped,
-    hints_without_effect,
+    damaged_records,     too_short,  drift,
+    imbalance,           not_synced, cached_reads,
+    few_epochs,          little_io,  more_than_all_hidden,
+    oversubscribed,      inflation,  faster_than_memory,
+    nothing_stored,      shaped,     hints_without_effect,
     results_beside_data,
 };
 

@@ -215,9 +215,9 @@ static void print_head(FILE *out, const json_t *result)
     bool valid = json_is_true(json_object_get(result, "valid"));
     struct tt_paragraph title = {0}, label = {0}, error = {0};
 
-    tt_paragraph_add(&title, "tutti %s", workload);
-    fprintf(out, "%-28.28s%-30.30s%22.22s\n\n", title.text, "",
-            valid || strcmp(status, "done") ? status : "done, but not valid");
+    tt_paragraph_add(&title, "tutti %-50.50s%24.24s", workload,
+                     valid || strcmp(status, "done") ? status : "done, but not valid");
+    fprintf(out, "%s\n\n", title.text);
     tt_paragraph_add(&label, "%s", text_of(result, "label"));
     tt_paragraph_print(&label, out, "label");
     tt_paragraph_add(&error, "%s", text_of(result, "error"));
@@ -297,10 +297,10 @@ static void print_phase(FILE *out, const char *name, const json_t *phase, double
 
     memset(bar, beside ? '=' : '#', length);
     bar[length] = '\0';
-    fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s  %s\n", name,
+    fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s%s%s\n", name,
             tt_format_seconds(number_of(phase, "min"), a),
             tt_format_seconds(number_of(phase, "median"), b),
-            tt_format_seconds(number_of(phase, "max"), c), bar);
+            tt_format_seconds(number_of(phase, "max"), c), length ? "  " : "", bar);
 }
 
 /* Phases that took time; the bar is the slowest rank's share of the runtime. The I/O calls' own
@@ -318,8 +318,8 @@ static void print_phases(FILE *out, const json_t *result)
         if (!(number_of(phase, "max") > 0))
             continue;
         if (!any)
-            fprintf(out, "\n  %-10s %10s %10s %10s  %s\n", "phases", "min", "median", "max",
-                    whole > 0 ? "share of runtime (=: anywhere)" : "");
+            fprintf(out, "\n  %-10s %10s %10s %10s%s\n", "phases", "min", "median", "max",
+                    whole > 0 ? "  share of runtime (= any thread)" : "");
         any = true;
         print_phase(out, tt_phase_names[i], phase, whole, i == TT_IO_WRITE || i == TT_IO_SYNC);
     }
