@@ -155,21 +155,21 @@ static bool take_word(struct reader *r, uint64_t max, uint64_t *out)
     return *out <= max;
 }
 
-static bool take_text(struct reader *r, const char **out)
-{
-    uint64_t n;
-
-    if (!take_word(r, r->left, &n) || n == 0)
-        return false;
-    *out = take(r, (n + 7) / 8 * 8);
-    return *out && memchr(*out, 0, n) == *out + n - 1;
-}
-
 /* How many items follow; none is smaller than min_size, so memory stays in proportion to the file.
  */
 static bool take_count(struct reader *r, size_t min_size, uint64_t *n)
 {
-    return take_word(r, r->left / min_size, n);
+    return take_word(r, UINT64_MAX, n) && *n <= r->left / min_size;
+}
+
+static bool take_text(struct reader *r, const char **out)
+{
+    uint64_t n;
+
+    if (!take_count(r, 1, &n) || n == 0)
+        return false;
+    *out = take(r, (n + 7) / 8 * 8);
+    return *out && memchr(*out, 0, n) == *out + n - 1;
 }
 
 static bool take_dims(struct reader *r, uint64_t element_size, int *ndims, uint64_t *dims)
