@@ -150,10 +150,13 @@ static void judge_end(struct tt_evidence *ev)
     long long planned = strtoll(tt_evidence_parameter(ev, "ranks"), NULL, 10);
 
     ev->size = ev->nranks ? ev->ranks[0].header.size : (uint64_t)(planned > 0 ? planned : 0);
-    ev->finished = ev->nranks > 0 && ev->nranks == ev->size;
-    for (size_t i = 0; i < ev->nranks; i++)
-        if (ev->ranks[i].header.state != TT_RANK_DONE || !ev->ranks[i].summary)
+    ev->finished = ev->complete = ev->nranks > 0 && ev->nranks == ev->size;
+    for (size_t i = 0; i < ev->nranks; i++) {
+        if (ev->ranks[i].header.state != TT_RANK_DONE)
             ev->finished = false;
+        if (!ev->ranks[i].summary)
+            ev->finished = ev->complete = false;
+    }
     if (ev->nranks && ev->ranks[0].header.rank == 0) {
         ev->environment = json_object_get(first, "environment");
         ev->overlap = json_object_get(first, "overlap");

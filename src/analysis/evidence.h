@@ -43,6 +43,7 @@ struct tt_evidence {
     double (*seconds)[TT_NPHASES]; /* per rank: totals over all iterations */
     uint64_t size;                 /* ranks the run had */
     bool finished;                 /* every rank of the run ended well */
+    bool complete;                 /* every rank told how it ended, well or not */
     double bytes_written, bytes_read, bytes_communicated;
 
     size_t nepochs;

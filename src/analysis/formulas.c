@@ -28,6 +28,16 @@ static struct tt_value ratio(struct tt_value a, struct tt_value b, const char *i
     return b.value > 0 ? known(a.value / b.value) : unknown(if_zero);
 }
 
+/* A value that holds only for the part of a run that was done says so. */
+static struct tt_value so_far(const struct tt_evidence *ev, double value)
+{
+    struct tt_value v = known(value);
+
+    if (v.known && !ev->finished)
+        v.note = "until the run ended early";
+    return v;
+}
+
 static struct tt_value get(const struct tt_evidence *ev, enum tt_metric_id id)
 {
     return ev->metrics[id];
@@ -38,8 +48,8 @@ static struct tt_value from_ranks(const struct tt_evidence *ev, const char *key,
 {
     double result = 0;
 
-    if (!ev->finished)
-        return unknown("not every rank finished");
+    if (!ev->complete)
+        return unknown("not every rank told how it ended");
     for (size_t i = 0; i < ev->nranks; i++) {
         const json_t *number = json_object_get(ev->ranks[i].summary, key);
         double value = json_number_value(number);
@@ -51,7 +61,7 @@ static struct tt_value from_ranks(const struct tt_evidence *ev, const char *key,
         else if (value > result)
             result = value;
     }
-    return known(result);
+    return so_far(ev, result);
 }
 
 /* What the workload reported: the same on all ranks, or to be summed. */
@@ -60,8 +70,8 @@ static struct tt_value reported(const struct tt_evidence *ev, const char *name)
     double sum = 0;
     bool found = false;
 
-    if (!ev->finished)
-        return unknown("not every rank finished");
+    if (!ev->complete)
+        return unknown("not every rank told how it ended");
     for (size_t i = 0; i < ev->nranks; i++) {
         const json_t *result =
             json_object_get(json_object_get(ev->ranks[i].summary, "results"), name);
@@ -71,24 +81,19 @@ static struct tt_value reported(const struct tt_evidence *ev, const char *name)
         if (!json_is_number(value) || !kind)
             continue;
         if (!strcmp(kind, "same"))
-            return known(json_number_value(value));
+            return so_far(ev, json_number_value(value));
         found = true;
         sum += json_number_value(value);
     }
-    return found ? known(sum) : unknown("this workload does not report it");
+    return found ? so_far(ev, sum) : unknown("this workload does not report it");
 }
 
 /* Counters grow with every iteration, so they also hold for a run that was cut off. */
 static struct tt_value counted(const struct tt_evidence *ev, double value)
 {
-    struct tt_value v = known(value);
-
     for (size_t i = 0; i < ev->nranks; i++)
-        if (ev->ranks[i].niterations > 0) {
-            if (!ev->finished)
-                v.note = "until the run ended early";
-            return v;
-        }
+        if (ev->ranks[i].niterations > 0)
+            return so_far(ev, value);
     return unknown("no iteration was recorded");
 }
 
@@ -96,7 +101,9 @@ static struct tt_value formula_runtime(const struct tt_evidence *ev)
 {
     struct tt_value ns = from_ranks(ev, "runtime_ns", true);
 
-    return ns.known ? known(ns.value * 1e-9) : ns;
+    if (!ns.known)
+        return ns;
+    return ns.value > 0 ? so_far(ev, ns.value * 1e-9) : unknown("the run did not get to its end");
 }
 
 static struct tt_value formula_residual(const struct tt_evidence *ev)

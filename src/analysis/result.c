@@ -288,11 +288,12 @@ static json_t *version_json(void)
 static int fill(const struct tt_evidence *ev, json_t *result)
 {
     const char *label = tt_evidence_parameter(ev, "label");
+    const char *id = json_string_value(json_object_get(ev->plan, "id"));
     json_t *warnings = json_array();
     int rc = 0;
 
     rc |= set(result, "tutti", version_json());
-    rc |= set(result, "id", tt_json_text(tt_folder_id(ev->folder)));
+    rc |= set(result, "id", id ? json_string(id) : tt_json_text(tt_folder_id(ev->folder)));
     rc |= set(result, "label", label[0] ? json_string(label) : json_null());
     rc |= set(result, "folder", tt_json_text(ev->folder));
     rc |= judge(ev, result);
