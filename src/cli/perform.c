@@ -5,6 +5,19 @@
 #include "cli/rank.h"
 #include "plan/folder.h"
 
+/* A plan that cannot be performed: tt_perform, which writes the outcome, is not reached. */
+static void note_failure(const char *folder, const struct tt_error *why)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char text[1024];
+    json_t *o;
+
+    tt_error_format(why, text, sizeof text);
+    o = json_pack("{s:s, s:s, s:i}", "status", "failed", "error", text, "code", why->code);
+    tt_folder_write_json(folder, "outcome.json", o, &ignored);
+    json_decref(o);
+}
+
 /* The driver that started us reads outcome.json; what is printed here is for its stderr file. */
 int tt_cmd_perform(int argc, char **argv)
 {
@@ -28,6 +41,8 @@ int tt_cmd_perform(int argc, char **argv)
                      (unsigned long long)config.run->ranks, size);
     if (rc == TT_OK)
         rc = tt_perform_here(level, argv[1], &config, &e);
+    else if (rank == 0)
+        note_failure(argv[1], &e);
     tt_config_free(&config);
     MPI_Finalize();
     return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);

@@ -326,7 +326,9 @@ static int emit(json_t *object, const struct tt_component *component, const stru
 
     if (asprintf(&key, "%s%s%s", component->name, *component->name ? "." : "", p->key) < 0)
         key = NULL;
-    if (key && value)
+    if (key && value && !*value && p->type == TT_PARAM_COUNTS)
+        rc = 0; /* an empty list can only be a default; no text means it */
+    else if (key && value)
         rc = json_object_set_new(object, key, json_string(value));
     free(key);
     free(value);
