@@ -2,10 +2,10 @@
 #include "analysis/result.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/evidence.h"
@@ -180,12 +180,37 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
     return last;
 }
 
+/* The first line that a rank printed as its error, "tutti: ...", or any first line. */
+static void first_words(const char *folder, char *line, int size)
+{
+    char *path = tt_folder_path(folder, "stderr"), next[256];
+    struct stat st;
+    FILE *f = NULL;
+
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) /* a fifo would block us */
+        f = fopen(path, "re");
+    free(path);
+    snprintf(line, (size_t)size, "it left no reason");
+    for (int n = 0; f && n < 100 && fgets(next, sizeof next, f); n++) {
+        bool own = !strncmp(next, "tutti: ", 7);
+
+        next[strcspn(next, "\n")] = '\0';
+        if (own || n == 0)
+            snprintf(line, (size_t)size, "%s", own ? next + 7 : next);
+        if (own)
+            break;
+    }
+    if (f)
+        fclose(f);
+}
+
 /* What the records tell of a run that did not say itself how it ended. */
 static const char *infer_status(const struct tt_evidence *ev, char *why, size_t size)
 {
     const struct tt_rank_records *dead = first_in_state(ev, TT_RANK_RUNNING);
     const struct tt_rank_records *failed = first_in_state(ev, TT_RANK_FAILED);
     unsigned long long missing = 0;
+    char words[256];
 
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
@@ -203,10 +228,11 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
         snprintf(why, size, "the ranks were told to end before they were done");
         return "interrupted";
     }
+    first_words(ev->folder, words, sizeof words);
     if (ev->damage[0])
         snprintf(why, size, "%s", ev->damage);
     else if (ev->nranks == 0)
-        snprintf(why, size, "no rank has started; stderr in the run folder may say why");
+        snprintf(why, size, "no rank has started: %s", words);
     else
         snprintf(why, size, "rank %llu left no records", missing);
     return "failed";

@@ -374,8 +374,10 @@ static void nothing_run_is_not_zero(void **unused)
     remove_file("outcome.json");
     remove_file("records/00000.ttr");
     remove_file("records/00001.ttr");
+    write_file("stderr", "noise of a launcher\ntutti: no such folder\nmore noise\n");
     result = make();
     assert_string_equal(text(result, "status"), "failed");
+    assert_string_equal(text(result, "error"), "no rank has started: no such folder");
     for (int i = 0; i < TT_NMETRICS; i++)
         expect_no_metric(result, tt_metrics[i].name, "");
     json_decref(result);
