@@ -144,11 +144,6 @@ static int parse_counts(const struct tt_param *p, const char *text, struct tt_co
     int rc = TT_OK;
 
     out->n = 0;
-    out->values = NULL;
-    if (!*text && !p->fallback) { /* a list that may be empty reads back as such from a plan */
-        free(copy);
-        return TT_OK;
-    }
     out->values = calloc(count_parts(text, separator), sizeof *out->values);
     if (!copy || !out->values)
         rc = tt_fail_nomem(e, p->key);

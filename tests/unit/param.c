@@ -184,25 +184,9 @@ static void dashes_are_underscores(void **state)
     assert_false(tt_same_key("Max", "max"));
 }
 
-/* A list without a default is empty until it is set, and that must survive a plan. */
-static void empty_list_reads_back(void **unused)
-{
-    const struct tt_param p = {"counts", TT_PARAM_COUNTS, AT(counts), NULL, NULL, "any"};
-    struct options o = {0};
-    struct tt_error e = TT_ERROR_CLEAR;
-    char *text = tt_param_get(&p, &o);
-
-    (void)unused;
-    assert_string_equal(text, "");
-    assert_int_equal(tt_param_set(&p, &o, text, &e), TT_OK);
-    assert_int_equal(o.counts.n, 0);
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_list_reads_back),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(values_survive_the_way_to_text_and_back),
         cmocka_unit_test(refused_values_change_nothing),
