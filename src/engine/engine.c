@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/agree.h"
 #include "engine/private.h"
@@ -14,6 +15,18 @@
 #define CHECK_SECONDS 0.2
 /* All ranks have heard of the start before it comes. */
 #define START_DELAY_NS 5000000
+
+double tt_cpu_seconds(void)
+{
+    struct rusage self, children;
+
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
+                    children.ru_stime.tv_sec) +
+           1e-6 * (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec +
+                           children.ru_utime.tv_usec + children.ru_stime.tv_usec);
+}
 
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 {
@@ -39,13 +52,23 @@ void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)
     engine->p->now.bytes_communicated += bytes;
 }
 
-/* Write out the current record and start the next. */
+static bool has_happened(const struct tt_iteration_record *r)
+{
+    uint64_t sum = r->iteration + r->bytes_written + r->bytes_read + r->bytes_communicated;
+
+    for (int i = 0; i < TT_NPHASES; i++)
+        sum += r->phase_ns[i];
+    return sum > 0;
+}
+
+/* Write out the current record, unless it is an empty one between iterations, and start the next.
+ */
 static void next_record(struct tt_engine *engine, uint64_t iteration)
 {
     struct tt_engine_private *p = engine->p;
     int64_t now = tt_now_ns() - p->start_ns;
 
-    if (p->now.start_ns != 0 || p->now.iteration != 0) {
+    if (has_happened(&p->now)) {
         p->now.span_ns = now - p->now.start_ns;
         tt_recorder_iteration(p->recorder, &p->now);
     }
@@ -83,6 +106,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
 
     MPI_Barrier(engine->comm);
     rc = wait_for_start(engine, e);
+    p->cpu_seconds = -tt_cpu_seconds();
     p->start_ns = tt_now_ns();
     before.start_ns = tt_recorder_header(p->recorder)->start_monotonic_ns - p->start_ns;
     before.span_ns = -before.start_ns;
@@ -135,11 +159,21 @@ void tt_iteration_end(struct tt_engine *engine)
     next_record(engine, 0);
 }
 
+void tt_engine_stop_clock(struct tt_engine *engine)
+{
+    struct tt_engine_private *p = engine->p;
+
+    if (p->start_ns == 0 || p->stop_ns != 0)
+        return;
+    p->stop_ns = tt_now_ns();
+    p->cpu_seconds += tt_cpu_seconds();
+    next_record(engine, 0);
+}
+
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 {
     (void)e;
-    engine->p->stop_ns = tt_now_ns();
-    next_record(engine, 0);
+    tt_engine_stop_clock(engine);
     MPI_Barrier(engine->comm);
     return TT_OK;
 }

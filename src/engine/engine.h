@@ -54,8 +54,9 @@ struct tt_series_spec {
     const char *path; /* absolute or relative to the working directory; see tt_data_path() */
     enum tt_access access;
     enum tt_policy policy;
-    bool per_process; /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
-    uint64_t steps;   /* 0: not known */
+    bool per_process;   /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
+    const char *suffix; /* appended after that; NULL: none */
+    uint64_t steps;     /* 0: not known */
     unsigned nvariables;
     const struct tt_variable *variables; /* outlives the series */
 };

@@ -67,26 +67,17 @@ static unsigned most_copies(const struct tt_write_options *w)
     return (unsigned)most;
 }
 
-/* The name of a copy, as numio has it: path_r<i> when there are several. */
-static char *copy_path(struct tt_output *o, const char *name, unsigned copy)
+/* A path of the user's is relative to the data folder. */
+static char *base_path(struct tt_output *o, const char *name)
 {
-    char *base, *path = NULL;
+    const char *given = o->options->path;
+    char *path;
 
-    if (o->options->path)
-        base = o->options->path[0] == '/' ||
-                       asprintf(&base, "%s/%s", o->engine->config->run->dir, o->options->path) < 0
-                   ? strdup(o->options->path)
-                   : base;
-    else
-        base = tt_data_path(o->engine, name);
-    if (!base)
-        return NULL;
-    if (o->ncopies == 1)
-        return base;
-    if (asprintf(&path, "%s_r%u", base, copy) < 0)
-        path = NULL;
-    free(base);
-    return path;
+    if (!given)
+        return tt_data_path(o->engine, name);
+    if (given[0] == '/')
+        return strdup(given);
+    return asprintf(&path, "%s/%s", o->engine->config->run->dir, given) < 0 ? NULL : path;
 }
 
 static int open_copy(struct tt_output *o, const char *name, unsigned copy, struct tt_error *e)
@@ -97,12 +88,15 @@ static int open_copy(struct tt_output *o, const char *name, unsigned copy, struc
                                   .steps = steps_of_copy(o->options, o->iterations, copy),
                                   .nvariables = o->nvariables,
                                   .variables = o->variables};
-    char *path = copy_path(o, name, copy);
+    char *path = base_path(o, name), suffix[16] = "";
     int rc;
 
     if (!path)
         return tt_fail_nomem(e, "a path");
+    if (o->ncopies > 1)
+        snprintf(suffix, sizeof suffix, "_r%u", copy);
     spec.path = path;
+    spec.suffix = suffix;
     rc = tt_series_open(o->engine, &spec, &o->copies[copy], e);
     free(path);
     return rc;

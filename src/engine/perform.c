@@ -107,18 +107,6 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
 
 /* ---- what is left behind ---- */
 
-static double cpu_seconds(void)
-{
-    struct rusage self, children;
-
-    getrusage(RUSAGE_SELF, &self);
-    getrusage(RUSAGE_CHILDREN, &children);
-    return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
-                    children.ru_stime.tv_sec) +
-           1e-6 * (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec +
-                           children.ru_utime.tv_usec + children.ru_stime.tv_usec);
-}
-
 static int64_t peak_memory(void)
 {
     struct rusage self;
@@ -146,7 +134,7 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
     struct tt_engine_private *p = engine->p;
     json_t *o = json_pack(
         "{s:O, s:O, s:f, s:I, s:I, s:I, s:[I, I]}", "results", p->results, "warnings", p->warnings,
-        "cpu_seconds", cpu_seconds(), "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
+        "cpu_seconds", p->cpu_seconds, "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
         (json_int_t)(p->stop_ns - p->start_ns), "files", (json_int_t)p->nfiles, "library_bytes",
         (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
 
@@ -231,6 +219,7 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
         rc = probe(engine, e);
     if (rc == TT_OK)
         rc = tt_agree(engine->comm, engine->config->workload->run(engine, e), e);
+    tt_engine_stop_clock(engine);
     if (rc == TT_OK)
         rc = verify(engine, &report, &verified, e);
     if (p->recorder && p->calls && p->results)

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One dump or load on its way: what makes the calls into the stack, in whatever thread does. */
+#include "engine/flight.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agree.h"
+
+#define STEP_SUFFIX 24 /* "." and a 64-bit number */
+
+unsigned tt__variable_slots(const struct tt_variable *v)
+{
+    return v->max_blocks ? v->max_blocks : 1;
+}
+
+static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
+{
+    tt_histogram_add(&s->engine->p->calls[call], tt_now_ns() - since_ns);
+}
+
+/* ---- opening and closing files; run by whoever makes the library calls ---- */
+
+static int open_file(struct tt_series *s, const char *path, enum tt_access access,
+                     struct tt_file **file, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    bool claims = access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0);
+    int rc = claims ? tt_data_claim(s->engine, path, e) : TT_OK;
+
+    *file = NULL;
+    rc = tt_agree(s->comm, rc, e);
+    if (rc != TT_OK)
+        return rc;
+    s->file_spec.path = path;
+    s->file_spec.access = access;
+    rc = tt_file_open(&s->engine->p->stack, &s->file_spec, file, e);
+    rc = tt_agree(s->comm, rc, e);
+    latency(s, TT_CALL_OPEN, t);
+    if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
+        struct tt_error ignored = TT_ERROR_CLEAR;
+
+        tt_file_close(*file, &ignored);
+        *file = NULL;
+    }
+    return rc;
+}
+
+/* Facts are asked once per run: all files are opened with the same settings. */
+static void keep_facts(struct tt_series *s, struct tt_file *file)
+{
+    static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
+    struct tt_engine_private *p = s->engine->p;
+    struct tt_facts facts = {0};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (json_array_size(p->facts) == 0 && tt_file_query(file, &facts, &ignored) == TT_OK)
+        for (size_t i = 0; i < facts.n; i++) {
+            const struct tt_fact *f = &facts.list[i];
+
+            json_array_append_new(p->facts, json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key,
+                                                      "given", f->given, "read_back", f->read_back,
+                                                      "proof", proofs[f->proof], "how", f->how));
+        }
+    tt_facts_free(&facts);
+    for (; file; file = file->below) {
+        p->library_bytes[0] += file->library_bytes[0];
+        p->library_bytes[1] += file->library_bytes[1];
+    }
+}
+
+static int close_file(struct tt_series *s, struct tt_file *file, const char *path,
+                      struct tt_error *e)
+{
+    int64_t t;
+    int rc;
+
+    keep_facts(s, file);
+    t = tt_now_ns();
+    rc = tt_agree(s->comm, tt_file_close(file, e), e);
+    latency(s, TT_CALL_CLOSE, t);
+    if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
+        tt_data_mark(s->engine, path);
+    return rc;
+}
+
+static int sync_file(struct tt_series *s, struct tt_file *file, int64_t *ns, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int rc = tt_file_sync(file, e);
+
+    *ns += tt_now_ns() - t;
+    latency(s, TT_CALL_SYNC, t);
+    return rc;
+}
+
+/* ---- running a flight ---- */
+
+/* A rank that has failed still makes every call, with nothing. */
+static void make_empty(struct tt_block *b)
+{
+    b->file.kind = TT_SELECT_NONE;
+    b->memory.kind = TT_SELECT_NONE;
+}
+
+static int prepare_step(struct tt__flight *f, struct tt_error *e)
+{
+    struct tt_series *s = f->series;
+
+    f->file = s->file;
+    if (s->spec.policy == TT_FILE_PER_STEP) {
+        int rc = open_file(s, f->path, TT_CREATE, &f->file, e);
+
+        return rc == TT_OK ? tt_file_define(f->file, 0, e) : rc;
+    }
+    if (f->step < s->defined)
+        return TT_OK;
+    s->defined = f->step + 1;
+    return tt_file_define(f->file, f->step, e);
+}
+
+static uint64_t file_step(const struct tt__flight *f)
+{
+    return f->series->spec.policy == TT_FILE_PER_STEP ? 0 : f->step;
+}
+
+static int write_blocks(struct tt__flight *f, int rc, struct tt_error *e)
+{
+    struct tt_series *s = f->series;
+    bool sync_each = s->engine->config->run->sync == TT_SYNC_WRITE;
+
+    for (unsigned i = 0; i < f->nblocks; i++) {
+        struct tt_block *b = &f->blocks[i];
+        int64_t t = tt_now_ns();
+        int now;
+
+        if (rc != TT_OK)
+            make_empty(b);
+        now = tt_file_write(f->file, file_step(f), b, e);
+        if (b->file.kind != TT_SELECT_NONE)
+            latency(s, TT_CALL_WRITE, t);
+        if (sync_each) {
+            int synced = sync_file(s, f->file, &f->sync_ns, e);
+
+            now = now == TT_OK ? synced : now;
+        }
+        rc = rc == TT_OK ? now : rc;
+    }
+    return rc;
+}
+
+int tt__run_dump(void *argument, struct tt_error *e)
+{
+    struct tt__flight *f = argument;
+    struct tt_series *s = f->series;
+    int sync = s->engine->config->run->sync;
+    int64_t t = tt_now_ns();
+    int rc = prepare_step(f, e);
+
+    if (!f->file) /* all ranks know */
+        return rc;
+    if (f->rc != TT_OK && rc == TT_OK) {
+        *e = f->error;
+        rc = f->rc;
+    }
+    rc = write_blocks(f, rc, e);
+    f->write_ns = tt_now_ns() - t - f->sync_ns;
+    if (sync == TT_SYNC_DUMP || sync == TT_SYNC_BACKGROUND) {
+        int now = sync_file(s, f->file, &f->sync_ns, e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    return s->way == TT__HELPER ? tt_agree_patiently(s->comm, rc, e) : tt_agree(s->comm, rc, e);
+}
+
+void tt__flight_submit(struct tt__flight *f)
+{
+    int rc = prepare_step(f, &f->error);
+
+    f->rc = f->rc == TT_OK ? rc : f->rc;
+    if (!f->file)
+        return;
+    for (unsigned i = 0; i < f->nblocks; i++) {
+        int now;
+
+        if (f->rc != TT_OK)
+            make_empty(&f->blocks[i]);
+        now = tt_file_submit(f->file, TT_WRITING, file_step(f), &f->blocks[i], &f->tickets[i],
+                             &f->error);
+        f->rc = f->rc == TT_OK ? now : f->rc;
+    }
+}
+
+int tt__flight_wait(struct tt__flight *f, struct tt_error *e)
+{
+    for (unsigned i = 0; f->file && i < f->nblocks; i++) {
+        int now = tt_file_wait(f->file, &f->tickets[i], &f->error);
+
+        f->rc = f->rc == TT_OK ? now : f->rc;
+    }
+    /* From outside only the whole span is known: an upper bound of the write's own duration. */
+    f->write_ns = tt_now_ns() - f->submitted_ns;
+    if (f->rc != TT_OK && e->code == TT_OK)
+        *e = f->error;
+    return f->file ? tt_agree(f->series->comm, f->rc, e) : f->rc;
+}
+
+int tt__run_open(void *argument, struct tt_error *e)
+{
+    struct tt_series *s = argument;
+
+    return open_file(s, s->path, s->spec.access, &s->file, e);
+}
+
+/* ---- making a flight ---- */
+
+static void add_block(struct tt__flight *f, const struct tt_series *s, unsigned variable,
+                      const struct tt_block *given)
+{
+    const struct tt_variable *v = &s->spec.variables[variable];
+    struct tt_block *b = &f->blocks[f->nblocks++];
+
+    if (given) {
+        *b = *given;
+        return;
+    }
+    b->variable = variable;
+    b->data = NULL;
+    tt_select_none(&b->file, v->ndims, v->dims);
+    tt_select_none(&b->memory, v->ndims, v->dims);
+}
+
+static int pad_blocks(struct tt__flight *f, bool with_fixed, unsigned nblocks,
+                      const struct tt_block *blocks, struct tt_error *e)
+{
+    struct tt_series *s = f->series;
+    unsigned used = 0;
+
+    f->nblocks = 0;
+    for (unsigned v = 0; v < s->spec.nvariables; v++) {
+        unsigned slots = tt__variable_slots(&s->spec.variables[v]), filled = 0;
+
+        if (!s->spec.variables[v].per_step && !with_fixed)
+            continue;
+        for (unsigned i = 0; i < nblocks && filled < slots; i++)
+            if (blocks[i].variable == v) {
+                add_block(f, s, v, &blocks[i]);
+                filled++;
+            }
+        used += filled;
+        while (filled++ < slots)
+            add_block(f, s, v, NULL);
+    }
+    if (used != nblocks)
+        return tt_fail(e, TT_FAILED,
+                       "a dump has %u blocks of which only %u fit their variables' max_blocks, or "
+                       "writes a fixed variable after the first dump",
+                       nblocks, used);
+    return TT_OK;
+}
+
+int tt__flight_fill(struct tt__flight *f, uint64_t step, bool with_fixed, unsigned nblocks,
+                    const struct tt_block *blocks)
+{
+    f->step = step;
+    f->file = NULL;
+    f->write_ns = f->sync_ns = 0;
+    snprintf(f->path, strlen(f->series->path) + STEP_SUFFIX, "%s.%06llu", f->series->path,
+             (unsigned long long)step);
+    tt_error_clear(&f->error);
+    f->rc = pad_blocks(f, with_fixed, nblocks, blocks, &f->error);
+    return f->rc;
+}
+
+static uint64_t block_bytes(const struct tt_series *s, const struct tt_block *b)
+{
+    return tt_selection_count(&b->file) * s->spec.variables[b->variable].element->size;
+}
+
+uint64_t tt__flight_bytes(const struct tt__flight *f)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < f->nblocks; i++)
+        bytes += block_bytes(f->series, &f->blocks[i]);
+    return bytes;
+}
+
+int tt__flight_stage(struct tt__flight *f, struct tt_error *e)
+{
+    uint64_t bytes = tt__flight_bytes(f), at = 0;
+
+    if (bytes > f->staging_size) {
+        free(f->staging);
+        f->staging = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+        f->staging_size = f->staging ? bytes : 0;
+        if (!f->staging)
+            return tt_fail_nomem(e, "a staging buffer");
+    }
+    for (unsigned i = 0; i < f->nblocks; i++) {
+        struct tt_block *b = &f->blocks[i];
+        uint64_t n = tt_selection_count(&b->file);
+
+        if (n == 0)
+            continue;
+        tt_block_pack(b, f->series->spec.variables[b->variable].element->size, f->staging + at);
+        b->data = f->staging + at;
+        tt_select_all(&b->memory, 1, &n);
+        at += block_bytes(f->series, b);
+    }
+    return TT_OK;
+}
+
+int tt__flight_allocate(struct tt_series *s, struct tt__flight *f)
+{
+    size_t ticket = tt_stack_ticket_size(&s->engine->p->stack);
+
+    f->series = s;
+    f->path = malloc(strlen(s->path) + STEP_SUFFIX);
+    f->blocks = calloc(s->slots, sizeof *f->blocks);
+    f->tickets = calloc(s->slots, sizeof *f->tickets);
+    f->ticket_states = calloc(s->slots, ticket);
+    if (!f->path || !f->blocks || !f->tickets || !f->ticket_states)
+        return TT_NOMEM;
+    for (unsigned i = 0; i < s->slots; i++)
+        f->tickets[i].state = f->ticket_states + i * ticket;
+    return TT_OK;
+}
+
+void tt__flight_free(struct tt__flight *f)
+{
+    free(f->blocks);
+    free(f->tickets);
+    free(f->ticket_states);
+    free(f->staging);
+    free(f->path);
+}
+
+int tt__run_sync(void *argument, struct tt_error *e)
+{
+    struct tt__flight *f = argument;
+
+    return tt_agree(f->series->comm, sync_file(f->series, f->file, &f->sync_ns, e), e);
+}
+
+int tt__run_close(void *argument, struct tt_error *e)
+{
+    struct tt__flight *f = argument;
+    struct tt_series *s = f->series;
+    int rc = TT_OK, closed;
+
+    if (s->engine->config->run->sync == TT_SYNC_CLOSE && s->spec.access == TT_CREATE && !s->synced)
+        rc = tt__run_sync(f, e);
+    closed = close_file(s, f->file, f->path, e);
+    return rc == TT_OK ? closed : rc;
+}
+
+/* ---- reading ---- */
+
+static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
+{
+    for (unsigned i = 0; i < f->nblocks; i++) {
+        struct tt_block *b = &f->blocks[i];
+        int64_t t = tt_now_ns();
+        int now;
+
+        if (rc != TT_OK)
+            make_empty(b);
+        now = tt_file_read(f->file, file_step(f), b, e);
+        if (b->file.kind != TT_SELECT_NONE)
+            latency(f->series, TT_CALL_READ, t);
+        rc = rc == TT_OK ? now : rc;
+    }
+    return rc;
+}
+
+int tt__run_load(void *argument, struct tt_error *e)
+{
+    struct tt__flight *f = argument;
+    struct tt_series *s = f->series;
+    bool own_file = s->spec.policy == TT_FILE_PER_STEP;
+    int rc = TT_OK, now;
+
+    f->file = s->file;
+    if (own_file)
+        rc = open_file(s, f->path, TT_READ_ONLY, &f->file, e);
+    if (!f->file)
+        return rc;
+    if (f->rc != TT_OK) {
+        *e = f->error;
+        rc = f->rc;
+    }
+    rc = tt_agree(s->comm, read_blocks(f, rc, e), e);
+    if (own_file) {
+        now = tt_agree(s->comm, tt_file_close(f->file, e), e);
+        rc = rc == TT_OK ? now : rc;
+    }
+    return rc;
+}
