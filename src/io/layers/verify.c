@@ -123,9 +123,10 @@ static int save(struct tt_file *file, struct tt_error *e)
         free(path);
         return tt_fail_nomem(e, "a path");
     }
+    /* also for a file that was only read: an empty folder says that nothing is missing */
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         rc = tt_fail_call(e, errno, "mkdir", folder, -1);
-    if (rc == TT_OK)
+    if (rc == TT_OK && file->spec->access == TT_CREATE)
         rc = tt_ledger_save(&s->ledger, path, e);
     free(folder);
     free(path);
@@ -137,7 +138,7 @@ static int verify_close(struct tt_file *file, struct tt_error *e)
     struct verify_state *s = file->state;
     int rc = TT_OK, below;
 
-    if (file->spec->access == TT_CREATE && file->folder)
+    if (file->folder)
         rc = save(file, e);
     below = tt_below_close(file, e);
     tt_ledger_free(&s->ledger);

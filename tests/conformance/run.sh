@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# run.sh BACKEND [NUMBER]: the covering runs of one backend, or only one of them. Each writes, reads back and
+# checks every byte, also in the memory between.
+# Sourced from the whole-program tests: a private folder, expect, skip.
+. "$(dirname "$0")/../program/lib.sh"
+backend=$1 only=${2:-}
+needs awk
+needs_backend "$backend"
+suite=$SOURCE/tests/conformance
+
+# A factor of the backend's own file takes the place of the common one.
+factors() {
+    local own=$suite/$backend.factors
+    [ -e "$own" ] || own=/dev/null
+    awk '/^#/ || !NF { next } FNR == NR { own[$1]; print; next } !($1 in own)' "$own" "$suite/factors"
+}
+
+layers() { # STACK
+    case $1 in
+    none) ;;
+    throttle) echo --layers throttle --throttle.rate 400m --throttle.buffer 64k --throttle.ops 20000 ;;
+    *align) echo --layers "$1" --align.size 4k ;;
+    verify,interrupted) echo --layers verify,fault --fault.rate 0.5 --fault.action eintr ;;
+    verify,short-writes) echo --layers verify,fault --fault.rate 0.5 --fault.action short ;;
+    verify,short-reads) echo --layers verify,fault --fault.call read --fault.rate 0.5 --fault.action short ;;
+    *) echo --layers "$1" ;;
+    esac
+}
+
+selection() { # KIND
+    case $1 in
+    sorted | shuffled) echo --selection runs --runs 30 --run-max 8 --order "$1" ;;
+    *) echo --selection "$1" ;;
+    esac
+}
+
+reading() { # HOW FILES
+    case $1:$2 in
+    shift:shared) echo --reopen yes --shift yes ;;
+    shift:process | reopen:*) echo --reopen yes ;;
+    prefetch:*) echo --reopen yes --prefetch yes ;;
+    later:*) echo --path "$data/later" ;;
+    esac
+}
+
+# Words of a run: one factor a word, to the options of tutti.
+run_case() { # FACTOR=VALUE...
+    local word options=() n=1 how=open files=shared
+    for word; do
+        [ "${word%%=*}" != files ] || files=${word#*=}
+    done
+    for word; do
+        local key=${word%%=*} value=${word#*=}
+        case $key in
+        -ranks) n=$value ;;
+        -stack) options+=($(layers "$value")) ;;
+        -selection) options+=($(selection "$value")) ;;
+        -variables) options+=(--variables "${value%:*}" --fixed "${value#*:}") ;;
+        -read) how=$value options+=($(reading "$value" "$files")) ;;
+        *) options+=("--$key" "$value") ;;
+        esac
+    done
+    # random calls that fail differ from run to run, but not their seed
+    options+=("${here[@]}" --seed 11 --steps 3 --quiet --backend "$backend")
+    if [ "$how" = later ]; then
+        expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase write --keep
+        expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase read
+        rm -f "$data"/later*
+    else
+        expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}"
+    fi
+    no_data_left
+}
+
+factors | awk -f "$suite/cover.awk" >cases
+total=$(wc -l <cases) number=0 failed=0
+while read -r case <&3; do
+    number=$((number + 1))
+    [ -z "$only" ] || [ "$only" = $number ] || continue
+    # shellcheck disable=SC2086 # words
+    if (trap - EXIT ERR; run_case $case) >log 2>&1; then
+        continue
+    fi
+    failed=$((failed + 1))
+    echo "--- case $number: $case"
+    cat log
+    rm -rf "$data" && mkdir "$data"
+done 3<cases
+echo "$total runs on $backend, $failed failed"
+[ $failed = 0 ]
