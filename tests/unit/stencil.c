@@ -12,6 +12,7 @@
 
 #include "workloads/stencil/grid.h"
 
+static const struct tt_caches caches = {.second = 64 << 10, .last = 1 << 20};
 static const char *const shape_names[] = {"star2d", "box2d", "star3d", "box3d"};
 
 /* ---- the naive implementation: a dense array, global indices, libm ---- */
@@ -212,10 +213,11 @@ static void check_variant(const struct tt_problem *problem, const struct variant
                                               problem->size, v->how, v->ranks, &e));
     naive_make(&s, problem);
     for (int r = 0; r < v->ranks; r++) {
-        assert_int_equal(TT_OK, tt_grid_make(&grids[r], problem, &p, r, v->threads, 1, &e));
+        assert_int_equal(TT_OK,
+                         tt_grid_make(&grids[r], problem, &p, r, v->threads, &caches, 1, &e));
         grids[r].kernels = v->kernels;
         grids[r].stream = v->stream;
-        grids[r].tile[0] = 5; /* small, so that a small grid has many */
+        grids[r].tile[0] = 11; /* small, so that a small grid has many */
         grids[r].tile[1] = 24;
     }
     for (int it = 0; it < 3; it++) {
@@ -302,7 +304,7 @@ static void test_same_bits(void **state)
     struct tt_box box;
 
     (void)state;
-    assert_int_equal(TT_OK, tt_grid_make(&first, &problem, &p, 0, 1, 1, &e));
+    assert_int_equal(TT_OK, tt_grid_make(&first, &problem, &p, 0, 1, &caches, 1, &e));
     box = tt_box_computed(&p, &first.owned);
     for (int it = 0; it < 4; it++) {
         tt_grid_sweep(&first, &box);
@@ -311,7 +313,7 @@ static void test_same_bits(void **state)
     for (unsigned k = 1; tt_stencil_kernels(k); k++) {
         struct tt_grid other;
 
-        assert_int_equal(TT_OK, tt_grid_make(&other, &problem, &p, 0, 2, 1, &e));
+        assert_int_equal(TT_OK, tt_grid_make(&other, &problem, &p, 0, 2, &caches, 1, &e));
         other.kernels = tt_stencil_kernels(k);
         for (int it = 0; it < 4; it++) {
             tt_grid_sweep(&other, &box);

@@ -93,13 +93,15 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
     struct tt_error ignored = TT_ERROR_CLEAR;
     uint64_t bytes = tt_grid_bytes(p.ndims, owned), limit = 64 << 20;
     int slow = 3 - p.ndims;
+    struct tt_caches caches = tt_caches_find();
     struct tt_grid f;
     struct tt_box box;
     int64_t start, points = 0;
 
     if (bytes > limit)
         p.parts[slow] = (int)(o->size / (1 + owned->count[slow] * limit / bytes));
-    if (tt_grid_make(&f, &problem, &p, 0, 1, bytes > limit ? ranks + 1 : ranks, &ignored) != TT_OK)
+    if (tt_grid_make(&f, &problem, &p, 0, 1, &caches, bytes > limit ? ranks + 1 : ranks,
+                     &ignored) != TT_OK)
         return 0;
     box = tt_box_computed(&p, &f.owned);
     start = tt_now_ns();

@@ -8,19 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 #define HUGE_PAGE ((size_t)2 << 20)
-
-static uint64_t cache_bytes(int level_name, uint64_t fallback)
-{
-    long size = sysconf(level_name);
-
-    return size > 0 ? (uint64_t)size : fallback;
-}
 
 /* Both arrays in one piece; the second is skewed by half a page, or stores to it would be taken for
  * stores to what is loaded next. */
@@ -62,10 +54,10 @@ static int tabulate_sines(struct tt_grid *f, struct tt_error *e)
 }
 
 /* Three rows (2D) or the like of three planes (3D), and what is written, in half the cache. */
-static void choose_tiles(struct tt_grid *f, int neighbours)
+static void choose_tiles(struct tt_grid *f, const struct tt_caches *caches, int neighbours)
 {
     uint64_t fields = 2 * f->layout.total * sizeof(double) * (uint64_t)neighbours;
-    uint64_t points = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10) / 2 / sizeof(double) / 4;
+    uint64_t points = caches->second / 2 / sizeof(double) / 4;
     uint64_t columns = f->owned.count[2];
 
     if (tt_stencil_facts[f->problem.shape].ndims == 2) {
@@ -73,9 +65,9 @@ static void choose_tiles(struct tt_grid *f, int neighbours)
         f->tile[1] = points / 64 * 64;
     } else {
         f->tile[1] = points / 8 / 64 * 64;
-        f->tile[0] = points / (columns < f->tile[1] ? columns : f->tile[1]);
+        f->tile[0] = 8 + points / (columns < f->tile[1] ? columns : f->tile[1]) / 8 * 8;
     }
-    f->stream = fields > cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
+    f->stream = fields > caches->last;
 }
 
 static void set_boundary_row(struct tt_grid *f, uint64_t plane, uint64_t row)
@@ -115,7 +107,8 @@ static void initialise(struct tt_grid *f)
 }
 
 int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
-                 int rank, int threads, int neighbours, struct tt_error *e)
+                 int rank, int threads, const struct tt_caches *caches, int neighbours,
+                 struct tt_error *e)
 {
     int rc;
 
@@ -123,7 +116,7 @@ int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const stru
         (struct tt_grid){.problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
     tt_partition_owned(p, rank, &f->owned);
     tt_layout_make(&f->layout, p->ndims, &f->owned);
-    choose_tiles(f, neighbours);
+    choose_tiles(f, caches, neighbours);
     rc = allocate(f, e);
     if (rc == TT_OK)
         rc = tabulate_sines(f, e);
@@ -142,25 +135,28 @@ void tt_grid_free(struct tt_grid *f)
     *f = (struct tt_grid){0};
 }
 
-static void sweep_row(const struct tt_grid *f, int64_t plane, int64_t row, int64_t first,
-                      int64_t last)
+/* Rows from <= row < to of a plane, columns first <= column < last. */
+static void sweep_rows(const struct tt_grid *f, int64_t plane, int64_t from, int64_t to,
+                       int64_t first, int64_t last)
 {
-    ptrdiff_t start = (ptrdiff_t)f->layout.origin + plane * f->layout.plane + row * f->layout.row;
+    ptrdiff_t start = (ptrdiff_t)f->layout.origin + plane * f->layout.plane + from * f->layout.row;
     bool sine = f->problem.perturbation == TT_PERTURBATION_SINE;
-    const struct tt_stencil_row r = {
+    const struct tt_stencil_rows r = {
         .old = f->values[0] + start,
         .new = f->values[1] + start,
+        .rows = to - from,
         .row = f->layout.row,
         .plane = f->layout.plane,
         .first = first,
         .last = last,
         .column = (int64_t)f->owned.start[2],
         .h = 1.0 / (double)(f->problem.size - 1),
-        .factor = sine ? f->coefficient * f->sines[0][plane] * f->sines[1][row] : 0.0,
+        .factor = sine ? f->coefficient * f->sines[0][plane] : 0.0,
+        .sines = sine ? f->sines[1] + from : NULL,
         .work = f->problem.work,
     };
 
-    f->kernels->row[f->problem.shape][sine][f->stream](&r);
+    f->kernels->rows[f->problem.shape][sine][f->stream](&r);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -185,9 +181,8 @@ static void sweep_share(const struct tt_grid *f, const struct tt_box *box, int64
                 int64_t from = larger(r, a - plane * rows);
                 int64_t to = smaller(smaller(r + height, rows), b - plane * rows);
 
-                for (int64_t row = from; row < to; row++)
-                    sweep_row(f, box->first[0] + plane, box->first[1] + row, c,
-                              smaller(c + width, box->last[2]));
+                sweep_rows(f, box->first[0] + plane, box->first[1] + from, box->first[1] + to, c,
+                           smaller(c + width, box->last[2]));
             }
     if (f->stream)
         f->kernels->fence();

@@ -54,9 +54,16 @@ struct tt_grid {
     bool stream;      /* write past the caches */
     uint64_t tile[2]; /* rows and columns that are swept together, to stay in cache */
 };
+/* Bytes of the second-level and of the last-level cache. */
+struct tt_caches {
+    uint64_t second, last;
+};
+struct tt_caches tt_caches_find(void);
+
 /* neighbours: ranks that share the last-level cache, this one included. */
 int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
-                 int rank, int threads, int neighbours, struct tt_error *e);
+                 int rank, int threads, const struct tt_caches *caches, int neighbours,
+                 struct tt_error *e);
 void tt_grid_free(struct tt_grid *f);
 /* Bytes of both arrays. */
 uint64_t tt_grid_bytes(int ndims, const struct tt_owned *o);

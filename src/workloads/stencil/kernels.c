@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One row of each stencil in the compiler's own vectors. Compiled once per instruction set with
+/* Rows of each stencil in the compiler's own vectors. Compiled once per instruction set with
  * TT_ISA and its flags; the ends of a row go through the same vector code with part of the result
  * thrown away, so that all widths give the same bits. */
 #include "workloads/stencil/kernels.h"
@@ -27,6 +27,8 @@ typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
 typedef double unaligned
     __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
+#define LINE (TT_ROW_ALIGN / LANES) /* vectors in a cache line */
+#define MAX_GROUP 8                 /* vectors computed together */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE vector load(const double *p)
@@ -51,6 +53,16 @@ INLINE void store(double *p, vector v, bool stream)
     (void)stream;
 #endif
     *(vector *)p = v;
+}
+
+/* Only lanes first <= i < last. */
+INLINE void store_part(double *p, vector v, ptrdiff_t first, ptrdiff_t last)
+{
+    double all[LANES];
+
+    memcpy(all, &v, sizeof all);
+    for (ptrdiff_t i = first < 0 ? 0 : first; i < last && i < LANES; i++)
+        p[i] = all[i];
 }
 
 static void fence(void)
@@ -120,7 +132,7 @@ INLINE vector weighted_sum(enum tt_stencil_shape shape, const double *p, ptrdiff
  * v + t * 0 is v. */
 INLINE void extra_work(vector *v, unsigned n, uint64_t work)
 {
-    vector t[4];
+    vector t[MAX_GROUP];
 
     for (unsigned k = 0; k < n; k++)
         t[k] = v[k];
@@ -131,78 +143,132 @@ INLINE void extra_work(vector *v, unsigned n, uint64_t work)
         v[k] += t[k] * 0.0;
 }
 
-/* n neighbouring vectors of new values, the first at column j. */
-INLINE void points(const struct tt_stencil_row *r, enum tt_stencil_shape shape, bool sine,
-                   ptrdiff_t j, unsigned n, vector *v)
+/* One vector of each of n rows. Together they load a row once from the cache where one after the
+ * other they would three times, and that, not memory, would be the limit. */
+INLINE void below_each_other(const struct tt_stencil_rows *r, enum tt_stencil_shape shape,
+                             const double *old, unsigned n, vector *v)
+{
+    for (unsigned k = 0; k < n; k++)
+        v[k] = weighted_sum(shape, old + (ptrdiff_t)k * r->row, r->row, r->plane);
+    if (r->work)
+        extra_work(v, n, r->work);
+}
+
+/* A cache line of every row: streamed stores want whole lines. */
+INLINE void lines(const struct tt_stencil_rows *r, enum tt_stencil_shape shape, bool stream,
+                  ptrdiff_t start, unsigned n, ptrdiff_t j, bool whole)
+{
+    vector v[LINE][MAX_GROUP];
+
+    for (int i = 0; i < LINE; i++)
+        below_each_other(r, shape, r->old + start + j + i * LANES, n, v[i]);
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < n; k++) {
+        double *new = r->new + start + (ptrdiff_t)k * r->row;
+
+#pragma GCC unroll 4
+        for (ptrdiff_t i = 0, at = j; i < LINE; i++, at += LANES)
+            if (whole)
+                store(new + at, v[i][k], stream);
+            else
+                store_part(new + at, v[i][k], r->first - at, r->last - at);
+    }
+}
+
+INLINE void rows_together(const struct tt_stencil_rows *r, enum tt_stencil_shape shape, bool stream,
+                          ptrdiff_t start, unsigned n)
+{
+    ptrdiff_t j = r->first & -(ptrdiff_t)TT_ROW_ALIGN;
+
+    if (j < r->first) {
+        lines(r, shape, stream, start, n, j, false);
+        j += TT_ROW_ALIGN;
+    }
+    for (; j + TT_ROW_ALIGN <= r->last; j += TT_ROW_ALIGN)
+        lines(r, shape, stream, start, n, j, true);
+    if (j < r->last)
+        lines(r, shape, stream, start, n, j, false);
+}
+
+/* n neighbouring vectors of one row, the first at column j. */
+INLINE void beside_each_other(const struct tt_stencil_rows *r, enum tt_stencil_shape shape,
+                              bool sine, const double *old, double factor, ptrdiff_t j, unsigned n,
+                              vector *v)
 {
     for (unsigned k = 0; k < n; k++) {
         ptrdiff_t at = j + (ptrdiff_t)k * LANES;
 
-        v[k] = weighted_sum(shape, r->old + at, r->row, r->plane);
+        v[k] = weighted_sum(shape, old + at, r->row, r->plane);
         if (sine) {
             vector x = ((double)(r->column + at) + lane_numbers()) * r->h;
 
-            v[k] += r->factor * TT_SINE(x, vector);
+            v[k] += factor * TT_SINE(x, vector);
         }
     }
     if (r->work)
         extra_work(v, n, r->work);
 }
 
-INLINE void part(const struct tt_stencil_row *r, enum tt_stencil_shape shape, bool sine,
-                 ptrdiff_t j, ptrdiff_t first, ptrdiff_t last)
+INLINE void one_row(const struct tt_stencil_rows *r, enum tt_stencil_shape shape, bool sine,
+                    bool stream, ptrdiff_t start, double factor)
 {
-    double all[LANES];
-    vector v;
-
-    points(r, shape, sine, j, 1, &v);
-    memcpy(all, &v, sizeof all);
-    for (ptrdiff_t k = first; k < last; k++)
-        r->new[k] = all[k - j];
-}
-
-INLINE void whole_row(const struct tt_stencil_row *r, enum tt_stencil_shape shape, bool sine,
-                      bool stream)
-{
+    const double *old = r->old + start;
+    double *new = r->new + start;
     ptrdiff_t j = r->first & -(ptrdiff_t)LANES;
+    vector v[4];
 
     if (j < r->first) {
-        part(r, shape, sine, j, r->first, j + LANES < r->last ? j + LANES : r->last);
+        beside_each_other(r, shape, sine, old, factor, j, 1, v);
+        store_part(new + j, v[0], r->first - j, r->last - j);
         j += LANES;
     }
     for (; j + 4 * LANES <= r->last; j += 4 * LANES) {
-        vector v[4];
-
-        points(r, shape, sine, j, 4, v);
+        beside_each_other(r, shape, sine, old, factor, j, 4, v);
         for (unsigned k = 0; k < 4; k++)
-            store(r->new + j + k *LANES, v[k], stream);
+            store(new + j + k *LANES, v[k], stream);
     }
-    for (; j + LANES <= r->last; j += LANES) {
-        vector v;
-
-        points(r, shape, sine, j, 1, &v);
-        store(r->new + j, v, stream);
+    for (; j < r->last; j += LANES) {
+        beside_each_other(r, shape, sine, old, factor, j, 1, v);
+        store_part(new + j, v[0], 0, r->last - j);
     }
-    if (j < r->last)
-        part(r, shape, sine, j, j, r->last);
 }
 
-#define ROW(shape, sine, stream) \
-    static void row_##shape##_##sine##_##stream(const struct tt_stencil_row *r) \
+/* With the sine, every row on its own: together they would evaluate it once for all of them. */
+INLINE void all_rows(const struct tt_stencil_rows *r, enum tt_stencil_shape shape, bool sine,
+                     bool stream, unsigned together)
+{
+    ptrdiff_t i = 0;
+
+    for (; !sine && i + (ptrdiff_t)together <= r->rows; i += together)
+        rows_together(r, shape, stream, i * r->row, together);
+    for (; i < r->rows; i++)
+        one_row(r, shape, sine, stream, i * r->row, sine ? r->factor * r->sines[i] : 0.0);
+}
+
+/* The copy tells the compiler that no store changes it. */
+#define ROWS(shape, sine, stream, together) \
+    static void rows_##shape##_##sine##_##stream(const struct tt_stencil_rows *r) \
     { \
-        whole_row(r, shape, sine, stream); \
+        const struct tt_stencil_rows copy = *r; \
+\
+        all_rows(&copy, shape, sine, stream, together); \
     }
-#define ROWS(shape) ROW(shape, 0, 0) ROW(shape, 0, 1) ROW(shape, 1, 0) ROW(shape, 1, 1)
-ROWS(TT_STAR2D)
-ROWS(TT_BOX2D)
-ROWS(TT_STAR3D)
-ROWS(TT_BOX3D)
+#define SHAPE(shape, together) \
+    ROWS(shape, 0, 0, together) \
+    ROWS(shape, 0, 1, together) \
+    ROWS(shape, 1, 0, together) \
+    ROWS(shape, 1, 1, together)
+/* Rows together: as many as the registers hold. */
+SHAPE(TT_STAR2D, 8)
+SHAPE(TT_BOX2D, 4)
+SHAPE(TT_STAR3D, 4)
+SHAPE(TT_BOX3D, 2)
 
 #define ENTRY(shape) \
     { \
-        {row_##shape##_0_0, row_##shape##_0_1}, \
+        {rows_##shape##_0_0, rows_##shape##_0_1}, \
         { \
-            row_##shape##_1_0, row_##shape##_1_1 \
+            rows_##shape##_1_0, rows_##shape##_1_1 \
         } \
     }
 #define PASTE(a, b) a##b
@@ -213,6 +279,6 @@ ROWS(TT_BOX3D)
 extern const struct tt_stencil_kernels NAME(TT_ISA);
 const struct tt_stencil_kernels NAME(TT_ISA) = {
     .name = ISA_TEXT(TT_ISA),
-    .row = {ENTRY(TT_STAR2D), ENTRY(TT_BOX2D), ENTRY(TT_STAR3D), ENTRY(TT_BOX3D)},
+    .rows = {ENTRY(TT_STAR2D), ENTRY(TT_BOX2D), ENTRY(TT_STAR3D), ENTRY(TT_BOX3D)},
     .fence = fence,
 };

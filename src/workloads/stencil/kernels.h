@@ -12,23 +12,27 @@
  * doubles before and after a row. */
 #define TT_ROW_ALIGN 8
 
-/* One row of points. Pointers are to column 0 of the row, aligned to TT_ROW_ALIGN doubles. */
-struct tt_stencil_row {
+/* Rows of points, one below the other. Pointers are to column 0 of the first of them, aligned to
+ * TT_ROW_ALIGN doubles. */
+struct tt_stencil_rows {
     const double *old;
     double *new;
+    ptrdiff_t rows;
     ptrdiff_t row, plane;  /* doubles from one row, and one plane, to the next */
     ptrdiff_t first, last; /* columns to compute: first <= j < last */
     int64_t column;        /* global number of column 0 */
     double h;              /* distance of the points */
-    double factor;         /* sine only: everything of the source that is constant in the row */
-    uint64_t work;         /* extra multiply-adds per point; they do not change the result */
+    /* The source is factor * sines[row] * sin(pi x); used with the perturbation only. */
+    double factor;
+    const double *sines;
+    uint64_t work; /* extra multiply-adds per point; they do not change the result */
 };
-typedef void tt_stencil_row_fn(const struct tt_stencil_row *r);
+typedef void tt_stencil_rows_fn(const struct tt_stencil_rows *r);
 
 struct tt_stencil_kernels {
     const char *name; /* of the instruction set */
-    /* [perturbation][stream]: stream writes past the caches, see tt_stencil_fence(). */
-    tt_stencil_row_fn *row[TT_NSHAPES][2][2];
+    /* [perturbation][stream]: stream writes past the caches, see fence. */
+    tt_stencil_rows_fn *rows[TT_NSHAPES][2][2];
     /* Before others look at what was streamed. */
     void (*fence)(void);
 };

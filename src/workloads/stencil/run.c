@@ -74,13 +74,14 @@ static void describe_variable(struct solver *s)
 static int allocate(struct solver *s, struct tt_error *e)
 {
     struct tt_problem problem = tt_stencil_problem(s->options);
+    struct tt_caches caches = tt_caches_find();
     struct tt_engine *engine = s->engine;
     int neighbours = ranks_on_node(engine->comm), rc;
 
     rc = tt_stencil_partition(s->options, engine->size, &s->partition, e);
     if (rc == TT_OK)
         rc = tt_grid_make(&s->grid, &problem, &s->partition, engine->rank, (int)s->options->threads,
-                          neighbours, e);
+                          &caches, neighbours, e);
     if (rc != TT_OK)
         return rc;
     s->computed = s->inner = tt_box_computed(&s->partition, &s->grid.owned);
