@@ -4,17 +4,19 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "launch/launch.h"
 
 static const struct tt_command commands[] = {
-    {"run", tt_cmd_run, "run a workload: tutti run stencil -n 2 ..."},
-    {"show", tt_cmd_show, "print the result of a run folder again"},
-    {"verify", tt_cmd_verify, "check the kept data files of a run against what it wrote"},
-    {"list", tt_cmd_list, "workloads, backends, layers or metrics"},
-    {"help", tt_cmd_help, "a command's, workload's, backend's or layer's parameters"},
-    {"explain", tt_cmd_explain, "how a metric is defined"},
-    {"info", tt_cmd_info, "this build and this machine"},
-    {"numio", tt_cmd_numio, "run with the options of numio"},
-    {"perform", tt_cmd_perform, "what the launcher starts as ranks: run the plan of a run folder"},
+    {"run", tt_cmd_run, true, "run a workload: tutti run stencil -n 2 ..."},
+    {"show", tt_cmd_show, false, "print the result of a run folder again"},
+    {"verify", tt_cmd_verify, true, "check the kept data files of a run against what it wrote"},
+    {"list", tt_cmd_list, false, "workloads, backends, layers or metrics"},
+    {"help", tt_cmd_help, false, "a command's, workload's, backend's or layer's parameters"},
+    {"explain", tt_cmd_explain, false, "how a metric is defined"},
+    {"info", tt_cmd_info, false, "this build and this machine"},
+    {"numio", tt_cmd_numio, true, "run with the options of numio"},
+    {"perform", tt_cmd_perform, true,
+     "what the launcher starts as ranks: run the plan of a run folder"},
 };
 
 int tt_usage(FILE *out)
@@ -24,6 +26,16 @@ int tt_usage(FILE *out)
         fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
     fprintf(out, "\nFirst steps: tutti run stencil -n 2, then tutti help stencil.\n");
     return out == stdout ? 0 : 2;
+}
+
+/* Four copies of a command that works alone would say everything four times. */
+static int start(const struct tt_command *command, int argc, char **argv)
+{
+    if (command->as_ranks || tt_launched_size() <= 1)
+        return command->main(argc, argv);
+    if (tt_launched_rank() == 0)
+        fprintf(stderr, "tutti: %s works alone; start it without a launcher\n", command->name);
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -40,7 +52,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         names[i] = commands[i].name;
         if (!strcmp(argv[1], commands[i].name))
-            return commands[i].main(argc - 1, argv + 1);
+            return start(&commands[i], argc - 1, argv + 1);
     }
     near = tt_nearest_word(argv[1], names);
     fprintf(stderr, "tutti: unknown command '%s'%s%s%s; tutti --help lists them\n", argv[1],

@@ -3,6 +3,7 @@
 #ifndef TT_CLI_COMMAND_H
 #define TT_CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 struct tt_command {
     const char *name;
     int (*main)(int argc, char **argv);
+    bool as_ranks; /* a launcher may start it */
     const char *summary;
 };
 
