@@ -6,7 +6,7 @@ private_mounts "$@"
 job=(stencil -n 2 --size 64 --iterations 10 --results "$runs" --min-free 0)
 
 expect 1 "$TUTTI" run "${job[@]}" --write every=5 --dir "$work/nowhere"
-one_line "nowhere.*No such file or directory|No such file or directory.*nowhere"
+one_line "nowhere.*does not exist"
 
 mkdir locked other
 touch locked/mine
@@ -19,6 +19,7 @@ if [ "$(id -u)" = 0 ]; then
     one_line "locked.*Permission denied|Permission denied.*locked"
     mkdir readonly
     mount -t tmpfs -o size=1m tmpfs readonly
+    on_exit+=("umount $work/readonly")
     mount -o remount,ro readonly
     expect 1 "$TUTTI" run "${job[@]}" --write every=5 --dir "$work/readonly"
     one_line "readonly.*Read-only file system|Read-only file system.*readonly"

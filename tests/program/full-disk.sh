@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 private_mounts "$@"
 mount -t tmpfs -o size=4m tmpfs "$data"
+on_exit+=("umount $data")
 
 # Known before: one dump of 8 MiB does not fit into 4 MiB.
 expect 1 "$TUTTI" run stencil -n 2 --size 1024 --iterations 10 --write every=5 "${here[@]}"

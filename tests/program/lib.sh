@@ -13,11 +13,13 @@ needs() { # COMMAND...
 needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 needs_backend() { "$TUTTI" list backends | grep -qw "$1" || skip "this build has no backend $1"; }
 
-# Start the script again in mount namespace of its own, so that its mounts die with it.
+# Start the script again in a mount namespace of its own, so that its mounts die with it.
 private_mounts() {
     [ -z "${PRIVATE_MOUNTS:-}" ] || return 0
     unshare -m true 2>/dev/null || skip "needs root, for a mount namespace"
-    exec env PRIVATE_MOUNTS=yes unshare -m --propagation private bash "$0" "$@"
+    cd /
+    rm -rf "$work"
+    exec env PRIVATE_MOUNTS=yes unshare -m --propagation private bash "$script" "$@"
 }
 
 on_exit=()
@@ -34,6 +36,7 @@ if [ -w /dev/shm ]; then tmp=/dev/shm; else tmp=${TMPDIR:-/tmp}; fi
 work=$(mktemp -d "$tmp/tutti-test.XXXXXX")
 trap finish EXIT
 trap 'exit 143' TERM INT
+script=$(realpath "$0")
 data=$work/data runs=$work/runs
 mkdir "$data"
 cd "$work"

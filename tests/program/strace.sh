@@ -5,10 +5,11 @@ needs jq strace
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 
 for mode in sync+imm async+bg; do
-    expect 0 strace -f -y -qq -s 0 -o trace -e trace=write,pwrite64,pwritev,pwritev2 \
+    rm -f trace.*
+    expect 0 strace -ff -y -qq -s 0 -o trace -e trace=write,pwrite64,pwritev,pwritev2 \
         "$TUTTI" run stencil -n 2 --size 100 --iterations 20 --write every=4 --backend posix --mode $mode \
         "${here[@]}" --json out.json
-    counted=$(grep -F "<$data/" trace | awk '{ sum += $NF } END { print sum + 0 }')
+    counted=$(cat trace.* | grep -F "<$data/" | awk '{ sum += $NF } END { print sum + 0 }')
     equal "$counted" "$(metric bytes_written)" "bytes seen by strace and bytes reported ($mode)"
     equal $((100 * 100 * 8 * 5)) "$counted" "bytes written and five fields"
 done

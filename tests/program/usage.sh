@@ -42,7 +42,7 @@ stencil:
 YAML
 usage "job.yaml:4:3: .*iteratons.*did you mean '(stencil\.)?iterations'" "$TUTTI" run job.yaml
 sed -i 's/iteratons: 5/iterations: 1x/' job.yaml
-usage "job.yaml:4:15: .*1x" "$TUTTI" run job.yaml
+usage "job.yaml:4:[0-9]+: .*1x" "$TUTTI" run job.yaml
 printf 'workload: stencil\nsize: [1\n' >broken.yaml
 usage "broken.yaml:[0-9]+:[0-9]+: " "$TUTTI" run broken.yaml
 

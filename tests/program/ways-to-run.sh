@@ -50,7 +50,7 @@ equal "$residual" "$(metric residual out)" residuals
 
 # CSV: a row per rank and iteration after comments that say what it is.
 expect 0 "$TUTTI" run "${job[@]}" -n 2 "${here[@]}" --csv samples.csv
-grep -q '^#.*version' samples.csv
+grep -q '^# tutti [0-9]' samples.csv
 [ "$(grep -vc '^#' samples.csv)" -ge 41 ] || fail "fewer than 2 x 20 rows and a header in the CSV"
 
 # A dry run says what it would do and does nothing.
