@@ -414,6 +414,58 @@ static int make_variables(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
+static bool failed_anywhere(const struct tt_file *file)
+{
+    int failed = ((const struct hdf5_state *)file->state)->failed;
+
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, file->spec->comm);
+    return failed;
+}
+
+/* Before HDF5 may write metadata. Collective, and ranks have agreed. */
+static int check_space(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    int rc = tt_agree(file->spec->comm, file->rank == 0 ? tt_hdf5_check_space(file, e) : TT_OK, e);
+
+    s->failed |= rc != TT_OK;
+    return rc;
+}
+
+static int flush(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    int rc = check_space(file, e);
+
+    if (rc == TT_OK && H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0)
+        rc = tt_hdf5_fail(file, "H5Fflush", NULL, e);
+    s->failed |= rc != TT_OK;
+    return rc;
+}
+
+/* H5Fclose must not be the first to fail, see tt_hdf5_divert; so everything is flushed before it.
+ * The first flush after one that failed complains, but cleans up. */
+static int close_file(struct tt_file *file, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    bool create = file->spec->access == TT_CREATE, failed = create && failed_anywhere(file);
+    int rc = TT_OK;
+
+    if (create && !failed) {
+        rc = flush(file, e);
+        failed = failed_anywhere(file);
+    }
+    if (failed) {
+        tt_hdf5_divert(file->spec->path);
+        H5Fflush(s->file, H5F_SCOPE_GLOBAL);
+    }
+    if (H5Fclose(s->file) < 0 && rc == TT_OK)
+        rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
+    if (create && !failed && rc == TT_OK && file->rank == 0)
+        rc = tt_hdf5_check_full(file, e);
+    return rc;
+}
+
 static int hdf5_close(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
@@ -426,8 +478,8 @@ static int hdf5_close(struct tt_file *file, struct tt_error *e)
     }
     if (s->transfer >= 0)
         H5Pclose(s->transfer);
-    if (s->file >= 0 && H5Fclose(s->file) < 0)
-        rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
+    if (s->file >= 0)
+        rc = close_file(file, e);
     free(s->slots);
     free(s->extents.extents);
     free(s->staging);
@@ -453,6 +505,7 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
         rc = tt_agree(file->spec->comm, make_variables(file, e), e);
     if (rc == TT_OK)
         return TT_OK;
+    ((struct hdf5_state *)file->state)->failed = true;
     hdf5_close(file, e);
     if (made && file->rank == 0)
         unlink(file->spec->path);
@@ -490,8 +543,9 @@ static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc = TT_OK;
 
-    if (spec->access != TT_CREATE)
+    if (spec->access != TT_CREATE || spec->policy == TT_OVERWRITE)
         return TT_OK;
+    rc = check_space(file, e);
     for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++) {
         if (!spec->variables[i].per_step)
             continue;
@@ -500,6 +554,7 @@ static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
         else if (spec->policy == TT_GROUP && step >= s->steps)
             rc = create_dataset(file, i, step, e);
     }
+    s->failed |= rc != TT_OK;
     if (rc == TT_OK && step >= s->steps)
         s->steps = step + 1;
     return rc;
@@ -534,18 +589,23 @@ static int hdf5_read(struct tt_file *file, uint64_t step, const struct tt_block 
     return transfer(file, TT_READING, step, b, e);
 }
 
-/* H5Fflush hands everything to the operating system, which may keep it; only MPI_File_sync makes it
- * durable. */
+/* H5Fflush alone hands everything to the operating system, which may keep it. Its MPI-IO driver
+ * calls MPI_File_sync, too, but does not promise it; a second one on a clean file costs nothing. */
 static int hdf5_sync(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
-    int rc = TT_OK, mpi;
+    int rc, mpi;
 
-    if (H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0)
-        rc = tt_hdf5_fail(file, "H5Fflush", NULL, e);
+    if (file->spec->access != TT_CREATE)
+        return TT_OK;
+    rc = flush(file, e);
+    if (failed_anywhere(file))
+        return rc;
     mpi = MPI_File_sync(s->handle);
-    if (mpi != MPI_SUCCESS && rc == TT_OK)
+    if (mpi != MPI_SUCCESS)
         rc = tt_fail_mpi(e, mpi, "MPI_File_sync", file->spec->path);
+    else if (file->rank == 0)
+        rc = tt_hdf5_check_full(file, e);
     s->failed |= rc != TT_OK;
     return rc;
 }
