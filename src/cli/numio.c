@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti numio: the stencil with numio's options and numio's report (decimal units). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/run.h"
+#include "plan/config.h"
+#include "spec/dialects/numio.h"
+#include "spec/read.h"
+
+static const char usage[] =
+    "usage: mpirun -n RANKS tutti numio OPTIONS\n\n"
+    "  -m iter=I,size=N,pert=1|2   iterations, points per side, perturbation (2: sine)\n"
+    "  -w freq,path[,imm][,nofilesync][,pattern=a:b:c]   write every freq iterations\n"
+    "  -r freq[,path]              read every freq iterations, into the field\n"
+    "  -c freq,size                allgather of size x 1000 bytes every freq iterations\n"
+    "  -t threads                  threads per rank\n"
+    "  -l                          a file per rank\n\n"
+    "and the options of every run: --backend, --dir, --mode, --overlap, -n, --json, ...\n";
+
+static double metric(const json_t *result, const char *name)
+{
+    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
+
+    return json_number_value(json_object_get(m, "value"));
+}
+
+static void print_bytes(FILE *out, const char *label, double value, const char *per)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t i = 0;
+
+    for (; value >= 1000 && i + 1 < sizeof units / sizeof *units; i++)
+        value /= 1000;
+    fprintf(out, "%-22s %.3f %s%s\n", label, value, units[i], per);
+}
+
+static void print_result(FILE *out, const json_t *result)
+{
+    double written = metric(result, "bytes_written"), read = metric(result, "bytes_read");
+
+    fprintf(out, "%-22s %.6f s\n", "Runtime:", metric(result, "runtime"));
+    if (written > 0) {
+        print_bytes(out, "Written:", written, "");
+        print_bytes(out, "Write throughput:", metric(result, "write_rate"), "/s");
+        print_bytes(out, "Written / runtime:", metric(result, "application_rate"), "/s");
+        fprintf(out, "%-22s %.6f s\n", "Copy time:", metric(result, "copy_time"));
+    }
+    if (read > 0) {
+        print_bytes(out, "Read:", read, "");
+        print_bytes(out, "Read throughput:", metric(result, "read_rate"), "/s");
+    }
+    print_bytes(out, "Communicated:", metric(result, "bytes_communicated"), "");
+    fprintf(out, "%-22s %.3f GFLOP/s\n", "Floating-point rate:", metric(result, "flop_rate") / 1e9);
+    fprintf(out, "%-22s %.1f %%\n", "CPU:", 100 * metric(result, "cpu_share"));
+    fprintf(out, "%-22s %.15e\n", "Norm of error:", metric(result, "residual"));
+}
+
+static int read_words(int argc, char **argv, struct tt_settings *settings, struct tt_error *e)
+{
+    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    const char *word = NULL;
+    int nrest, rc;
+
+    if (!rest)
+        return tt_fail_nomem(e, "arguments");
+    rc = tt_numio_translate(argc, argv, settings, rest, &nrest, e);
+    if (rc == TT_OK)
+        rc = tt_read_arguments(nrest, rest, tt_run_component.params, settings, &word, e);
+    if (rc == TT_OK && word)
+        rc = tt_fail(e, TT_USAGE, "unexpected word '%.80s'", word);
+    free(rest);
+    return rc;
+}
+
+int tt_cmd_numio(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_settings settings = {0};
+    int status;
+
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (read_words(argc - 1, argv + 1, &settings, &e) != TT_OK)
+        status = tt_report_error(&e);
+    else
+        status = tt_run_settings("stencil", &settings, print_result);
+    tt_settings_free(&settings);
+    return status;
+}
