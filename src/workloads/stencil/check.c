@@ -100,8 +100,8 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
 
     if (bytes > limit)
         p.parts[slow] = (int)(o->size / (1 + owned->count[slow] * limit / bytes));
-    if (tt_grid_make(&f, &problem, &p, 0, 1, &caches, bytes > limit ? ranks + 1 : ranks,
-                     &ignored) != TT_OK)
+    if (tt_grid_make(&f, &problem, &p, p.parts[slow] / 2, 1, &caches,
+                     bytes > limit ? ranks + 1 : ranks, &ignored) != TT_OK)
         return 0;
     box = tt_box_computed(&p, &f.owned);
     start = tt_now_ns();
