@@ -2,6 +2,7 @@
 /* What a rank does. Order inside an iteration: collective filler, read, halo, computation, write.
  * So the halo is exchanged after a computation and before the next one needs it, also after a
  * restart. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,22 +97,36 @@ static int allocate(struct solver *s, struct tt_error *e)
     return rc;
 }
 
-static int open_files(struct solver *s, struct tt_error *e)
+/* A file that another run has written; like every path of the user's relative to the data folder.
+ */
+static int open_input(struct solver *s, struct tt_error *e)
 {
     const struct tt_write_options *w = tt_config_opts(s->engine->config, "write");
-    const struct tt_series_spec spec = {.path = s->reading->path,
-                                        .access = TT_READ_ONLY,
-                                        .policy = TT_OVERWRITE,
-                                        .per_process = w->files == 1,
-                                        .steps = 1,
-                                        .nvariables = 1,
-                                        .variables = &s->variable};
+    struct tt_series_spec spec = {.access = TT_READ_ONLY,
+                                  .policy = TT_OVERWRITE,
+                                  .per_process = w->files == 1,
+                                  .steps = 1,
+                                  .nvariables = 1,
+                                  .variables = &s->variable};
+    const char *given = s->reading->path;
+    char *path;
+    int rc;
+
+    if (asprintf(&path, "%s%s%s", given[0] == '/' ? "" : s->engine->config->run->dir,
+                 given[0] == '/' ? "" : "/", given) < 0)
+        return tt_fail_nomem(e, "a path");
+    spec.path = path;
+    rc = tt_series_open(s->engine, &spec, &s->input, e);
+    free(path);
+    return rc;
+}
+
+static int open_files(struct solver *s, struct tt_error *e)
+{
     int rc = tt_output_open(s->engine, "stencil", s->options->iterations, 1, &s->variable,
                             &s->output, e);
 
-    if (rc == TT_OK && s->reading->every && s->reading->path)
-        rc = tt_series_open(s->engine, &spec, &s->input, e);
-    return rc;
+    return rc == TT_OK && s->reading->every && s->reading->path ? open_input(s, e) : rc;
 }
 
 /* ---- an iteration ---- */
