@@ -32,6 +32,7 @@ static void choose_way(struct tt_series *s, const struct tt__flight *f)
         if (p->probes[all].native)
             s->way = TT__NATIVE;
     }
+    s->file_spec.in_helper = s->way == TT__HELPER;
     p->overlap_way = way_names[s->way];
 }
 
@@ -121,6 +122,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .comm = s->file_comm,
         .policy = spec->policy == TT_FILE_PER_STEP ? TT_OVERWRITE : spec->policy,
         .steps = spec->policy == TT_FILE_PER_STEP ? 1 : spec->steps,
+        .in_helper = engine->p->helper && !engine->p->may_be_native,
         .nvariables = spec->nvariables,
         .variables = spec->variables,
     };

@@ -27,6 +27,7 @@ struct tt_file_spec {
     uint64_t steps;        /* how many steps there will be; 0 if not known */
     unsigned nvariables;
     const struct tt_variable *variables;
+    bool in_helper; /* calls come from a helper thread while another one uses MPI */
 };
 
 /* A setting as the user gave it, as the library reports it, and whether anything proves it. */

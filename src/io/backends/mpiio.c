@@ -70,9 +70,17 @@ static const char *const call_names[2][4] = {
     {"MPI_File_read_at", "MPI_File_read_at_all", "MPI_File_read_all_end", "MPI_File_iread_at"},
 };
 
+/* Open MPI's nonblocking file calls crash when another thread makes MPI progress meanwhile, so in a
+ * helper their blocking siblings do the work; the helper is what overlaps then. */
 static enum method method_of(const struct tt_file *file)
 {
-    return (enum method)((const struct mpiio_opts *)file->opts)->method;
+    enum method method = (enum method)((const struct mpiio_opts *)file->opts)->method;
+
+    if (file->spec->in_helper && method == NONBLOCKING)
+        return INDEPENDENT;
+    if (file->spec->in_helper && method == SPLIT)
+        return COLLECTIVE;
+    return method;
 }
 
 static bool is_collective(const struct tt_file *file)
