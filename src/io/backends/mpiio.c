@@ -9,16 +9,18 @@
  *
  * Libraries lose errors here: ompio reports success after a short write, its MPI_Wait crashes on a
  * failed request, and its nonblocking read behind the end of a file never ends. So counts, errno
- * and file size are checked, requests are tested before they are waited for, and nothing is read
- * behind the end.
+ * and file size are checked, requests are tested and freed instead of waited for, and nothing is
+ * read behind the end.
  *
  * Left out: nonblocking collective calls (they aggregate nothing in ompio and crash in romio; the
  * engine's helper thread with write_at_all is better) and shared file pointers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/agree.h"
 #include "io/file.h"
@@ -63,6 +65,7 @@ struct mpiio_state {
     struct tt_shape_cache shapes;
     struct tt_mpi_proof proof;
     uint64_t end; /* behind everything this rank has written */
+    bool failed;  /* a write of this rank: its library may not be in step with the others' */
 };
 
 static const char *const call_names[2][4] = {
@@ -102,11 +105,16 @@ static bool is_full(const char *path)
     return statvfs(path, &fs) == 0 && fs.f_blocks > 0 && fs.f_bavail == 0;
 }
 
+static bool is_write_errno(int left)
+{
+    return left == ENOSPC || left == EDQUOT || left == EFBIG || left == EIO;
+}
+
 /* The cause of a failed or short write: left in errno by the library, or seen in the file system.
  */
 static int write_errno(const struct tt_file *file, int left)
 {
-    if (left == ENOSPC || left == EDQUOT || left == EFBIG || left == EIO)
+    if (is_write_errno(left))
         return left;
     return is_full(file->spec->path) ? ENOSPC : 0;
 }
@@ -164,9 +172,9 @@ static int fail_short(const struct tt_file *file, enum tt_direction direction, i
                    direction == TT_WRITING ? "written" : "read");
 }
 
-/* What became of a call. An aggregator may fail with other ranks' data: hence errno. */
-static int check_result(struct tt_file *file, enum tt_direction direction, int mpi_code, int left,
-                        const MPI_Status *status, uint64_t bytes, uint64_t offset,
+/* An aggregator may fail with other ranks' data: hence errno. */
+static int judge_result(const struct tt_file *file, enum tt_direction direction, int mpi_code,
+                        int left, const MPI_Status *status, uint64_t bytes, uint64_t offset,
                         struct tt_error *e)
 {
     MPI_Count moved = 0;
@@ -176,10 +184,22 @@ static int check_result(struct tt_file *file, enum tt_direction direction, int m
     MPI_Get_elements_x(status, MPI_BYTE, &moved);
     if (bytes > 0 && moved != (MPI_Count)bytes)
         return fail_short(file, direction, left, (long long)moved, bytes, offset, e);
-    if (direction == TT_WRITING && (left == ENOSPC || left == EDQUOT))
+    if (direction == TT_WRITING && is_write_errno(left))
         return tt_fail_call(e, left, call_name(file, direction), file->spec->path,
                             (long long)offset);
     return TT_OK;
+}
+
+/* What became of a call. */
+static int check_result(struct tt_file *file, enum tt_direction direction, int mpi_code, int left,
+                        const MPI_Status *status, uint64_t bytes, uint64_t offset,
+                        struct tt_error *e)
+{
+    struct mpiio_state *s = file->state;
+    int rc = judge_result(file, direction, mpi_code, left, status, bytes, offset, e);
+
+    s->failed = s->failed || (rc != TT_OK && direction == TT_WRITING);
+    return rc;
 }
 
 /* ---- opening ---- */
@@ -236,7 +256,8 @@ static int mpiio_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 
 /* ---- completing what was started ---- */
 
-/* Some libraries crash in MPI_Wait if the request has failed: look before. */
+/* Not by MPI_Wait, in which ompio crashes if the request has failed. A failed request shows by its
+ * count: the status here carries no error. */
 static int complete_request(MPI_Request *request, MPI_Status *status)
 {
     int done = 0, rc;
@@ -244,12 +265,7 @@ static int complete_request(MPI_Request *request, MPI_Status *status)
     do
         rc = MPI_Request_get_status(*request, &done, status);
     while (rc == MPI_SUCCESS && !done);
-    if (rc == MPI_SUCCESS)
-        rc = status->MPI_ERROR;
-    if (rc == MPI_SUCCESS)
-        return MPI_Wait(request, MPI_STATUS_IGNORE);
-    MPI_Request_free(request);
-    return rc;
+    return rc == MPI_SUCCESS ? MPI_Request_free(request) : rc;
 }
 
 /* Complete the oldest flight; its ticket keeps what became of it. */
@@ -407,6 +423,7 @@ static bool views_differ(struct view a, struct view b)
 struct agreement {
     int pieces; /* number of calls */
     int change; /* somebody's view has to be set */
+    int failed; /* somebody's write has: no further collective calls, which might never return */
 };
 
 static struct agreement agree_on(struct tt_file *file, const struct tt_shape *shape, uint64_t base)
@@ -416,8 +433,11 @@ static struct agreement agree_on(struct tt_file *file, const struct tt_shape *sh
 
     a.pieces = shape ? (int)shape->npieces : 0;
     a.change = a.pieces > 1 || views_differ(view_of(shape, 0, base), s->shared_view);
+    a.failed = s->failed;
     if (is_collective(file) && file->size > 1)
-        MPI_Allreduce(MPI_IN_PLACE, &a, 2, MPI_INT, MPI_MAX, file->spec->comm);
+        MPI_Allreduce(MPI_IN_PLACE, &a, 3, MPI_INT, MPI_MAX, file->spec->comm);
+    if (is_collective(file) && a.failed)
+        a.pieces = 0;
     return a;
 }
 
@@ -603,6 +623,21 @@ static int check_complete(struct tt_file *file, struct tt_error *e)
     return TT_OK;
 }
 
+/* What ompio's MPI_File_sync does, but without its refusal while any nonblocking request of this
+ * process is pending, also on another file; ranks that are refused leave the others in a barrier.
+ */
+static int sync_descriptor(struct tt_file *file, struct tt_error *e)
+{
+    int fd = open(file->spec->path, O_WRONLY | O_CLOEXEC), rc = TT_OK;
+
+    if (fd < 0)
+        return tt_fail_call(e, errno, "open", file->spec->path, -1);
+    if (fsync(fd) != 0)
+        rc = tt_fail_call(e, errno, "fsync", file->spec->path, -1);
+    close(fd);
+    return rc;
+}
+
 static int sync_handle(struct tt_file *file, MPI_File handle, struct tt_error *e)
 {
     int rc;
@@ -612,19 +647,31 @@ static int sync_handle(struct tt_file *file, MPI_File handle, struct tt_error *e
     return rc == MPI_SUCCESS ? TT_OK : fail_io(file, rc, errno, "MPI_File_sync", -1, e);
 }
 
-static int mpiio_sync(struct tt_file *file, struct tt_error *e)
+static int sync_together(struct tt_file *file, struct tt_error *e)
 {
     struct mpiio_state *s = file->state;
-    int rc = TT_OK, result;
+    int failed = s->failed, rc = TT_OK, result;
+
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, file->spec->comm);
+    if (failed)
+        return TT_OK; /* the rank that failed has said so */
+    if (s->own != MPI_FILE_NULL)
+        rc = sync_handle(file, s->own, e);
+    result = sync_handle(file, s->shared, e);
+    return rc == TT_OK ? result : rc;
+}
+
+static int mpiio_sync(struct tt_file *file, struct tt_error *e)
+{
+    int rc;
 
     if (file->spec->access == TT_READ_ONLY)
         return TT_OK;
     land_all(file);
-    if (s->own != MPI_FILE_NULL)
-        rc = sync_handle(file, s->own, e);
-    result = sync_handle(file, s->shared, e);
-    if (rc == TT_OK)
-        rc = result;
+    if (method_of(file) == SPLIT || method_of(file) == NONBLOCKING)
+        rc = sync_descriptor(file, e);
+    else
+        rc = sync_together(file, e);
     return rc == TT_OK ? check_complete(file, e) : rc;
 }
 
