@@ -2,25 +2,25 @@
 /* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and
  * to take the data files away, with nothing but async-signal-safe calls. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "engine/private.h"
 
 /* The one global of the program: a handler has no other way to find the engine. */
-static struct tt_engine *volatile interrupted_engine;
+static struct tt_engine *_Atomic interrupted_engine;
 
 static void save_and_end(int signal_number)
 {
-    struct tt_engine *engine = interrupted_engine;
+    struct tt_engine *engine = atomic_exchange(&interrupted_engine, NULL);
 
-    interrupted_engine = NULL;
-    if (engine) {
-        tt_recorder_terminate(engine->p->recorder);
-        for (size_t i = 0; !engine->config->run->keep && i < engine->p->made.n; i++)
-            unlink(engine->p->made.paths[i]);
-        if (engine->p->data_folder_made)
-            rmdir(engine->p->data_folder);
-    }
+    while (!engine) /* a second signal, in another thread: the first is being dealt with */
+        pause();
+    tt_recorder_terminate(engine->p->recorder);
+    for (size_t i = 0; !engine->config->run->keep && i < engine->p->made.n; i++)
+        unlink(engine->p->made.paths[i]);
+    if (engine->p->data_folder_made)
+        rmdir(engine->p->data_folder);
     _exit(128 + signal_number);
 }
 
