@@ -50,6 +50,20 @@ rm -f "$data"/*
 expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
 equal 2 "$(find "$data" -name 'm_r*' | wc -l)" "files of the pattern"
 rm -f "$data"/*
+# A read overwrites the solver's field: 20 iterations and then 1 from their file are 21.
+expect 0 "${ranks[@]}" 1 "$TUTTI" numio -m iter=21,size=20,pert=1
+straight=$(norm)
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "20,$data/m"
+expect 0 "${ranks[@]}" 3 "$TUTTI" numio -m iter=1,size=20,pert=1 -r "1,$data/m"
+equal "$straight" "$(norm)" "norms after a restart"
+rm -f "$data"/*
+# With a file per process each reads its own.
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6
+shared=$(norm)
+rm -f "$data"/*
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6 -l --overlap async
+equal "$shared" "$(norm)" "norms with a shared file and with files per process"
+rm -f "$data"/*
 expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
 expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=0,size=20,pert=1
 expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=5,size=8,pert=1
