@@ -20,7 +20,7 @@ for word in verify fault throttle; do "$TUTTI" list layers | grep -qw $word; don
 
 # Every component and metric that is listed can be looked up.
 for kind in workloads backends layers; do
-    for name in $("$TUTTI" list $kind | awk '/^ *[a-z0-9_]+ / { print $1 }'); do
+    for name in $("$TUTTI" list $kind | awk "/^  [a-z]/ { print \$1 }"); do
         expect 0 "$TUTTI" help "$name"
         grep -q "$name" out || fail "help $name does not name it"
     done
