@@ -10,9 +10,9 @@
 #include "io/file.h"
 
 struct tt_probe {
-    bool native;     /* at least 90 % left by itself, on every rank */
-    double fraction; /* of the bytes that had arrived, the smallest over ranks */
-    double seconds;  /* that were allowed */
+    bool native;     /* at least 90 % left by itself, on every rank, and not inside the call */
+    double fraction; /* of the bytes that left by itself, the smallest over ranks */
+    double seconds;  /* from the call until then */
     char text[128];  /* "99 % of 4 MiB left within 12 ms without further calls" */
 };
 
