@@ -5,7 +5,6 @@
 needs mpirun
 
 norm() { sed -n 's/.*[Nn]orm of error[^0-9]*\([0-9.e+-]*\).*/\1/p' "$work/out"; }
-export TUTTI_RESULTS=$runs
 
 # The reference: numio's arithmetic in a few lines (Jacobi, pert 1), evaluated by awk in doubles.
 awk -v N=20 -v I=50 'BEGIN {
@@ -26,14 +25,14 @@ awk -v N=20 -v I=50 'BEGIN {
     printf "%.17g\n", worst
 }' >worst
 
-expect 0 "${ranks[@]}" 1 "$TUTTI" numio -m iter=50,size=20,pert=1
+expect 0 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=50,size=20,pert=1
 one=$(norm)
 [ -n "$one" ] || { cat out; fail "no norm of error"; }
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
 for backend in posix mpiio hdf5; do
     "$TUTTI" list backends | grep -qw $backend || continue
-    expect 0 "${ranks[@]}" 2 "$TUTTI" numio --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
+    expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
     equal "$one" "$(norm)" "norms ($backend)"
     [ -f "$data/m" ] || fail "no file at the path given"
@@ -44,28 +43,28 @@ for backend in posix mpiio hdf5; do
     fi
     rm -f "$data"/*
 done
-expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
 equal 2 "$(find "$data" -name 'm_l*' | wc -l)" "files per process"
 rm -f "$data"/*
-expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=1 -w "5,$data/m,pattern=2:0:1" -r 10
 equal 2 "$(find "$data" -name 'm_r*' | wc -l)" "files of the pattern"
 rm -f "$data"/*
 # A read overwrites the solver's field: 20 iterations and then 1 from their file are 21.
-expect 0 "${ranks[@]}" 1 "$TUTTI" numio -m iter=21,size=20,pert=1
+expect 0 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=21,size=20,pert=1
 straight=$(norm)
-expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "20,$data/m"
-expect 0 "${ranks[@]}" 3 "$TUTTI" numio -m iter=1,size=20,pert=1 -r "1,$data/m"
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=1 -w "20,$data/m"
+expect 0 "${ranks[@]}" 3 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=1,size=20,pert=1 -r "1,$data/m"
 equal "$straight" "$(norm)" "norms after a restart"
 rm -f "$data"/*
 # With a file per process each reads its own.
-expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6
 shared=$(norm)
 rm -f "$data"/*
-expect 0 "${ranks[@]}" 2 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6 -l --overlap async
+expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=1 -w "4,$data/m" -r 6 -l --overlap async
 equal "$shared" "$(norm)" "norms with a shared file and with files per process"
 rm -f "$data"/*
-expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
-expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=0,size=20,pert=1
-expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=5,size=8,pert=1
-expect 2 "${ranks[@]}" 1 "$TUTTI" numio -m iter=5,size=20,pert=3
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=1 -w "5,$data/m,imm,nofilesync"
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=0,size=20,pert=1
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=5,size=8,pert=1
+expect 2 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=5,size=20,pert=3
 no_data_left
