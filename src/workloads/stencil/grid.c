@@ -16,10 +16,10 @@
 
 /* Both arrays in one piece; the second is skewed by half a page, or stores to it would be taken for
  * stores to what is loaded next. */
-static int allocate(struct tt_grid *f, struct tt_error *e)
+static int allocate(struct tt_grid *g, struct tt_error *e)
 {
-    size_t skew = (f->layout.total + 511) / 512 * 512 + 256;
-    size_t bytes = (skew + f->layout.total) * sizeof(double);
+    size_t skew = (g->layout.total + 511) / 512 * 512 + 256;
+    size_t bytes = (skew + g->layout.total) * sizeof(double);
     bool huge = bytes >= 4 * HUGE_PAGE;
     void *memory;
 
@@ -28,85 +28,85 @@ static int allocate(struct tt_grid *f, struct tt_error *e)
     if (huge)
         madvise(memory, bytes,
                 MADV_HUGEPAGE); /* only a hint: any page size gives the same result */
-    f->memory = memory;
-    f->values[0] = f->memory;
-    f->values[1] = f->memory + skew;
+    g->memory = memory;
+    g->values[0] = g->memory;
+    g->values[1] = g->memory + skew;
     return TT_OK;
 }
 
-static int tabulate_sines(struct tt_grid *f, struct tt_error *e)
+static int tabulate_sines(struct tt_grid *g, struct tt_error *e)
 {
-    const struct tt_stencil_facts *facts = &tt_stencil_facts[f->problem.shape];
-    double h = 1.0 / (double)(f->problem.size - 1);
+    const struct tt_stencil_facts *facts = &tt_stencil_facts[g->problem.shape];
+    double h = 1.0 / (double)(g->problem.size - 1);
 
-    if (f->problem.perturbation == TT_PERTURBATION_NONE)
+    if (g->problem.perturbation == TT_PERTURBATION_NONE)
         return TT_OK;
-    f->coefficient = facts->source * facts->ndims * M_PI * M_PI * h * h;
+    g->coefficient = facts->source * facts->ndims * M_PI * M_PI * h * h;
     for (int d = 0; d < 2; d++) {
-        f->sines[d] = malloc(f->owned.count[d] * sizeof(double));
-        if (!f->sines[d])
+        g->sines[d] = malloc(g->owned.count[d] * sizeof(double));
+        if (!g->sines[d])
             return tt_fail_nomem(e, "the sines");
-        for (uint64_t i = 0; i < f->owned.count[d]; i++)
-            f->sines[d][i] =
-                d < 3 - facts->ndims ? 1.0 : tt_stencil_sine(h * (double)(f->owned.start[d] + i));
+        for (uint64_t i = 0; i < g->owned.count[d]; i++)
+            g->sines[d][i] =
+                d < 3 - facts->ndims ? 1.0 : tt_stencil_sine(h * (double)(g->owned.start[d] + i));
     }
     return TT_OK;
 }
 
 /* Three rows (2D) or the like of three planes (3D), and what is written, in half the cache. */
-static void choose_tiles(struct tt_grid *f, const struct tt_caches *caches, int neighbours)
+static void choose_tiles(struct tt_grid *g, const struct tt_caches *caches, int neighbours)
 {
-    uint64_t fields = 2 * f->layout.total * sizeof(double) * (uint64_t)neighbours;
+    uint64_t fields = 2 * g->layout.total * sizeof(double) * (uint64_t)neighbours;
     uint64_t points = caches->second / 2 / sizeof(double) / 4;
-    uint64_t columns = f->owned.count[2];
+    uint64_t columns = g->owned.count[2];
 
-    if (tt_stencil_facts[f->problem.shape].ndims == 2) {
-        f->tile[0] = f->owned.count[1];
-        f->tile[1] = points / 64 * 64;
+    if (tt_stencil_facts[g->problem.shape].ndims == 2) {
+        g->tile[0] = g->owned.count[1];
+        g->tile[1] = points / 64 * 64;
     } else {
-        f->tile[1] = points / 8 / 64 * 64;
-        f->tile[0] = 8 + points / (columns < f->tile[1] ? columns : f->tile[1]) / 8 * 8;
+        g->tile[1] = points / 8 / 64 * 64;
+        g->tile[0] = 8 + points / (columns < g->tile[1] ? columns : g->tile[1]) / 8 * 8;
     }
-    f->stream = fields > caches->last;
+    g->stream = fields > caches->last;
 }
 
-static void set_boundary_row(struct tt_grid *f, uint64_t plane, uint64_t row)
+static void set_boundary_row(struct tt_grid *g, uint64_t plane, uint64_t row)
 {
-    const struct tt_owned *o = &f->owned;
-    uint64_t n = f->problem.size, at[3] = {o->start[0] + plane, o->start[1] + row, 0};
-    size_t start = f->layout.origin + plane * (size_t)f->layout.plane + row * (size_t)f->layout.row;
+    const struct tt_owned *o = &g->owned;
+    uint64_t n = g->problem.size, at[3] = {o->start[0] + plane, o->start[1] + row, 0};
+    size_t start = g->layout.origin + plane * (size_t)g->layout.plane + row * (size_t)g->layout.row;
     bool whole = at[1] == 0 || at[1] == n - 1 ||
-                 (tt_stencil_facts[f->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n - 1));
+                 (tt_stencil_facts[g->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n - 1));
 
     for (uint64_t j = 0; j < o->count[2]; j++) {
         at[2] = o->start[2] + j;
         if (whole || at[2] == 0 || at[2] == n - 1)
-            f->values[0][start + j] = f->values[1][start + j] =
-                tt_problem_boundary(&f->problem, at);
+            g->values[0][start + j] = g->values[1][start + j] =
+                tt_problem_boundary(&g->problem, at);
     }
 }
 
 /* Zeros and the boundary; every thread touches first what it will compute later. */
-static void initialise(struct tt_grid *f)
+static void initialise(struct tt_grid *g)
 {
-    int64_t rows = (int64_t)(f->layout.dims[0] * f->layout.dims[1]);
-    size_t pitch = f->layout.dims[2];
+    int64_t rows = (int64_t)(g->layout.dims[0] * g->layout.dims[1]);
+    size_t pitch = g->layout.dims[2];
 
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(f->threads) schedule(static)
+#pragma omp parallel for num_threads(g->threads) schedule(static)
 #endif
     for (int64_t r = 0; r < rows; r++) {
         size_t length = pitch + (r == rows - 1 ? TT_ROW_ALIGN : 0);
 
-        memset(f->values[0] + (size_t)r * pitch, 0, length * sizeof(double));
-        memset(f->values[1] + (size_t)r * pitch, 0, length * sizeof(double));
+        memset(g->values[0] + (size_t)r * pitch, 0, length * sizeof(double));
+        memset(g->values[1] + (size_t)r * pitch, 0, length * sizeof(double));
     }
-    for (uint64_t plane = 0; plane < f->owned.count[0]; plane++)
-        for (uint64_t row = 0; row < f->owned.count[1]; row++)
-            set_boundary_row(f, plane, row);
+    for (uint64_t plane = 0; plane < g->owned.count[0]; plane++)
+        for (uint64_t row = 0; row < g->owned.count[1]; row++)
+            set_boundary_row(g, plane, row);
 }
 
-int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
+int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const struct tt_partition *p,
                  int rank, int threads, const struct tt_caches *caches, int neighbours,
                  struct tt_error *e)
 {
@@ -114,49 +114,49 @@ int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const stru
 
     *f =
         (struct tt_grid){.problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
-    tt_partition_owned(p, rank, &f->owned);
-    tt_layout_make(&f->layout, p->ndims, &f->owned);
-    choose_tiles(f, caches, neighbours);
-    rc = allocate(f, e);
+    tt_partition_owned(p, rank, &g->owned);
+    tt_layout_make(&g->layout, p->ndims, &g->owned);
+    choose_tiles(g, caches, neighbours);
+    rc = allocate(g, e);
     if (rc == TT_OK)
-        rc = tabulate_sines(f, e);
+        rc = tabulate_sines(g, e);
     if (rc == TT_OK)
-        initialise(f);
+        initialise(g);
     else
-        tt_grid_free(f);
+        tt_grid_free(g);
     return rc;
 }
 
-void tt_grid_free(struct tt_grid *f)
+void tt_grid_free(struct tt_grid *g)
 {
-    free(f->memory);
-    free(f->sines[0]);
-    free(f->sines[1]);
-    *f = (struct tt_grid){0};
+    free(g->memory);
+    free(g->sines[0]);
+    free(g->sines[1]);
+    *g = (struct tt_grid){0};
 }
 
 /* Rows from <= row < to of a plane, columns first <= column < last. */
-static void sweep_rows(const struct tt_grid *f, int64_t plane, int64_t from, int64_t to,
+static void sweep_rows(const struct tt_grid *g, int64_t plane, int64_t from, int64_t to,
                        int64_t first, int64_t last)
 {
-    ptrdiff_t start = (ptrdiff_t)f->layout.origin + plane * f->layout.plane + from * f->layout.row;
-    bool sine = f->problem.perturbation == TT_PERTURBATION_SINE;
+    ptrdiff_t start = (ptrdiff_t)g->layout.origin + plane * g->layout.plane + from * g->layout.row;
+    bool sine = g->problem.perturbation == TT_PERTURBATION_SINE;
     const struct tt_stencil_rows r = {
-        .old = f->values[0] + start,
-        .new = f->values[1] + start,
+        .old = g->values[0] + start,
+        .new = g->values[1] + start,
         .rows = to - from,
-        .row = f->layout.row,
-        .plane = f->layout.plane,
+        .row = g->layout.row,
+        .plane = g->layout.plane,
         .first = first,
         .last = last,
-        .column = (int64_t)f->owned.start[2],
-        .h = 1.0 / (double)(f->problem.size - 1),
-        .factor = sine ? f->coefficient * f->sines[0][plane] : 0.0,
-        .sines = sine ? f->sines[1] + from : NULL,
-        .work = f->problem.work,
+        .column = (int64_t)g->owned.start[2],
+        .h = 1.0 / (double)(g->problem.size - 1),
+        .factor = sine ? g->coefficient * g->sines[0][plane] : 0.0,
+        .sines = sine ? g->sines[1] + from : NULL,
+        .work = g->problem.work,
     };
 
-    f->kernels->rows[f->problem.shape][sine][f->stream](&r);
+    g->kernels->rows[g->problem.shape][sine][g->stream](&r);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -170,10 +170,10 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* One thread's share: rows a <= n < b of the box, counted over its planes. */
-static void sweep_share(const struct tt_grid *f, const struct tt_box *box, int64_t a, int64_t b)
+static void sweep_share(const struct tt_grid *g, const struct tt_box *box, int64_t a, int64_t b)
 {
     int64_t rows = box->last[1] - box->first[1];
-    int64_t height = (int64_t)f->tile[0], width = (int64_t)f->tile[1];
+    int64_t height = (int64_t)g->tile[0], width = (int64_t)g->tile[1];
 
     for (int64_t c = box->first[2]; c < box->last[2]; c += width)
         for (int64_t r = 0; r < rows; r += height)
@@ -181,54 +181,54 @@ static void sweep_share(const struct tt_grid *f, const struct tt_box *box, int64
                 int64_t from = larger(r, a - plane * rows);
                 int64_t to = smaller(smaller(r + height, rows), b - plane * rows);
 
-                sweep_rows(f, box->first[0] + plane, box->first[1] + from, box->first[1] + to, c,
+                sweep_rows(g, box->first[0] + plane, box->first[1] + from, box->first[1] + to, c,
                            smaller(c + width, box->last[2]));
             }
-    if (f->stream)
-        f->kernels->fence();
+    if (g->stream)
+        g->kernels->fence();
 }
 
-void tt_grid_sweep(const struct tt_grid *f, const struct tt_box *box)
+void tt_grid_sweep(const struct tt_grid *g, const struct tt_box *box)
 {
     int64_t all = (box->last[0] - box->first[0]) * (box->last[1] - box->first[1]);
 
     if (tt_box_is_empty(box))
         return;
 #ifdef _OPENMP
-    if (f->threads > 1) {
-#pragma omp parallel num_threads(f->threads)
+    if (g->threads > 1) {
+#pragma omp parallel num_threads(g->threads)
         {
             int64_t me = omp_get_thread_num(), n = omp_get_num_threads();
 
-            sweep_share(f, box, all * me / n, all * (me + 1) / n);
+            sweep_share(g, box, all * me / n, all * (me + 1) / n);
         }
         return;
     }
 #endif
-    sweep_share(f, box, 0, all);
+    sweep_share(g, box, 0, all);
 }
 
-void tt_grid_swap(struct tt_grid *f)
+void tt_grid_swap(struct tt_grid *g)
 {
-    double *newest = f->values[1];
+    double *newest = g->values[1];
 
-    f->values[1] = f->values[0];
-    f->values[0] = newest;
+    g->values[1] = g->values[0];
+    g->values[0] = newest;
 }
 
-double tt_grid_difference(const struct tt_grid *f, const struct tt_box *box)
+double tt_grid_difference(const struct tt_grid *g, const struct tt_box *box)
 {
-    const double *a = f->values[0] + f->layout.origin, *b = f->values[1] + f->layout.origin;
+    const double *a = g->values[0] + g->layout.origin, *b = g->values[1] + g->layout.origin;
     double worst = 0.0;
 
     if (tt_box_is_empty(box))
         return 0.0;
 #ifdef _OPENMP
-#pragma omp parallel for collapse(2) num_threads(f->threads) reduction(max : worst)
+#pragma omp parallel for collapse(2) num_threads(g->threads) reduction(max : worst)
 #endif
     for (int64_t plane = box->first[0]; plane < box->last[0]; plane++)
         for (int64_t row = box->first[1]; row < box->last[1]; row++) {
-            ptrdiff_t start = plane * f->layout.plane + row * f->layout.row;
+            ptrdiff_t start = plane * g->layout.plane + row * g->layout.row;
 
             for (int64_t j = box->first[2]; j < box->last[2]; j++)
                 worst = fmax(worst, fabs(a[start + j] - b[start + j]));

@@ -61,16 +61,16 @@ struct tt_caches {
 struct tt_caches tt_caches_find(void);
 
 /* neighbours: ranks that share the last-level cache, this one included. */
-int tt_grid_make(struct tt_grid *f, const struct tt_problem *problem, const struct tt_partition *p,
+int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const struct tt_partition *p,
                  int rank, int threads, const struct tt_caches *caches, int neighbours,
                  struct tt_error *e);
-void tt_grid_free(struct tt_grid *f);
+void tt_grid_free(struct tt_grid *g);
 /* Bytes of both arrays. */
 uint64_t tt_grid_bytes(int ndims, const struct tt_owned *o);
 
 /* Compute the box of values[1] from values[0]. */
-void tt_grid_sweep(const struct tt_grid *f, const struct tt_box *box);
-void tt_grid_swap(struct tt_grid *f);
+void tt_grid_sweep(const struct tt_grid *g, const struct tt_box *box);
+void tt_grid_swap(struct tt_grid *g);
 /* Largest |values[0] - values[1]| over the box. */
-double tt_grid_difference(const struct tt_grid *f, const struct tt_box *box);
+double tt_grid_difference(const struct tt_grid *g, const struct tt_box *box);
 #endif

@@ -85,49 +85,53 @@ INLINE vector lane_numbers(void)
     return v;
 }
 
+/* What follows has p[0], p[1] and p[2] point to a column in the row above, in the row itself and in
+ * the row below. */
+
 /* north + west + east + south: the order is numio's. */
-INLINE vector cross(const double *p, ptrdiff_t row)
+INLINE vector cross(const double *const p[3])
 {
-    return load(p - row) + load(p - 1) + load(p + 1) + load(p + row);
+    return load(p[0]) + load(p[1] - 1) + load(p[1] + 1) + load(p[2]);
 }
 
-/* The four rows beside a row: at a distance of one row and one plane, or of both. */
-INLINE vector beside(const double *p, ptrdiff_t row, ptrdiff_t plane)
+/* The four rows next to a row, in the column that lies so far aside. */
+INLINE vector next_to(const double *const p[3], ptrdiff_t aside, ptrdiff_t plane)
 {
-    return load(p - plane) + load(p - row) + load(p + row) + load(p + plane);
+    return load(p[1] + aside - plane) + load(p[0] + aside) + load(p[2] + aside) +
+           load(p[1] + aside + plane);
 }
 
-INLINE vector diagonal(const double *p, ptrdiff_t row, ptrdiff_t plane)
+/* The four rows diagonal to a row. */
+INLINE vector diagonal_to(const double *const p[3], ptrdiff_t aside, ptrdiff_t plane)
 {
-    return load(p - plane - row) + load(p - plane + row) + load(p + plane - row) +
-           load(p + plane + row);
+    return load(p[0] + aside - plane) + load(p[2] + aside - plane) + load(p[0] + aside + plane) +
+           load(p[2] + aside + plane);
 }
 
-INLINE vector box3d(const double *p, ptrdiff_t row, ptrdiff_t plane)
+INLINE vector box3d(const double *const p[3], ptrdiff_t plane)
 {
-    vector faces = beside(p, row, plane) + load(p - 1) + load(p + 1);
-    vector edges = diagonal(p, row, plane) + beside(p - 1, row, plane) + beside(p + 1, row, plane);
-    vector corners = diagonal(p - 1, row, plane) + diagonal(p + 1, row, plane);
+    vector faces = next_to(p, 0, plane) + load(p[1] - 1) + load(p[1] + 1);
+    vector edges = diagonal_to(p, 0, plane) + next_to(p, -1, plane) + next_to(p, 1, plane);
+    vector corners = diagonal_to(p, -1, plane) + diagonal_to(p, 1, plane);
 
     return (14.0 * faces + 3.0 * edges + corners) * (1.0 / 128);
 }
 
-INLINE vector weighted_sum(enum tt_stencil_shape shape, const double *p, ptrdiff_t row,
-                           ptrdiff_t plane)
+INLINE vector weighted_sum(enum tt_stencil_shape shape, const double *const p[3], ptrdiff_t plane)
 {
     switch (shape) {
     case TT_STAR2D:
-        return 0.25 * cross(p, row);
+        return 0.25 * cross(p);
     case TT_BOX2D:
-        return (4.0 * cross(p, row) +
-                (load(p - row - 1) + load(p - row + 1) + load(p + row - 1) + load(p + row + 1))) *
+        return (4.0 * cross(p) +
+                (load(p[0] - 1) + load(p[0] + 1) + load(p[2] - 1) + load(p[2] + 1))) *
                (1.0 / 20);
     case TT_STAR3D:
-        return (load(p - plane) + load(p - row) + load(p - 1) + load(p + 1) + load(p + row) +
-                load(p + plane)) *
+        return (load(p[1] - plane) + load(p[0]) + load(p[1] - 1) + load(p[1] + 1) + load(p[2]) +
+                load(p[1] + plane)) *
                (1.0 / 6);
     default:
-        return box3d(p, row, plane);
+        return box3d(p, plane);
     }
 }
 
@@ -146,35 +150,42 @@ INLINE void extra_work(vector *v, unsigned n, uint64_t work)
         v[k] += t[k] * 0.0;
 }
 
-/* One vector of each of n rows. Together they load a row once from the cache where one after the
- * other they would three times, and that, not memory, would be the limit. */
+/* One vector, at column j, of each of n rows; line[0] is the row above them. Together they load a
+ * row once from the cache where one after the other they would three times, and that, not memory,
+ * would be the limit. */
 INLINE void below_each_other(const struct tt_stencil_rows *r, enum tt_stencil_shape shape,
-                             const double *old, unsigned n, vector *v)
+                             const double *const *line, ptrdiff_t j, unsigned n, vector *v)
 {
-    for (unsigned k = 0; k < n; k++)
-        v[k] = weighted_sum(shape, old + (ptrdiff_t)k * r->row, r->row, r->plane);
+    for (unsigned k = 0; k < n; k++) {
+        const double *const p[3] = {line[k] + j, line[k + 1] + j, line[k + 2] + j};
+
+        v[k] = weighted_sum(shape, p, r->plane);
+    }
     if (r->work)
         extra_work(v, n, r->work);
 }
 
-/* A cache line of every row: streamed stores want whole lines. */
+/* A cache line of every row: streamed stores want whole lines. New values lie at the same distance
+ * from the old ones in all rows, which saves the registers of as many pointers. */
 INLINE void lines(const struct tt_stencil_rows *r, enum tt_stencil_shape shape, bool stream,
-                  ptrdiff_t start, unsigned n, ptrdiff_t j, bool whole)
+                  const double *const *line, unsigned n, ptrdiff_t j, bool whole)
 {
+    ptrdiff_t distance = r->new - r->old;
     vector v[LINE][MAX_GROUP];
 
     for (int i = 0; i < LINE; i++)
-        below_each_other(r, shape, r->old + start + j + i * LANES, n, v[i]);
+        below_each_other(r, shape, line, j + i * LANES, n, v[i]);
 #pragma GCC unroll 8
     for (unsigned k = 0; k < n; k++) {
-        double *new = r->new + start + (ptrdiff_t)k * r->row;
-
 #pragma GCC unroll 4
-        for (ptrdiff_t i = 0, at = j; i < LINE; i++, at += LANES)
+        for (ptrdiff_t i = 0, at = j; i < LINE; i++, at += LANES) {
+            double *new = (double *)line[k + 1] + (at + distance);
+
             if (whole)
-                store(new + at, v[i][k], stream);
+                store(new, v[i][k], stream);
             else
-                store_part(new + at, v[i][k], r->first - at, r->last - at);
+                store_part(new, v[i][k], r->first - at, r->last - at);
+        }
     }
 }
 
@@ -182,15 +193,18 @@ INLINE void rows_together(const struct tt_stencil_rows *r, enum tt_stencil_shape
                           ptrdiff_t start, unsigned n)
 {
     ptrdiff_t j = r->first & -(ptrdiff_t)TT_ROW_ALIGN;
+    const double *line[MAX_GROUP + 2];
 
+    for (unsigned k = 0; k < n + 2; k++)
+        line[k] = r->old + start + ((ptrdiff_t)k - 1) * r->row;
     if (j < r->first) {
-        lines(r, shape, stream, start, n, j, false);
+        lines(r, shape, stream, line, n, j, false);
         j += TT_ROW_ALIGN;
     }
     for (; j + TT_ROW_ALIGN <= r->last; j += TT_ROW_ALIGN)
-        lines(r, shape, stream, start, n, j, true);
+        lines(r, shape, stream, line, n, j, true);
     if (j < r->last)
-        lines(r, shape, stream, start, n, j, false);
+        lines(r, shape, stream, line, n, j, false);
 }
 
 /* n neighbouring vectors of one row, the first at column j. */
@@ -200,8 +214,9 @@ INLINE void beside_each_other(const struct tt_stencil_rows *r, enum tt_stencil_s
 {
     for (unsigned k = 0; k < n; k++) {
         ptrdiff_t at = j + (ptrdiff_t)k * LANES;
+        const double *const p[3] = {old + at - r->row, old + at, old + at + r->row};
 
-        v[k] = weighted_sum(shape, old + at, r->row, r->plane);
+        v[k] = weighted_sum(shape, p, r->plane);
         if (sine) {
             vector x = ((double)(r->column + at) + lane_numbers()) * r->h;
 

@@ -13,7 +13,7 @@
 #define TT_ROW_ALIGN 8
 
 /* Rows of points, one below the other. Pointers are to column 0 of the first of them, aligned to
- * TT_ROW_ALIGN doubles. */
+ * TT_ROW_ALIGN doubles; old and new are parts of one allocation. */
 struct tt_stencil_rows {
     const double *old;
     double *new;
