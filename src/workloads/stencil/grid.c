@@ -112,7 +112,7 @@ int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const stru
 {
     int rc;
 
-    *f =
+    *g =
         (struct tt_grid){.problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
     tt_partition_owned(p, rank, &g->owned);
     tt_layout_make(&g->layout, p->ndims, &g->owned);
