@@ -15,7 +15,7 @@
 #include "base/agree.h"
 #include "plan/registry.h"
 
-enum { STEPS = 3, SENTINEL = 0xee };
+enum { STEPS = 2, SENTINEL = 0xee };
 
 static const struct tt_backend *hdf5; /* set once, before the first test */
 
@@ -483,8 +483,8 @@ static void many_runs(void **state)
         TT_OVERWRITE,
         0,
         {{NULL}},
-        {{"data", &tt_element_f64, 2, {1300, 100}, true, false, RUNS, true, false},
-         {"odd", &tt_element_f64, 1, {130000}, true, false, RUNS, false, true}}};
+        {{"data", &tt_element_f64, 2, {1100, 100}, true, false, RUNS, true, false},
+         {"odd", &tt_element_f64, 1, {30000}, true, false, RUNS, false, true}}};
 
     (void)state;
     play(&s, "runs");

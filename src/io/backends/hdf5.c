@@ -590,7 +590,7 @@ static int hdf5_read(struct tt_file *file, uint64_t step, const struct tt_block 
 }
 
 /* H5Fflush alone hands everything to the operating system, which may keep it. Its MPI-IO driver
- * calls MPI_File_sync, too, but does not promise it; a second one on a clean file costs nothing. */
+ * calls MPI_File_sync as well (seen in 1.10.8), but does not promise it. */
 static int hdf5_sync(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
