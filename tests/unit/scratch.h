@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCRATCH_PATH 256
 
@@ -25,11 +26,11 @@ static inline int scratch_remove_one(const char *path, const struct stat *st, in
 
 static inline void scratch_make(struct scratch *s)
 {
-    const char *top = getenv("TMPDIR");
+    const char *top = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 
     MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s->size);
-    snprintf(s->folder, sizeof s->folder, "%s/tutti-unit-XXXXXX", top ? top : "/tmp");
+    snprintf(s->folder, sizeof s->folder, "%s/tutti-unit-XXXXXX", top);
     if (s->rank == 0 && !mkdtemp(s->folder))
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Bcast(s->folder, sizeof s->folder, MPI_CHAR, 0, MPI_COMM_WORLD);
