@@ -29,7 +29,7 @@ for backend in posix mpiio hdf5; do
     holds '$received >= $payload and $received < $payload * 1.02' received=$received payload="$payload"
 
     # 32 MiB a dump are 0.64 s of I/O; the knob makes the computation beside it longer.
-    LIMIT=200 expect 0 "$TUTTI" run stencil -n 2 --size 2048 --iterations 300 --write every=25 --work 60 \
+    LIMIT=200 expect 0 "$TUTTI" run stencil -n 2 --size 2048 --iterations 250 --write every=25 --work 600 \
         --mode async+bg --baseline 3 --backend $backend --dir "$disk" --results "$runs" --min-free 0 \
         --json out.json
     holds '$compute > $io' compute="$(metric compute_only)" io="$(metric io_only)"

@@ -3,6 +3,7 @@
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
 needs jq mpirun
+chmod 711 "$work" # munge and the daemons look into it
 status=0
 "$SOURCE/testbed/slurm" up "$work/slurm" 2>why || status=$?
 [ $status != 77 ] || skip "$(cat why)"
