@@ -6,8 +6,17 @@
 
 #include "base/clock.h"
 
-/* Wait for a request, sleeping longer and longer between looks. */
-static void wait_asleep(MPI_Request *request)
+/* Process-wide like the death it stands for. */
+static struct tt_last_resort last_resort;
+
+void tt_agree_last_resort(const struct tt_last_resort *resort)
+{
+    last_resort = resort ? *resort : (struct tt_last_resort){0};
+}
+
+/* Wait for a request, sleeping longer and longer between looks; false if the deadline (0: none)
+ * came first. */
+static bool wait_asleep(MPI_Request *request, int64_t deadline_ns)
 {
     int64_t pause_ns = 10000;
     int done = 0;
@@ -15,31 +24,43 @@ static void wait_asleep(MPI_Request *request)
     for (;;) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done)
-            return;
+            return true;
+        if (deadline_ns && tt_now_ns() > deadline_ns)
+            return false;
         tt_sleep_until(tt_now_ns() + pause_ns);
         if (pause_ns < 500000)
             pause_ns *= 2;
     }
 }
 
+/* The lowest rank that failed, or the number of ranks. */
+static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patiently)
+{
+    bool failed = e->code != TT_OK && last_resort.give_up;
+    int64_t deadline = failed ? tt_now_ns() + (int64_t)(1e9 * last_resort.seconds) : 0;
+    MPI_Request request;
+    int first;
+
+    /* Nonblocking on every rank: a blocking collective does not match it. */
+    MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
+    if (!patiently && !failed)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    else if (!wait_asleep(&request, deadline))
+        last_resort.give_up(e);
+    return first;
+}
+
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
-    int rank, size, mine, first;
-    MPI_Request request;
+    int rank, size, first;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    mine = rc == TT_OK ? size : rank;
-    if (patiently) {
-        MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
-        wait_asleep(&request);
-    } else {
-        MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
-    }
+    if (rc != TT_OK && e->code == TT_OK)
+        tt_fail(e, rc, "failed without saying why (code %d)", rc);
+    first = first_failure(comm, rc == TT_OK ? size : rank, e, patiently);
     if (first == size)
         return TT_OK;
-    if (first == rank && e->code == TT_OK)
-        tt_fail(e, rc, "failed without saying why (code %d)", rc);
     /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. */
     if (first == rank && e->rank < 0 && size > 1)
         e->rank = rank;

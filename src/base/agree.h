@@ -12,9 +12,18 @@
  * comm. */
 int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
 
-/* The same for a helper thread: sleeps instead of spinning while others are late, because the core it
- * would spin on is somebody's computation. */
+/* The same for a helper thread: sleeps instead of spinning while others are late, because the core
+ * it would spin on is somebody's computation. */
 int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e);
+
+/* A library that failed on one rank may leave the others inside a collective call for ever. So a
+ * rank that failed waits for their agreement only so long; then it calls this, which must not
+ * return. NULL (the default): wait for ever. */
+struct tt_last_resort {
+    double seconds;
+    void (*give_up)(const struct tt_error *e);
+};
+void tt_agree_last_resort(const struct tt_last_resort *resort);
 
 /* A failed MPI call: class and text from the library. Returns TT_FAILED; TT_OK for MPI_SUCCESS. */
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file);

@@ -172,8 +172,7 @@ static int verify(struct tt_engine *engine, struct tt_verify_report *report, boo
     return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, report, e) : TT_OK;
 }
 
-static int write_outcome(const struct tt_engine *engine, int rc, const struct tt_error *why,
-                         struct tt_error *e)
+int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e)
 {
     static const char *const names[] = {[-TT_LIMIT] = "stopped", [-TT_INTERRUPTED] = "interrupted"};
     char text[1024] = "";
@@ -184,7 +183,7 @@ static int write_outcome(const struct tt_engine *engine, int rc, const struct tt
         tt_error_format(why, text, sizeof text);
     o = json_pack("{s:s, s:s?, s:i}", "status", status, "error", rc == TT_OK ? NULL : text, "code",
                   rc);
-    rc = tt_folder_write_json(engine->p->folder, "outcome.json", o, e);
+    rc = tt_folder_write_json(folder, "outcome.json", o, e);
     json_decref(o);
     return rc;
 }
@@ -254,7 +253,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         rmdir(p.data_folder); /* only if it is empty: kept files stay */
     }
     if (engine.rank == 0)
-        write_outcome(&engine, rc, e->code != TT_OK ? e : &later, &later);
+        tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
     if (rc != TT_OK && e->code == TT_OK)
         *e = later;
     rc = tt_agree(comm, rc, e);

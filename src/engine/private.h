@@ -62,5 +62,11 @@ void tt_data_mark(struct tt_engine *engine, const char *path);
  * (unless they are kept) and end the process. */
 void tt_signals_install(struct tt_engine *engine);
 void tt_signals_restore(void);
+/* The others do not answer after this rank's failure: save the records, write the outcome, remove
+ * the files this rank made and end the whole job. Does not return. */
+void tt_signals_give_up(const struct tt_error *e);
+
+/* perform.c: how the run ended, into outcome.json. */
+int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);
 
 #endif

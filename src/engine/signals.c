@@ -2,26 +2,52 @@
 /* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and
  * to take the data files away, with nothing but async-signal-safe calls. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/agree.h"
 #include "engine/private.h"
 
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
 
-static void save_and_end(int signal_number)
+static void save_and_clean(struct tt_engine *engine)
 {
-    struct tt_engine *engine = atomic_exchange(&interrupted_engine, NULL);
-
-    while (!engine) /* a second signal, in another thread: the first is being dealt with */
-        pause();
     tt_recorder_terminate(engine->p->recorder);
     for (size_t i = 0; !engine->config->run->keep && i < engine->p->made.n; i++)
         unlink(engine->p->made.paths[i]);
     if (engine->p->data_folder_made)
         rmdir(engine->p->data_folder);
+}
+
+static void save_and_end(int signal_number)
+{
+    struct tt_engine *engine = interrupted_engine;
+
+    interrupted_engine = NULL;
+    if (engine)
+        save_and_clean(engine);
     _exit(128 + signal_number);
+}
+
+void tt_signals_give_up(const struct tt_error *e)
+{
+    struct tt_engine *engine = interrupted_engine;
+    struct tt_error why = *e, ignored = TT_ERROR_CLEAR;
+    char line[1024];
+
+    interrupted_engine = NULL;
+    if (engine) {
+        if (why.rank < 0)
+            why.rank = engine->rank;
+        tt_outcome_write(engine->p->folder, why.code, &why, &ignored);
+        save_and_clean(engine);
+        tt_error_format(&why, line, sizeof line);
+        fprintf(stderr, "tutti: %s; other ranks did not come back from it\n", line);
+    }
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    _exit(1);
 }
 
 static void set_handler(void (*handler)(int))
@@ -37,12 +63,16 @@ static void set_handler(void (*handler)(int))
 
 void tt_signals_install(struct tt_engine *engine)
 {
+    const struct tt_last_resort resort = {engine->config->run->patience, tt_signals_give_up};
+
     interrupted_engine = engine;
     set_handler(save_and_end);
+    tt_agree_last_resort(&resort);
 }
 
 void tt_signals_restore(void)
 {
+    tt_agree_last_resort(NULL);
     set_handler(SIG_DFL);
     interrupted_engine = NULL;
 }

@@ -40,6 +40,7 @@ struct tt_run_options {
     uint64_t max_bytes; /* 0: no cap */
     double max_time;    /* 0: no cap */
     struct tt_space min_free;
+    double patience; /* seconds a rank that failed waits for the others */
 };
 extern const struct tt_component tt_run_component;
 

@@ -47,6 +47,8 @@ static const struct tt_param params[] = {
     {"max_time", TT_PARAM_DURATION, AT(max_time), "0", "s", "run no longer than this; 0: no limit"},
     {"min_free", TT_PARAM_SPACE, AT(min_free), "20%", NULL,
      "leave so much of the data folder's file system free, as a share or in bytes"},
+    {"patience", TT_PARAM_DURATION, AT(patience), "30s", "s",
+     "how long a rank that failed waits for the others before it ends the run"},
     {0},
 };
 

@@ -4,7 +4,8 @@
  * eintr and short go into the backend's own system calls where it makes them through base/sys.h;
  * it must then recover. Other backends see an error after the fact, or half of the transfer.
  * flip is silent: put verify above fault to find it. A call that is to fail is still made below,
- * with nothing, since other ranks may be waiting in it. submit and wait are left out. */
+ * with nothing, since other ranks may be waiting in it; absent does not make it, as a library may
+ * fail on one rank and leave the others in a collective. submit and wait are left out. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,11 +18,11 @@
 #include "spec/units.h"
 
 enum call { OPEN, DEFINE, WRITE, READ, SYNC, CLOSE, ANY };
-enum action { FAIL_IO, FAIL_SPACE, INTERRUPT, SHORTEN, FLIP };
+enum action { FAIL_IO, FAIL_SPACE, ABSENT, INTERRUPT, SHORTEN, FLIP };
 
 static const char *const calls[] = {"open", "define", "write", "read",
                                     "sync", "close",  "any",   NULL};
-static const char *const actions[] = {"eio", "enospc", "eintr", "short", "flip", NULL};
+static const char *const actions[] = {"eio", "enospc", "absent", "eintr", "short", "flip", NULL};
 
 /* The count goes on over all files of a rank: with a file per step, too, there is an n-th open. So
  * it lives with the options, which belong to the run, and not with a file. */
@@ -42,7 +43,9 @@ static const struct tt_param params[] = {
      "probability that such a call goes wrong, drawn from seed and rank"},
     {"rank", TT_PARAM_TEXT, offsetof(struct fault_opts, rank), "all", NULL, "on this rank, or all"},
     {"action", TT_PARAM_CHOICE, offsetof(struct fault_opts, action), "eio", NULL,
-     "fail with an error, be interrupted, move half of the data, or flip a bit of it",
+     "fail with an error, fail and let others wait (write, read, sync), be interrupted, move half "
+     "of "
+     "the data, or flip a bit of it",
      .choices = actions},
     {NULL},
 };
@@ -95,7 +98,8 @@ static bool is_due(struct tt_file *file, enum call call, uint64_t *random)
 
 static int refuse(struct tt_file *file, enum call call, struct tt_error *e)
 {
-    static const int numbers[] = {[FAIL_IO] = EIO, [FAIL_SPACE] = ENOSPC, [INTERRUPT] = EINTR};
+    static const int numbers[] = {
+        [FAIL_IO] = EIO, [FAIL_SPACE] = ENOSPC, [ABSENT] = EIO, [INTERRUPT] = EINTR};
     const struct fault_opts *o = file->opts;
 
     return tt_fail_call(e, numbers[o->action], calls[call], file->spec->path, -1);
@@ -125,7 +129,8 @@ static int fault_sync(struct tt_file *file, struct tt_error *e)
 {
     uint64_t random;
     bool due = is_due(file, SYNC, &random);
-    int rc = tt_file_sync(file->below, e);
+    const struct fault_opts *o = file->opts;
+    int rc = due && o->action == ABSENT ? TT_OK : tt_file_sync(file->below, e);
 
     return due && rc == TT_OK ? refuse(file, SYNC, e) : rc;
 }
@@ -260,6 +265,8 @@ static int transfer(struct tt_file *file, enum call call, uint64_t step, const s
 
     if (tt_selection_count(&b->file) == 0 || !is_due(file, call, &random))
         return below(file, call, step, b, e);
+    if (o->action == ABSENT)
+        return refuse(file, call, e);
     if (o->action == FLIP)
         return flip(file, call, step, b, random, e);
     if (o->action >= INTERRUPT && calls_system_itself(file)) {
