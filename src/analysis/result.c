@@ -204,6 +204,21 @@ static void first_words(const char *folder, char *line, int size)
         fclose(f);
 }
 
+/* The call that failed first, if a rank could still note it. */
+static bool read_failure(const char *folder, char *why, size_t size)
+{
+    char *path = tt_folder_path(folder, "failure");
+    FILE *f = path ? fopen(path, "re") : NULL;
+    bool found = f && fgets(why, (int)size, f);
+
+    if (found)
+        why[strcspn(why, "\n")] = '\0';
+    if (f)
+        fclose(f);
+    free(path);
+    return found;
+}
+
 /* What the records tell of a run that did not say itself how it ended. */
 static const char *infer_status(const struct tt_evidence *ev, char *why, size_t size)
 {
@@ -212,6 +227,8 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
     unsigned long long missing = 0;
     char words[256];
 
+    if (read_failure(ev->folder, why, size))
+        return "failed";
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
                  dead->header.rank, dead->header.pid, dead->header.host, last_iteration(dead));

@@ -148,8 +148,8 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
 
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return tt_fail(e, TT_FAILED, "cannot find my own program file");
-    rc = tt_launch_local(folder, (unsigned)config->run->ranks, 1, argv, config->run->quiet, &status,
-                         e);
+    rc =
+        tt_launch_local(folder, (unsigned)config->run->ranks, argv, config->run->quiet, &status, e);
     if (rc == TT_INTERRUPTED)
         return note_interruption(folder, e, &ignored);
     return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "plan/folder.h"
 
 #define STEP_SUFFIX 24 /* "." and a 64-bit number */
 
@@ -18,6 +19,23 @@ unsigned tt__variable_slots(const struct tt_variable *v)
 static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
 {
     tt_histogram_add(&s->engine->p->calls[call], tt_now_ns() - since_ns);
+}
+
+/* Before it meets the others, who may be stuck in the library or take it along: leave the reason.
+ */
+static int noted(struct tt_series *s, int rc, const struct tt_error *e)
+{
+    struct tt_error why = *e, ignored = TT_ERROR_CLEAR;
+    char line[1024];
+
+    if (rc == TT_OK || s->engine->p->failure_noted)
+        return rc;
+    s->engine->p->failure_noted = true;
+    if (why.rank < 0)
+        why.rank = s->engine->rank;
+    tt_error_format(&why, line, sizeof line);
+    tt_folder_write_text(s->engine->p->folder, "failure", line, &ignored);
+    return rc;
 }
 
 /* ---- opening and closing files; run by whoever makes the library calls ---- */
@@ -88,7 +106,7 @@ static int close_file(struct tt_series *s, struct tt_file *file, const char *pat
 static int sync_file(struct tt_series *s, struct tt_file *file, int64_t *ns, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    int rc = tt_file_sync(file, e);
+    int rc = noted(s, tt_file_sync(file, e), e);
 
     *ns += tt_now_ns() - t;
     latency(s, TT_CALL_SYNC, t);
@@ -112,12 +130,12 @@ static int prepare_step(struct tt__flight *f, struct tt_error *e)
     if (s->spec.policy == TT_FILE_PER_STEP) {
         int rc = open_file(s, f->path, TT_CREATE, &f->file, e);
 
-        return rc == TT_OK ? tt_file_define(f->file, 0, e) : rc;
+        return rc == TT_OK ? noted(s, tt_file_define(f->file, 0, e), e) : rc;
     }
     if (f->step < s->defined)
         return TT_OK;
     s->defined = f->step + 1;
-    return tt_file_define(f->file, f->step, e);
+    return noted(s, tt_file_define(f->file, f->step, e), e);
 }
 
 static uint64_t file_step(const struct tt__flight *f)
@@ -137,7 +155,7 @@ static int write_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 
         if (rc != TT_OK)
             make_empty(b);
-        now = tt_file_write(f->file, file_step(f), b, e);
+        now = noted(s, tt_file_write(f->file, file_step(f), b, e), e);
         if (b->file.kind != TT_SELECT_NONE)
             latency(s, TT_CALL_WRITE, t);
         if (sync_each) {
@@ -367,7 +385,7 @@ static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 
         if (rc != TT_OK)
             make_empty(b);
-        now = tt_file_read(f->file, file_step(f), b, e);
+        now = noted(f->series, tt_file_read(f->file, file_step(f), b, e), e);
         if (b->file.kind != TT_SELECT_NONE)
             latency(f->series, TT_CALL_READ, t);
         rc = rc == TT_OK ? now : rc;

@@ -37,7 +37,8 @@ struct tt_engine_private {
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
     struct tt_made_files made;
-    void *filler; /* buffers of the collective filler */
+    void *filler;       /* buffers of the collective filler */
+    bool failure_noted; /* this rank's first failed call is in the folder */
 };
 
 /* Counts a duration that was measured elsewhere. */

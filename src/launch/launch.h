@@ -16,7 +16,7 @@ int tt_launched_rank(void);
 /* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on
  * a terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
  * launcher's exit status (128 + signal if it was killed). */
-int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *const argv[],
-                    bool quiet, int *status, struct tt_error *e);
+int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool quiet, int *status,
+                    struct tt_error *e);
 
 #endif

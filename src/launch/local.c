@@ -19,6 +19,8 @@
 #define MAX_WORDS 48
 /* What ranks get to save their records before they are killed. */
 #define GRACE_NS 10000000000
+/* What ranks get to end after their launcher has. */
+#define ORPHANS_NS 5000000000
 
 /* Several jobs may share a machine, so nobody is bound to "the first core"; the scheduler places
  * ranks and their helper threads better than any default binding. */
@@ -32,7 +34,7 @@ static const char *const launcher[] = {
 #endif
 };
 
-static void set_environment(unsigned busy)
+static void set_environment(unsigned ranks)
 {
 #ifdef OPEN_MPI
     if (geteuid() == 0) {
@@ -40,10 +42,10 @@ static void set_environment(unsigned busy)
         setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     }
     /* More ranks than cores: whoever waits must let the others run. */
-    if ((long)busy > sysconf(_SC_NPROCESSORS_ONLN))
+    if ((long)ranks > sysconf(_SC_NPROCESSORS_ONLN))
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 #endif
-    (void)busy;
+    (void)ranks;
 }
 
 static int redirect(const char *folder, const char *name, int to)
@@ -103,6 +105,45 @@ static int start(const char *folder, char *const words[], pid_t *child, struct t
     return tt_fail_call(e, why, "exec", words[0], -1);
 }
 
+static void watch(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGCHLD);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGHUP);
+}
+
+static void kill_children(void)
+{
+    char path[64];
+    FILE *list;
+    int pid;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    list = fopen(path, "re");
+    while (list && fscanf(list, "%d", &pid) == 1)
+        kill(pid, SIGKILL);
+    if (list)
+        fclose(list);
+}
+
+/* Ranks that outlived their launcher have become our children. They are ending, too; none is left.
+ */
+static void reap_orphans(void)
+{
+    int64_t deadline = tt_now_ns() + ORPHANS_NS;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0) {
+        if (pid > 0)
+            continue;
+        if (tt_now_ns() > deadline)
+            kill_children();
+        tt_sleep_until(tt_now_ns() + 5000000);
+    }
+}
+
 /* Until the launcher ends. Ctrl-C is passed on; a second one, or no answer, kills. */
 static int supervise(const char *folder, pid_t child, bool quiet, int *wait_status,
                      struct tt_error *e)
@@ -112,11 +153,7 @@ static int supervise(const char *folder, pid_t child, bool quiet, int *wait_stat
     sigset_t watched;
     int rc = TT_OK;
 
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    sigaddset(&watched, SIGINT);
-    sigaddset(&watched, SIGTERM);
-    sigaddset(&watched, SIGHUP);
+    watch(&watched);
     while (waitpid(child, wait_status, WNOHANG) == 0) {
         int got = sigtimedwait(&watched, NULL, &tick);
 
@@ -135,8 +172,8 @@ static int supervise(const char *folder, pid_t child, bool quiet, int *wait_stat
     return rc;
 }
 
-int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *const argv[],
-                    bool quiet, int *status, struct tt_error *e)
+int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool quiet, int *status,
+                    struct tt_error *e)
 {
     char *words[MAX_WORDS], count[16];
     sigset_t watched, before;
@@ -151,16 +188,14 @@ int tt_launch_local(const char *folder, unsigned ranks, unsigned threads, char *
     for (int i = 0; argv[i] && n + 1 < MAX_WORDS; i++)
         words[n++] = argv[i];
     words[n] = NULL;
-    set_environment(ranks * threads);
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    sigaddset(&watched, SIGINT);
-    sigaddset(&watched, SIGTERM);
-    sigaddset(&watched, SIGHUP);
+    set_environment(ranks);
+    watch(&watched);
     sigprocmask(SIG_BLOCK, &watched, &before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     rc = start(folder, words, &child, e);
     if (rc == TT_OK)
         rc = supervise(folder, child, quiet, &wait_status, e);
+    reap_orphans();
     sigprocmask(SIG_SETMASK, &before, NULL);
     *status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     return rc;

@@ -7,6 +7,7 @@
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
  *   manifest        data files the run made, one path a line; nothing else is ever deleted
  *   progress        where the loop is; overwritten in place
+ *   failure         the first failed call of a rank, in case nobody lives to write the outcome
  *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
  *   result.json     what analysis made of the records
  *   stdout, stderr  of the ranks, where a driver launched them
