@@ -180,16 +180,25 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
     return last;
 }
 
-/* The first line that a rank printed as its error, "tutti: ...", or any first line. */
-static void first_words(const char *folder, char *line, int size)
+/* A fifo or a device in an untrusted folder would block us. */
+static FILE *open_regular(const char *folder, const char *name)
 {
-    char *path = tt_folder_path(folder, "stderr"), next[256];
+    char *path = tt_folder_path(folder, name);
     struct stat st;
     FILE *f = NULL;
 
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) /* a fifo would block us */
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         f = fopen(path, "re");
     free(path);
+    return f;
+}
+
+/* The first line that a rank printed as its error, "tutti: ...", or any first line. */
+static void first_words(const char *folder, char *line, int size)
+{
+    FILE *f = open_regular(folder, "stderr");
+    char next[256];
+
     snprintf(line, (size_t)size, "it left no reason");
     for (int n = 0; f && n < 100 && fgets(next, sizeof next, f); n++) {
         bool own = !strncmp(next, "tutti: ", 7);
@@ -207,15 +216,13 @@ static void first_words(const char *folder, char *line, int size)
 /* The call that failed first, if a rank could still note it. */
 static bool read_failure(const char *folder, char *why, size_t size)
 {
-    char *path = tt_folder_path(folder, "failure");
-    FILE *f = path ? fopen(path, "re") : NULL;
+    FILE *f = open_regular(folder, "failure");
     bool found = f && fgets(why, (int)size, f);
 
     if (found)
         why[strcspn(why, "\n")] = '\0';
     if (f)
         fclose(f);
-    free(path);
     return found;
 }
 
@@ -279,7 +286,7 @@ static int judge(const struct tt_evidence *ev, json_t *result)
     if (!status || (!strcmp(status, "done") && !ev->finished) ||
         (!strcmp(status, "failed") && dead)) {
         status = infer_status(ev, why, sizeof why);
-        if (said && strlen(why) + strlen(said) + 3 < sizeof why)
+        if (said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)
             snprintf(why + strlen(why), sizeof why - strlen(why), "; %s", said);
     } else if (said) {
         snprintf(why, sizeof why, "%s", said);
