@@ -161,6 +161,7 @@ static void judge_end(struct tt_evidence *ev)
         ev->environment = json_object_get(first, "environment");
         ev->overlap = json_object_get(first, "overlap");
         ev->facts = json_object_get(first, "facts");
+        ev->tables = json_object_get(first, "tables");
     }
 }
 

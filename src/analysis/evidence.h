@@ -35,8 +35,8 @@ struct tt_value {
 
 struct tt_evidence {
     const char *folder;
-    json_t *plan, *outcome;                      /* outcome is NULL if the run did not write one */
-    const json_t *environment, *overlap, *facts; /* rank 0's, or NULL */
+    json_t *plan, *outcome; /* outcome is NULL if the run did not write one */
+    const json_t *environment, *overlap, *facts, *tables; /* rank 0's, or NULL */
 
     size_t nranks; /* ranks that left readable records, in order of rank */
     struct tt_rank_records *ranks;

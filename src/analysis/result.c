@@ -361,6 +361,7 @@ static int fill(const struct tt_evidence *ev, json_t *result)
     rc |= set(result, "warnings", warnings);
     rc |= set(result, "environment", or_null(ev->environment));
     rc |= set(result, "overlap", or_null(ev->overlap));
+    rc |= set(result, "tables", ev->tables ? json_deep_copy(ev->tables) : json_object());
     rc |= set(result, "ranks", ranks_json(ev));
     return rc;
 }

@@ -36,6 +36,22 @@ static void print_bytes(FILE *out, const char *label, double value, const char *
     fprintf(out, "%-22s %.3f %s%s\n", label, value, units[i], per);
 }
 
+/* Nine by nine points of the matrix. */
+static void print_sample(FILE *out, const json_t *result)
+{
+    const json_t *rows = json_object_get(json_object_get(result, "tables"), "sample");
+
+    if (json_array_size(rows))
+        fprintf(out, "Matrix:\n");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        for (size_t j = 0; j < json_array_size(row); j++)
+            fprintf(out, "%s%.4f", j ? " " : "", json_number_value(json_array_get(row, j)));
+        fputc('\n', out);
+    }
+}
+
 static void print_result(FILE *out, const json_t *result)
 {
     double written = metric(result, "bytes_written"), read = metric(result, "bytes_read");
@@ -55,6 +71,7 @@ static void print_result(FILE *out, const json_t *result)
     fprintf(out, "%-22s %.3f GFLOP/s\n", "Floating-point rate:", metric(result, "flop_rate") / 1e9);
     fprintf(out, "%-22s %.1f %%\n", "CPU:", 100 * metric(result, "cpu_share"));
     fprintf(out, "%-22s %.15e\n", "Norm of error:", metric(result, "residual"));
+    print_sample(out, result);
 }
 
 static int read_words(int argc, char **argv, struct tt_settings *settings, struct tt_error *e)

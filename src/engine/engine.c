@@ -185,6 +185,21 @@ void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind k
         json_pack("{s:f, s:s}", "value", value, "kind", kind == TT_RESULT_SUM ? "sum" : "same"));
 }
 
+void tt_result_table(struct tt_engine *engine, const char *name, unsigned rows, unsigned columns,
+                     const double *values)
+{
+    json_t *table = json_array();
+
+    for (unsigned i = 0; i < rows; i++) {
+        json_t *row = json_array();
+
+        for (unsigned j = 0; j < columns; j++)
+            json_array_append_new(row, json_real(values[i * columns + j]));
+        json_array_append_new(table, row);
+    }
+    json_object_set_new(engine->p->tables, name, table);
+}
+
 void tt_warning(struct tt_engine *engine, const char *fmt, ...)
 {
     char text[256];

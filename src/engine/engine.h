@@ -45,6 +45,9 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
  * TT_RESULT_SAME, summed over ranks for TT_RESULT_SUM. Names must be in analysis/metrics.h. */
 enum tt_result_kind { TT_RESULT_SAME, TT_RESULT_SUM };
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value);
+/* Numbers to be shown as they are, such as a sample of the field; rank 0's are kept. */
+void tt_result_table(struct tt_engine *engine, const char *name, unsigned rows, unsigned columns,
+                     const double *values);
 void tt_warning(struct tt_engine *engine, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -62,12 +62,13 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
         rc = tt_recorder_open(p->folder, engine->rank, engine->size, &p->recorder, e);
     p->calls = calloc(TT_NCALLS, sizeof *p->calls);
     p->results = json_object();
+    p->tables = json_object();
     p->warnings = json_array();
     p->facts = json_array();
     if (asprintf(&p->data_folder, "%s/tutti-%s", engine->config->run->dir,
                  tt_folder_id(p->folder)) < 0)
         p->data_folder = NULL;
-    if (!p->calls || !p->results || !p->warnings || !p->facts || !p->data_folder)
+    if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_folder)
         rc = tt_fail_nomem(e, "the engine");
     if (rc == TT_OK && engine->rank == 0)
         rc = make_data_folder(engine, e);
@@ -145,6 +146,7 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
                                       (json_int_t)verified->wrong_blocks));
     if (engine->rank == 0) {
         json_object_set(o, "facts", p->facts);
+        json_object_set(o, "tables", p->tables);
         json_object_set_new(o, "overlap", overlap_summary(p));
         if (environment)
             json_object_set(o, "environment", environment);
@@ -200,6 +202,7 @@ static void free_private(struct tt_engine_private *p)
     free(p->data_folder);
     free(p->filler);
     json_decref(p->results);
+    json_decref(p->tables);
     json_decref(p->warnings);
     json_decref(p->facts);
 }

@@ -33,7 +33,7 @@ struct tt_engine_private {
     uint64_t bytes_written;        /* by this rank */
     uint64_t next_check;           /* iteration of the next look at the clock */
     int progress_fd;               /* rank 0 only, else -1 */
-    json_t *results, *warnings, *facts;
+    json_t *results, *tables, *warnings, *facts;
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
     struct tt_made_files made;

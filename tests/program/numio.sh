@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 needs mpirun
 
+matrix() { sed -n '/^Matrix:/,$p' "$work/out"; } # the sample of nine by nine points
 norm() { sed -n 's/.*[Nn]orm of error[^0-9]*\([0-9.e+-]*\).*/\1/p' "$work/out"; }
 
 # The reference: numio's arithmetic in a few lines (Jacobi, pert 1), evaluated by awk in doubles.
@@ -23,11 +24,14 @@ awk -v N=20 -v I=50 'BEGIN {
         for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) a[i,j] = b[i,j]
     }
     printf "%.17g\n", worst
+    printf "%.4f\n", a[2,4] >"middle" # sample 1, 2: round(20 / 9), round(40 / 9)
 }' >worst
 
 expect 0 "${ranks[@]}" 1 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=50,size=20,pert=1
-one=$(norm)
+one=$(norm) sample=$(matrix)
 [ -n "$one" ] || { cat out; fail "no norm of error"; }
+equal 10 "$(wc -l <<<"$sample")" "lines of the sample"
+equal "$(cat middle)" "$(awk 'NR == 3 { print $3 }' <<<"$sample")" "a point of the sample"
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
 for backend in posix mpiio hdf5; do
@@ -35,6 +39,7 @@ for backend in posix mpiio hdf5; do
     expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
     equal "$one" "$(norm)" "norms ($backend)"
+    equal "$sample" "$(matrix)" "samples ($backend)"
     [ -f "$data/m" ] || fail "no file at the path given"
     if [ $backend = hdf5 ]; then
         ! command -v h5dump >/dev/null || h5dump -H "$data/m" | grep -q 'DATASET "data"'

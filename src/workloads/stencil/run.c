@@ -273,6 +273,36 @@ static void find_residual(struct solver *s)
     tt_result(s->engine, "residual", TT_RESULT_SAME, all);
 }
 
+#define SAMPLES 9
+
+/* numio's sample of the matrix: every ninth of it, and the last row and column. */
+static uint64_t sample_place(const struct solver *s, int k)
+{
+    uint64_t n = s->options->size;
+
+    return k == SAMPLES - 1 ? n - 1 : (2 * (uint64_t)k * n + SAMPLES) / (2 * SAMPLES);
+}
+
+static void sample_field(struct solver *s)
+{
+    const struct tt_owned *o = &s->grid.owned;
+    double mine[SAMPLES * SAMPLES] = {0}, all[SAMPLES * SAMPLES];
+
+    if (s->partition.ndims != 2)
+        return;
+    for (int k = 0; k < SAMPLES * SAMPLES; k++) {
+        uint64_t row = sample_place(s, k / SAMPLES) - o->start[1];
+        uint64_t column = sample_place(s, k % SAMPLES) - o->start[2];
+
+        if (row < o->count[1] && column < o->count[2]) /* what lies before wraps around */
+            mine[k] =
+                s->grid
+                    .values[0][s->grid.layout.origin + row * (uint64_t)s->grid.layout.row + column];
+    }
+    MPI_Allreduce(mine, all, SAMPLES * SAMPLES, MPI_DOUBLE, MPI_SUM, s->engine->comm);
+    tt_result_table(s->engine, "sample", SAMPLES, SAMPLES, all);
+}
+
 static void report_work(struct solver *s)
 {
     const struct tt_box *b = &s->computed;
@@ -300,6 +330,8 @@ static int measured(struct solver *s, struct tt_error *e)
     report_work(s);
     if (rc == TT_OK)
         rc = tt_engine_stop(s->engine, e);
+    if (rc == TT_OK)
+        sample_field(s);
     return rc;
 }
 
