@@ -257,15 +257,19 @@ static int mpiio_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 /* ---- completing what was started ---- */
 
 /* Not by MPI_Wait, in which ompio crashes if the request has failed. A failed request shows by its
- * count: the status here carries no error. */
-static int complete_request(MPI_Request *request, MPI_Status *status)
+ * count, since the status here carries no error, and is not freed: system calls of it may still be
+ * under way. */
+static int complete_request(MPI_Request *request, MPI_Status *status, uint64_t bytes)
 {
+    MPI_Count moved = 0;
     int done = 0, rc;
 
     do
         rc = MPI_Request_get_status(*request, &done, status);
     while (rc == MPI_SUCCESS && !done);
-    return rc == MPI_SUCCESS ? MPI_Request_free(request) : rc;
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Get_elements_x(status, MPI_BYTE, &moved);
+    return rc == MPI_SUCCESS && moved == (MPI_Count)bytes ? MPI_Request_free(request) : rc;
 }
 
 /* Complete the oldest flight; its ticket keeps what became of it. */
@@ -279,7 +283,7 @@ static void land(struct tt_file *file)
     s->flying = f->next;
     errno = 0;
     if (f->request != MPI_REQUEST_NULL)
-        rc = complete_request(&f->request, &status);
+        rc = complete_request(&f->request, &status, f->bytes);
     else if (f->direction == TT_WRITING)
         rc = MPI_File_write_at_all_end(f->handle, f->data, &status);
     else
@@ -363,7 +367,7 @@ static int call_blocking(const struct tt_file *file, struct call *c, MPI_Status 
         rc = writing
                  ? MPI_File_iwrite_at(c->handle, c->offset, c->data, c->count, c->type, &request)
                  : MPI_File_iread_at(c->handle, c->offset, c->data, c->count, c->type, &request);
-        return rc == MPI_SUCCESS ? complete_request(&request, status) : rc;
+        return rc == MPI_SUCCESS ? complete_request(&request, status, c->bytes) : rc;
     }
     return MPI_ERR_OTHER;
 }
@@ -423,7 +427,7 @@ static bool views_differ(struct view a, struct view b)
 struct agreement {
     int pieces; /* number of calls */
     int change; /* somebody's view has to be set */
-    int failed; /* somebody's write has: no further collective calls, which might never return */
+    int failed; /* somebody's write has */
 };
 
 static struct agreement agree_on(struct tt_file *file, const struct tt_shape *shape, uint64_t base)
@@ -436,8 +440,8 @@ static struct agreement agree_on(struct tt_file *file, const struct tt_shape *sh
     a.failed = s->failed;
     if (is_collective(file) && file->size > 1)
         MPI_Allreduce(MPI_IN_PLACE, &a, 3, MPI_INT, MPI_MAX, file->spec->comm);
-    if (is_collective(file) && a.failed)
-        a.pieces = 0;
+    if (a.failed)
+        a.pieces = 0; /* further calls might crash or never return */
     return a;
 }
 
@@ -532,6 +536,8 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     rc = tt_shape_get(&s->shapes, b, file->spec->variables[b->variable].element->size, &shape, e);
     if (rc == TT_OK && direction == TT_READING && shape->npieces > 0)
         rc = check_end(file, base + shape->end, e);
+    if (rc == TT_OK && s->failed)
+        rc = tt_fail(e, TT_FAILED, "an earlier write to '%s' has failed", file->spec->path);
     if (rc != TT_OK)
         shape = NULL;
     a = agree_on(file, shape, base);
