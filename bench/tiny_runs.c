@@ -59,6 +59,13 @@ STAND_BEFORE(int, H5Sselect_elements, (hid s, int op, size_t n, const void *c), 
 STAND_BEFORE(int, H5Sselect_hyperslab,
              (hid s, int op, const void *a, const void *b, const void *c, const void *d),
              (s, op, a, b, c, d))
+STAND_BEFORE(int, H5Sclose, (hid s), (s))
+STAND_BEFORE(hid, H5Scopy, (hid s), (s))
+STAND_BEFORE(hid, H5Dget_space, (hid d), (d))
+STAND_BEFORE(hid, H5Scombine_select, (hid a, int op, hid b), (a, op, b))
+STAND_BEFORE(int, MPI_Allreduce,
+             (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
+             (s, r, n, t, o, c))
 STAND_BEFORE(int, MPI_File_set_view,
              (MPI_File f, MPI_Offset o, MPI_Datatype e, MPI_Datatype t, const char *r, MPI_Info i),
              (f, o, e, t, r, i))
