@@ -24,13 +24,24 @@ int tt_usage(FILE *out)
     fprintf(out, "usage: tutti COMMAND ...\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\nFirst steps: tutti run stencil -n 2, then tutti help stencil.\n");
+    fprintf(out,
+            "\nFirst steps: tutti run stencil -n 2 --write every=20, then tutti help stencil.\n");
     return out == stdout ? 0 : 2;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
 }
 
 /* Four copies of a command that works alone would say everything four times. */
 static int start(const struct tt_command *command, int argc, char **argv)
 {
+    if (asks_for_help(argc, argv))
+        return tt_launched_size() > 1 && tt_launched_rank() != 0 ? 0 : tt_help_asked(argc, argv);
     if (command->as_ranks || tt_launched_size() <= 1)
         return command->main(argc, argv);
     if (tt_launched_rank() == 0)

@@ -27,6 +27,8 @@ int tt_cmd_numio(int argc, char **argv);
 int tt_cmd_perform(int argc, char **argv);
 
 int tt_usage(FILE *out);
+/* What a command with --help among its words prints instead of running. */
+int tt_help_asked(int argc, char **argv);
 /* "tutti: <error>" to stderr; returns the exit status for e. */
 int tt_report_error(const struct tt_error *e);
 

@@ -14,25 +14,56 @@
 
 /* ---- commands ---- */
 
+/* Options of a command that are no parameters of a component. */
+struct option_text {
+    const char *name, *text;
+};
+
+static const struct option_text show_options[] = {
+    {"--json FILE", "the result with all samples; -: stdout, and no table"},
+    {"--csv FILE", "a row per rank and iteration; -: stdout, and no table"},
+    {NULL, NULL},
+};
+
+static const struct option_text info_options[] = {
+    {"--dir DIR", "the data folder to describe [default .]"},
+    {"--json", "as JSON"},
+    {NULL, NULL},
+};
+
+static const struct option_text numio_options[] = {
+    {"-m iter=I,size=N,pert=1|2", "iterations, points per side, perturbation (2: sine)"},
+    {"-w freq,path[,imm][,nofilesync][,pattern=a:b:c]",
+     "write every freq iterations; imm: sync at once; nofilesync: never sync"},
+    {"-r freq[,path]", "read every freq iterations, into the field"},
+    {"-c freq,size", "an allgather of size x 1000 bytes per rank every freq iterations"},
+    {"-t threads", "OpenMP threads per rank [default 1]"},
+    {"-l", "a file per process"},
+    {"--backend NAME, --mode MODE, ...", "and all options of tutti help run"},
+    {NULL, NULL},
+};
+
 static const struct {
     const char *name, *synopsis, *text;
+    const struct option_text *options;
 } synopses[] = {
     {"run", "tutti run WORKLOAD|FILE.yaml [-n RANKS] [--KEY VALUE ...]",
-     "Run a workload. Started by mpirun or srun it is a rank, and -n is left out. A component's "
-     "name "
-     "takes a list: --write every=20,series=append is --write.every 20 --write.series append. "
-     "--set "
-     "KEY=VALUE comes after the file's settings."},
-    {"show", "tutti show FOLDER", "Print the result of a run folder again."},
+     "Run a workload: its keys are in tutti help WORKLOAD. Started by mpirun or srun it is a rank, "
+     "and -n is left out. A component's name takes a list: --write every=20,series=append is "
+     "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings.",
+     NULL},
+    {"show", "tutti show FOLDER [--json FILE] [--csv FILE]",
+     "Print the result of a run folder again.", show_options},
     {"verify", "tutti verify FOLDER",
-     "Check the kept data files of a run with layer verify against what it wrote."},
-    {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has."},
+     "Check the kept data files of a run with layer verify against what it wrote.", NULL},
+    {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has.", NULL},
     {"help", "tutti help [TOPIC | --markdown]",
-     "A topic is a command, a workload, a backend, a layer, or write, read, collective."},
-    {"explain", "tutti explain METRIC ...", "Unit and definition of a metric."},
-    {"info", "tutti info", "This build and this machine."},
-    {"numio", "tutti numio -m iter=I,size=N,pert=P [...]", "Run with the options of numio."},
-    {"perform", "tutti perform FOLDER", "What the launcher starts as ranks."},
+     "A topic is a command, a workload, a backend, a layer, or write, read, collective.", NULL},
+    {"explain", "tutti explain METRIC ...", "Unit and definition of a metric.", NULL},
+    {"info", "tutti info [--dir DIR] [--json]", "This build and this machine.", info_options},
+    {"numio", "[mpirun -n RANKS] tutti numio -m iter=I,size=N,pert=1|2 [-w ...] [...]",
+     "Run the stencil with the options of numio, and print what numio prints.", numio_options},
+    {"perform", "tutti perform FOLDER", "What the launcher starts as ranks.", NULL},
 };
 #define NSYNOPSES (sizeof synopses / sizeof *synopses)
 
@@ -150,6 +181,10 @@ static bool print_command(const char *name)
         if (!strcmp(synopses[i].name, name)) {
             printf("usage: %s\n", synopses[i].synopsis);
             tt_print_entry(stdout, "", 2, synopses[i].text);
+            if (synopses[i].options)
+                printf("\n");
+            for (const struct option_text *o = synopses[i].options; o && o->name; o++)
+                tt_print_entry(stdout, o->name, COLUMN, o->text);
             return true;
         }
     return false;
@@ -283,6 +318,16 @@ static int help_markdown(void)
         printf("\n");
     }
     return 0;
+}
+
+/* "tutti run stencil --help": the workload's keys, else those of the command. */
+int tt_help_asked(int argc, char **argv)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (argc > 1 && !strcmp(argv[0], "run") && tt_find_workload(argv[1], &ignored))
+        return help_on(argv[1]);
+    return help_on(argv[0]);
 }
 
 int tt_cmd_help(int argc, char **argv)

@@ -21,10 +21,6 @@
 #define COLUMN 16
 #define PATIENCE_MS 20000
 
-static const char usage[] = "usage: tutti info [--dir DIR] [--json]\n\n"
-                            "  --dir DIR  the data folder to describe (default: .)\n"
-                            "  --json     the same as JSON\n";
-
 /* ---- the thread level MPI gives ---- */
 
 static const char *level_name(int level)
@@ -230,17 +226,13 @@ int tt_cmd_info(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     const char *dir = ".";
-    bool json = false, help = false;
-    const struct tt_option options[] = {{"--dir", &dir, NULL},
-                                        {"--json", NULL, &json},
-                                        {"--help", NULL, &help},
-                                        {NULL, NULL, NULL}};
+    bool json = false;
+    const struct tt_option options[] = {
+        {"--dir", &dir, NULL}, {"--json", NULL, &json}, {NULL, NULL, NULL}};
     json_t *info;
 
     if (tt_take_options(argc, argv, options, NULL, &e) != TT_OK)
         return tt_report_error(&e);
-    if (help)
-        return fputs(usage, stdout) < 0;
     info = gather(dir);
     if (!info) {
         tt_fail_nomem(&e, "what this machine is");

@@ -9,16 +9,6 @@
 #include "spec/dialects/numio.h"
 #include "spec/read.h"
 
-static const char usage[] =
-    "usage: mpirun -n RANKS tutti numio OPTIONS\n\n"
-    "  -m iter=I,size=N,pert=1|2   iterations, points per side, perturbation (2: sine)\n"
-    "  -w freq,path[,imm][,nofilesync][,pattern=a:b:c]   write every freq iterations\n"
-    "  -r freq[,path]              read every freq iterations, into the field\n"
-    "  -c freq,size                allgather of size x 1000 bytes every freq iterations\n"
-    "  -t threads                  threads per rank\n"
-    "  -l                          a file per rank\n\n"
-    "and the options of every run: --backend, --dir, --mode, --overlap, -n, --json, ...\n";
-
 static double metric(const json_t *result, const char *name)
 {
     const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
@@ -97,10 +87,6 @@ int tt_cmd_numio(int argc, char **argv)
     struct tt_settings settings = {0};
     int status;
 
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        fputs(usage, stdout);
-        return 0;
-    }
     if (read_words(argc - 1, argv + 1, &settings, &e) != TT_OK)
         status = tt_report_error(&e);
     else

@@ -13,12 +13,8 @@
 #include "plan/folder.h"
 #include "report/report.h"
 
-static const char usage[] = "usage: tutti show FOLDER [--json FILE] [--csv FILE]\n\n"
-                            "FILE - is stdout, and then no table is printed.\n";
-
 struct show {
     const char *folder, *json, *csv;
-    bool help;
 };
 
 static int check_folder(const char *folder, struct tt_error *e)
@@ -123,15 +119,11 @@ int tt_cmd_show(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct show s = {0};
-    const struct tt_option options[] = {{"--json", &s.json, NULL},
-                                        {"--csv", &s.csv, NULL},
-                                        {"--help", NULL, &s.help},
-                                        {NULL, NULL, NULL}};
+    const struct tt_option options[] = {
+        {"--json", &s.json, NULL}, {"--csv", &s.csv, NULL}, {NULL, NULL, NULL}};
 
     if (tt_take_options(argc, argv, options, &s.folder, &e) != TT_OK)
         return tt_report_error(&e);
-    if (s.help)
-        return fputs(usage, stdout) < 0;
     if (!s.folder)
         tt_fail(&e, TT_USAGE, "show needs a run folder; see tutti show --help");
     else if (is_stdout(s.json) && is_stdout(s.csv))

@@ -33,3 +33,13 @@ done
 # The reference in the documentation is what the tables say.
 expect 0 "$TUTTI" help --markdown
 diff -u "$SOURCE/docs/reference.md" out || fail "docs/reference.md is not current: run make docs"
+
+# --help works wherever it is typed.
+for words in run 'run stencil' 'run stencil --size 64' show info list explain verify numio; do
+    expect 0 "$TUTTI" $words --help
+    awk 'length > 80 { exit 1 }' out || fail "$words --help is wider than 80 columns"
+done
+expect 0 "$TUTTI" run stencil --help
+grep -q -e --iterations out || fail "run stencil --help does not list its keys"
+expect 0 "$TUTTI" help numio
+grep -q nofilesync out || fail "help numio does not list its options"
