@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti explain METRIC: its unit and its one definition. */
+#include <string.h>
+#include <strings.h>
+
 #include "analysis/metrics.h"
 #include "cli/command.h"
 #include "cli/wrap.h"
+
+/* By its name, or by the label it has in the table. */
+static const struct tt_metric *find(const char *name)
+{
+    for (size_t i = 0; i < TT_NMETRICS; i++)
+        if (!strcasecmp(tt_metrics[i].label, name))
+            return &tt_metrics[i];
+    return tt_find_metric(name);
+}
+
+/* "hidden" for hidden_fraction is a start, not a slip of the finger. */
+static const char *beginning_with(const char *name)
+{
+    for (size_t i = 0; *name && i < TT_NMETRICS; i++)
+        if (!strncmp(tt_metrics[i].name, name, strlen(name)))
+            return tt_metrics[i].name;
+    return NULL;
+}
 
 static int fail_unknown(const char *name)
 {
@@ -11,7 +32,9 @@ static int fail_unknown(const char *name)
 
     for (size_t i = 0; i < TT_NMETRICS; i++)
         names[i] = tt_metrics[i].name;
-    near = tt_nearest_word(name, names);
+    near = beginning_with(name);
+    if (!near)
+        near = tt_nearest_word(name, names);
     tt_fail(&e, TT_USAGE, "unknown metric '%.80s'%s%s%s; tutti list metrics names them", name,
             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     return tt_report_error(&e);
@@ -26,7 +49,7 @@ int tt_cmd_explain(int argc, char **argv)
         return tt_report_error(&e);
     }
     for (int i = 1; i < argc; i++) {
-        const struct tt_metric *m = tt_find_metric(argv[i]);
+        const struct tt_metric *m = find(argv[i]);
 
         if (!m)
             return fail_unknown(argv[i]);

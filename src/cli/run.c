@@ -16,29 +16,38 @@
 #include "plan/folder.h"
 #include "plan/limits.h"
 #include "plan/workload.h"
+#include "report/outfile.h"
 #include "report/report.h"
 #include "spec/read.h"
 #include "spec/units.h"
 
 /* ---- before ---- */
 
+static const char *plural(unsigned long long n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
 {
+    unsigned long long ranks = config->run->ranks, dumps = x->dumps, files = x->files;
+    double moved = (double)x->bytes_written + (double)x->bytes_read;
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
 
-    fprintf(out, "would run   %s on %llu ranks, backend %s, data in %s\n", config->workload->name,
-            (unsigned long long)config->run->ranks, config->run->backend, config->run->dir);
-    fprintf(out, "writes      %s in %llu dumps, at most %s at a time in %llu files\n",
-            tt_format_bytes((double)x->bytes_written, a), (unsigned long long)x->dumps,
-            tt_format_bytes((double)x->bytes_on_disk, b), (unsigned long long)x->files);
+    fprintf(out, "would run   %s on %llu rank%s, backend %s, data in %s\n", config->workload->name,
+            ranks, plural(ranks), config->run->backend, config->run->dir);
+    fprintf(out, "writes      %s in %llu dump%s, at most %s at a time in %llu file%s\n",
+            tt_format_bytes((double)x->bytes_written, a), dumps, plural(dumps),
+            tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
     fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
     fprintf(out, "memory      %s per rank at most\n",
             tt_format_bytes((double)x->memory_per_rank, a));
     if (x->compute_seconds > 0)
         fprintf(out, "computes    about %s (kernel measured here just now)\n",
                 tt_format_seconds(x->compute_seconds, a));
-    fprintf(out, "I/O time    %s for every GiB/s that the storage does not exceed\n",
-            tt_format_seconds((double)(x->bytes_written + x->bytes_read) / (double)(1 << 30), a));
+    if (moved > 0)
+        fprintf(out, "I/O time    %s if storage does 1 GiB/s, %s at 100 MiB/s\n",
+                tt_format_seconds(moved / (1 << 30), a), tt_format_seconds(moved / (100 << 20), b));
 }
 
 /* Limits before anything is written. */
@@ -57,7 +66,12 @@ static int check_plan(const struct tt_config *config, struct tt_estimate *x, str
     if (!S_ISDIR(st.st_mode))
         return tt_fail(e, TT_FAILED, "'%s' is no folder; choose another with --dir",
                        config->run->dir);
-    return tt_limits_check_plan(config, x, e);
+    rc = tt_limits_check_plan(config, x, e);
+    if (rc == TT_OK && config->run->json)
+        rc = tt_outfile_check(config->run->json, e);
+    if (rc == TT_OK && config->run->csv)
+        rc = tt_outfile_check(config->run->csv, e);
+    return rc;
 }
 
 static void say_mode(const struct tt_config *config)

@@ -174,7 +174,9 @@ static int apply_list(struct tt_config *c, const struct tt_setting *s, struct tt
         struct tt_setting one = {.place = s->place};
 
         if (!equals || equals == pair) {
-            rc = tt_fail(e, TT_USAGE, "%.300s: '%.80s' is not key=value", s->place, pair);
+            rc = tt_fail(e, TT_USAGE,
+                         "%.300s: '%.80s' is not key=value; tutti help %.40s lists the keys",
+                         s->place, pair, s->key);
             break;
         }
         *equals = '\0';

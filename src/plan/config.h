@@ -76,7 +76,7 @@ json_t *tt_config_to_json(const struct tt_config *c);
 int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,
                           struct tt_error *e);
 
-/* "overlap=async sync=deferred: ..." for --mode async, in words. */
+/* "overlap=async sync=deferred" for --mode async; the report says it in words. */
 const char *tt_mode_meaning(const char *mode); /* NULL if there is no such mode */
 
 #endif

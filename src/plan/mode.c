@@ -7,16 +7,10 @@ static const struct {
     const char *name, *meaning;
     int overlap, sync;
 } modes[] = {
-    {"sync+imm", "overlap=none sync=dump: write and sync in the caller, at the end of the dump",
-     TT_OVERLAP_NONE, TT_SYNC_DUMP},
-    {"sync", "overlap=none sync=deferred: write in the caller, sync just before the next dump",
-     TT_OVERLAP_NONE, TT_SYNC_DEFERRED},
-    {"async",
-     "overlap=async sync=deferred: write in the background, wait and sync just before the next "
-     "dump",
-     TT_OVERLAP_ASYNC, TT_SYNC_DEFERRED},
-    {"async+bg", "overlap=async sync=background: write and sync in the background",
-     TT_OVERLAP_ASYNC, TT_SYNC_BACKGROUND},
+    {"sync+imm", "overlap=none sync=dump", TT_OVERLAP_NONE, TT_SYNC_DUMP},
+    {"sync", "overlap=none sync=deferred", TT_OVERLAP_NONE, TT_SYNC_DEFERRED},
+    {"async", "overlap=async sync=deferred", TT_OVERLAP_ASYNC, TT_SYNC_DEFERRED},
+    {"async+bg", "overlap=async sync=background", TT_OVERLAP_ASYNC, TT_SYNC_BACKGROUND},
 };
 #define NMODES (sizeof modes / sizeof *modes)
 

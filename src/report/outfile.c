@@ -33,6 +33,26 @@ static int open_temporary(struct tt_outfile *f, struct tt_error *e)
     return e->code;
 }
 
+int tt_outfile_check(const char *path, struct tt_error *e)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    char *folder;
+    int rc = TT_OK;
+
+    if (!strcmp(path, "-"))
+        return TT_OK;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is a folder; name a file for the result", path);
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder)
+        return tt_fail_nomem(e, "a file name");
+    if (access(folder, W_OK) != 0 && access(path, W_OK) != 0)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    free(folder);
+    return rc;
+}
+
 int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e)
 {
     struct stat st;

@@ -13,6 +13,8 @@ struct tt_outfile {
     char *temporary; /* NULL: straight to path, which is stdout or no regular file */
 };
 
+/* Whether such a file could be made, before the run whose result it shall hold; makes nothing. */
+int tt_outfile_check(const char *path, struct tt_error *e);
 /* path "-" is stdout. A regular file is replaced; a pipe or device is written to. */
 int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e);
 /* Everything reached the file, or an error and no half file. */

@@ -29,6 +29,8 @@ for name in runtime residual write_rate hidden_fraction inflation; do
     expect 0 "$TUTTI" explain $name
     grep -q "$name" out || fail "explain $name does not name it"
 done
+expect 0 "$TUTTI" explain "hidden I/O"
+grep -q hidden_fraction out || fail "explain does not know the labels of the table"
 
 # The reference in the documentation is what the tables say.
 expect 0 "$TUTTI" help --markdown

@@ -12,6 +12,8 @@ usage "did you mean 'verify'" "$TUTTI" run stencil --layers verfy
 usage "did you mean 'async'" "$TUTTI" run stencil --mode asinc
 usage "did you mean 'sine'" "$TUTTI" run stencil --perturbation sin
 usage "nosuch" "$TUTTI" explain nosuch
+usage "did you mean 'hidden_fraction'" "$TUTTI" explain hidden
+usage "not key=value.*tutti help write" "$TUTTI" run stencil --write 20
 usage "nosuch" "$TUTTI" list nosuch
 usage "nosuch" "$TUTTI" help nosuch
 
@@ -32,6 +34,12 @@ usage "ranks" "$TUTTI" run stencil -n 0
 usage "(rank|size|grid)" "$TUTTI" run stencil -n 64 --size 16
 expect 1 "$TUTTI" run missing.yaml
 one_line "missing.yaml.*No such file"
+
+# A result that cannot be written is known before the run.
+expect 1 "$TUTTI" run stencil --size 16 --json nosuch/out.json
+one_line "nosuch/out.json.*No such file"
+expect 1 "$TUTTI" run stencil --size 16 --csv .
+one_line "is a folder"
 
 # A file names line and column.
 cat >job.yaml <<YAML

@@ -204,7 +204,8 @@ static void wrong_settings_are_explained(void **state)
     EXPECT_ERROR("--size: needs a value", "--size");
     EXPECT_ERROR("--write: every: '1x' is not a count: expected a whole number such as 4096",
                  "--write", "every=1x");
-    EXPECT_ERROR("--write: 'every' is not key=value", "--write", "every");
+    EXPECT_ERROR("--write: 'every' is not key=value; tutti help write lists the keys", "--write",
+                 "every");
     EXPECT_ERROR("--label: the value is not UTF-8 text", "--label", "\xff");
     EXPECT_ERROR("more ranks than points", "-n", "9");
 }
