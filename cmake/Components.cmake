@@ -5,10 +5,14 @@
 # A backend or layer that outgrows its file keeps its parts in a subfolder of its name.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
 
-if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI" OR "${MPI_C_INCLUDE_DIRS}${MPI_C_LIBRARIES}" MATCHES "openmpi")
+# Which MPI it is only its header knows: the paths tell it on some systems, not on all.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+check_symbol_exists(OPEN_MPI mpi.h TUTTI_OPEN_MPI)
+unset(CMAKE_REQUIRED_LIBRARIES)
+set(TUTTI_MPI mpich)
+if(TUTTI_OPEN_MPI)
   set(TUTTI_MPI openmpi)
-else()
-  set(TUTTI_MPI mpich)
 endif()
 
 # Sets ${name}_OK and links the library to target; else records the package in TUTTI_MISSING.
