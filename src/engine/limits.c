@@ -6,8 +6,9 @@
 int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_error *e)
 {
     const struct tt_run_options *run = engine->config->run;
-    uint64_t mine[3] = {engine->p->bytes_written + bytes, bytes, 0}, all[3];
+    uint64_t mine[2] = {engine->p->bytes_written + bytes, bytes}, all[2];
     struct tt_error why = TT_ERROR_CLEAR;
+    int refused = 0;
 
     MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, engine->comm);
     if (run->max_bytes > 0 && all[0] > run->max_bytes)
@@ -15,12 +16,12 @@ int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_err
                        "stopped by --max-bytes %llu: the next dump would make it %llu bytes",
                        (unsigned long long)run->max_bytes, (unsigned long long)all[0]);
     if (engine->rank == 0 && (tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
-        all[2] = tt_limits_check_space(run->dir, &run->min_free, all[1], &why) != TT_OK;
-    MPI_Bcast(&all[2], 1, MPI_UINT64_T, 0, engine->comm);
-    if (!all[2])
+        refused = tt_limits_check_space(run->dir, &run->min_free, all[1], &why) != TT_OK;
+    MPI_Bcast(&refused, 1, MPI_INT, 0, engine->comm);
+    if (!refused)
         return TT_OK;
     MPI_Bcast(&why, (int)sizeof why, MPI_BYTE, 0, engine->comm);
     if (e->code == TT_OK)
         *e = why;
-    return TT_LIMIT;
+    return why.code;
 }
