@@ -49,9 +49,10 @@ static int start(const struct tt_command *command, int argc, char **argv)
     return 2;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     const char *names[sizeof commands / sizeof *commands + 1] = {0};
+    struct tt_error e = TT_ERROR_CLEAR;
     const char *near;
 
     if (argc < 2)
@@ -66,7 +67,19 @@ int main(int argc, char **argv)
             return start(&commands[i], argc - 1, argv + 1);
     }
     near = tt_nearest_word(argv[1], names);
-    fprintf(stderr, "tutti: unknown command '%s'%s%s%s; tutti --help lists them\n", argv[1],
+    tt_fail(&e, TT_USAGE, "unknown command '%.80s'%s%s%s; tutti --help lists them", argv[1],
             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-    return 2;
+    return tt_report_error(&e);
+}
+
+/* A full disk behind a pipe or redirection must not look like success. */
+int main(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    int status = dispatch(argc, argv);
+
+    if (status != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+        return status;
+    tt_fail(&e, TT_FAILED, "the output could not be written to stdout");
+    return tt_report_error(&e);
 }

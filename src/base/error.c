@@ -66,6 +66,14 @@ static const char *advice(int sys_errno)
     }
 }
 
+/* An error is one line, whatever names it quotes, and does nothing to a terminal. */
+static void make_plain(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            *text = '?';
+}
+
 void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
 {
     char who[32] = "", where[320] = "", at[40] = "";
@@ -82,6 +90,7 @@ void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
                  e->text, advice(e->sys_errno));
     else
         snprintf(out, size, "%s%s", who, e->text);
+    make_plain(out);
 }
 
 int tt_exit_status(int code)

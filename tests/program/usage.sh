@@ -17,6 +17,19 @@ usage "not key=value.*tutti help write" "$TUTTI" run stencil --write 20
 usage "nosuch" "$TUTTI" list nosuch
 usage "nosuch" "$TUTTI" help nosuch
 
+# Whatever an error quotes, it is one line.
+usage "unknown command 'a\?b'" "$TUTTI" $'a\nb'
+usage "unknown workload 'a\?b'" "$TUTTI" run $'a\nb'
+usage "unknown key 'si\?\[31mze'" "$TUTTI" run stencil $'--si\e[31mze' 5
+
+# What cannot be printed is no success.
+if [ -c /dev/full ]; then
+    status=0
+    "$TUTTI" list >/dev/full 2>err || status=$?
+    equal $status 1 "status with a full stdout"
+    one_line "stdout"
+fi
+
 # Numbers that are not understood are refused, never guessed.
 for value in 1x -5 '' abc 1.5 99999999999999999999999 0x10 '5 ' 1e3; do
     usage "size" "$TUTTI" run stencil --size "$value"
