@@ -35,6 +35,14 @@ const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key)
     return text ? text : "";
 }
 
+bool tt_evidence_is_serial(const struct tt_evidence *ev)
+{
+    const char *sync = tt_evidence_parameter(ev, "sync");
+
+    return !strcmp(tt_evidence_parameter(ev, "overlap"), "none") &&
+           (!strcmp(sync, "write") || !strcmp(sync, "dump"));
+}
+
 double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b)
 {
     double slowest = 0;

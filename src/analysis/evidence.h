@@ -59,6 +59,8 @@ void tt_evidence_free(struct tt_evidence *ev);
 
 /* A parameter of the plan as text, or "" if the plan has no such key. */
 const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key);
+/* Whether all I/O was done and synced by the caller, so that nothing could run beside it. */
+bool tt_evidence_is_serial(const struct tt_evidence *ev);
 /* The slowest rank's seconds in two phases together (the same one twice counts once). */
 double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b);
 /* Sorts values and returns their median; 0 if there are none. */

@@ -183,11 +183,20 @@ static const char *missing_epochs(const struct tt_evidence *ev, bool need_overla
     return NULL;
 }
 
+/* Without anything beside the I/O, what epochs differ by is noise. */
+static struct tt_value serial(double value)
+{
+    return (struct tt_value){
+        .known = true, .value = value, .note = "nothing ran beside the I/O, by overlap and sync"};
+}
+
 static struct tt_value formula_hidden_fraction(const struct tt_evidence *ev)
 {
     const struct tt_epoch_medians *m = &ev->medians;
     const char *why = missing_epochs(ev, true, true);
 
+    if (ev->bytes_written > 0 && tt_evidence_is_serial(ev))
+        return serial(0);
     if (why)
         return unknown(why);
     if (!(m->io_only > 0))
@@ -199,6 +208,8 @@ static struct tt_value formula_inflation(const struct tt_evidence *ev)
 {
     const char *why = missing_epochs(ev, true, true);
 
+    if (ev->bytes_written > 0 && tt_evidence_is_serial(ev))
+        return serial(1);
     return why ? unknown(why)
                : ratio(known(ev->medians.compute), known(ev->medians.compute_only),
                        "computation took no time");
@@ -243,6 +254,28 @@ static struct tt_value formula_cpu_share(const struct tt_evidence *ev)
 
     wall.value *= (double)ev->nranks;
     return ratio(get(ev, TT_METRIC_cpu_time), wall, "the run took no time");
+}
+
+static struct tt_value formula_cpu_wait(const struct tt_evidence *ev)
+{
+    return ratio(from_ranks(ev, "cpu_waiting_seconds", true), get(ev, TT_METRIC_runtime),
+                 "the run took no time");
+}
+
+static struct tt_value formula_cpu_others(const struct tt_evidence *ev)
+{
+    const json_t *node =
+        ev->complete ? json_object_get(ev->ranks[0].summary, "node_cpu_seconds") : NULL;
+    double others = json_number_value(node);
+
+    if (!json_is_number(node))
+        return unknown("not recorded by every rank");
+    for (size_t i = 0; i < ev->nranks; i++)
+        if (!strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host))
+            others -= json_number_value(json_object_get(ev->ranks[i].summary, "cpu_seconds"));
+    /* The node's clock ticks more coarsely than that of a process. */
+    return ratio(known(others > 0 ? others : 0), get(ev, TT_METRIC_runtime),
+                 "the run took no time");
 }
 
 static struct tt_value formula_peak_memory(const struct tt_evidence *ev)

@@ -30,7 +30,8 @@
     X(application_rate, "B/s", "application rate", "bytes_written / runtime") \
     X(hidden_fraction, "1", "hidden I/O", \
       "1 - (epoch - compute-only) / I/O-only: medians over " \
-      "epochs; both baselines from serialised epochs inside the same run") \
+      "epochs; both baselines from serialised epochs inside the same run; 0 if nothing runs " \
+      "beside the I/O (overlap none, sync write or dump)") \
     X(inflation, "1", "inflation", \
       "computation and communication per epoch with I/O beside it / " \
       "the same in baseline epochs (medians); 1 means undisturbed") \
@@ -46,6 +47,12 @@
     X(copy_time, "s", "copying", "the slowest rank's time in copies to staging buffers") \
     X(cpu_time, "s", "CPU time", "user and system time of all ranks, children included") \
     X(cpu_share, "1", "CPU share", "cpu_time / (runtime x ranks); above 1 with threads") \
+    X(cpu_wait, "1", "waiting for a CPU", \
+      "time in which a rank's main thread was ready but had no CPU / " \
+      "runtime; of the rank that waited longest, as the kernel counts it") \
+    X(cpu_others, "1", "CPUs used by others", \
+      "CPU time of everything but this run's ranks on the node of rank 0 / " \
+      "runtime, as the kernel counts it") \
     X(peak_memory, "B", "peak memory", "largest resident set of any rank") \
     X(imbalance, "1", "imbalance", "slowest rank's computation time / mean over ranks") \
     X(files, "1", "files", "data files made")

@@ -60,6 +60,22 @@ static bool too_short(const struct tt_evidence *ev, char text[TEXT])
                tt_format_seconds(runtime, took));
 }
 
+/* Other processes took CPUs that ranks were waiting for. Then drift, imbalance and inflation are
+ * theirs, and saying each apart would only hide the reason. */
+static bool is_disturbed(const struct tt_evidence *ev)
+{
+    return metric(ev, TT_METRIC_cpu_wait) > 0.05 && metric(ev, TT_METRIC_cpu_others) > 0.1;
+}
+
+static bool disturbed(const struct tt_evidence *ev, char text[TEXT])
+{
+    return is_disturbed(ev) &&
+           say(text,
+               "the machine was busy: other processes used %.1f CPUs, and a rank waited for a CPU "
+               "in %.0f %% of the runtime; times are not those of a quiet machine",
+               metric(ev, TT_METRIC_cpu_others), 100 * metric(ev, TT_METRIC_cpu_wait));
+}
+
 /* Median time of the iterations first..last-1 of one rank. */
 static double median_span(const struct tt_rank_records *r, size_t first, size_t last,
                           double *scratch)
@@ -78,7 +94,7 @@ static bool drift(const struct tt_evidence *ev, char text[TEXT])
     size_t third = ev->nranks ? r->niterations / 3 : 0;
     double early, late, *scratch;
 
-    if (third < 5 || !(scratch = malloc(third * sizeof *scratch)))
+    if (third < 5 || is_disturbed(ev) || !(scratch = malloc(third * sizeof *scratch)))
         return false;
     early = median_span(r, 0, third, scratch);
     late = median_span(r, r->niterations - third, r->niterations, scratch);
@@ -91,14 +107,18 @@ static bool drift(const struct tt_evidence *ev, char text[TEXT])
                late / early);
 }
 
+/* Only if the time lost by it is a part of the runtime worth a word. */
 static bool imbalance(const struct tt_evidence *ev, char text[TEXT])
 {
     double value = metric(ev, TT_METRIC_imbalance);
+    double slowest = tt_evidence_slowest(ev, TT_COMPUTE, TT_COMPUTE);
+    bool matters = value > 0 && slowest - slowest / value > 0.02 * metric(ev, TT_METRIC_runtime);
 
-    return value > 1.1 && say(text,
-                              "imbalance: the slowest rank computed %.2f times as long as the "
-                              "mean; the others waited for it",
-                              value);
+    return value > 1.1 && matters && !is_disturbed(ev) &&
+           say(text,
+               "imbalance: the slowest rank computed %.2f times as long as the mean; the others "
+               "waited for it",
+               value);
 }
 
 static bool not_synced(const struct tt_evidence *ev, char text[TEXT])
@@ -127,11 +147,17 @@ static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
                tt_format_bytes(data, some), tt_format_bytes(memory, size));
 }
 
+/* Whether hidden I/O stands on a comparison of epochs. */
+static bool compares_epochs(const struct tt_evidence *ev)
+{
+    return ev->metrics[TT_METRIC_hidden_fraction].known && !tt_evidence_is_serial(ev);
+}
+
 static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
 {
     const struct tt_epoch_medians *m = &ev->medians;
 
-    if (!ev->metrics[TT_METRIC_hidden_fraction].known || (m->overlapped >= 3 && m->baselines >= 3))
+    if (!compares_epochs(ev) || (m->overlapped >= 3 && m->baselines >= 3))
         return false;
     return say(
         text,
@@ -140,44 +166,57 @@ static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
         m->overlapped, m->baselines);
 }
 
-static bool little_io(const struct tt_evidence *ev, char text[TEXT])
+static bool hidden_uncertain(const struct tt_evidence *ev, char text[TEXT])
 {
     const struct tt_epoch_medians *m = &ev->medians;
-
-    return ev->metrics[TT_METRIC_hidden_fraction].known && m->io_only < 0.1 * m->compute_only &&
-           say(text,
-               "hidden I/O is uncertain: I/O-only is %.1f %% of compute-only, so small changes of "
-               "the "
-               "computation outweigh it",
-               100 * m->io_only / m->compute_only);
-}
-
-static bool more_than_all_hidden(const struct tt_evidence *ev, char text[TEXT])
-{
     double value = metric(ev, TT_METRIC_hidden_fraction);
+    char share[64] = "";
 
-    return value > 1.05 && say(text,
-                               "hidden I/O of %.3g is impossible: epochs with overlap were faster "
-                               "than computation alone, so the baselines were disturbed",
-                               value);
+    if (!compares_epochs(ev))
+        return false;
+    if (m->io_only < 0.1 * m->compute_only)
+        snprintf(share, sizeof share, "I/O-only is just %.1f %% of compute-only",
+                 100 * m->io_only / m->compute_only);
+    if (value > 1.05)
+        return say(text,
+                   "hidden I/O of %.3g is impossible: epochs with overlap were faster than "
+                   "computation alone, so the computation changed by itself%s%s",
+                   value, share[0] ? "; " : "", share);
+    return share[0] &&
+           say(text, "hidden I/O is uncertain: %s, so small changes of the computation outweigh it",
+               share);
 }
 
-/* Only on the node that measured: elsewhere device numbers mean something else. */
+static double bytes_of_records(const struct tt_evidence *ev)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; i < ev->nranks; i++)
+        bytes += (double)(ev->ranks[i].niterations * sizeof *ev->ranks[i].iterations +
+                          ev->ranks[i].nepochs * sizeof *ev->ranks[i].epochs);
+    return bytes;
+}
+
+/* Records on the device under test, if they are enough to be seen there. Only on the node that
+ * measured: elsewhere device numbers mean something else. */
 static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
 {
     const json_t *data = json_object_get(ev->environment, "data");
     const char *device = fact_text(data, "device_number");
+    double records = bytes_of_records(ev);
     char host[HOST_NAME_MAX + 1] = "", own[32];
     struct stat st;
 
-    if (!device[0] || !(ev->bytes_written > 0) || gethostname(host, sizeof host - 1) != 0 ||
+    if (!device[0] || records < 0.01 * ev->bytes_written || !(ev->bytes_written > 0) ||
+        gethostname(host, sizeof host - 1) != 0 ||
         strcmp(host, fact_text(ev->environment, "host")) != 0 || stat(ev->folder, &st) != 0)
         return false;
     snprintf(own, sizeof own, "%u:%u", major(st.st_dev), minor(st.st_dev));
     return !strcmp(own, device) &&
            say(text,
-               "results and data are on the same device: writing records disturbs a little what "
-               "is measured (--results DIR)");
+               "results and data are on the same device, and the records are %.1f %% of what was "
+               "written there: use --results DIR",
+               100 * records / ev->bytes_written);
 }
 
 /* Ranks on the node of the first rank. */
@@ -217,7 +256,7 @@ static bool inflation(const struct tt_evidence *ev, char text[TEXT])
 {
     double value = metric(ev, TT_METRIC_inflation);
 
-    return value > 1.1 &&
+    return value > 1.1 && !is_disturbed(ev) &&
            say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
 }
 
@@ -269,11 +308,21 @@ static bool hints_without_effect(const struct tt_evidence *ev, char text[TEXT])
 }
 
 static rule *const rules[] = {
-    damaged_records,     too_short,  drift,
-    imbalance,           not_synced, cached_reads,
-    few_epochs,          little_io,  more_than_all_hidden,
-    oversubscribed,      inflation,  faster_than_memory,
-    nothing_stored,      shaped,     hints_without_effect,
+    damaged_records,
+    too_short,
+    disturbed,
+    drift,
+    imbalance,
+    not_synced,
+    cached_reads,
+    few_epochs,
+    hidden_uncertain,
+    oversubscribed,
+    inflation,
+    faster_than_memory,
+    nothing_stored,
+    shaped,
+    hints_without_effect,
     results_beside_data,
 };
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/agree.h"
 #include "engine/private.h"
@@ -15,18 +14,6 @@
 #define CHECK_SECONDS 0.2
 /* All ranks have heard of the start before it comes. */
 #define START_DELAY_NS 5000000
-
-double tt_cpu_seconds(void)
-{
-    struct rusage self, children;
-
-    getrusage(RUSAGE_SELF, &self);
-    getrusage(RUSAGE_CHILDREN, &children);
-    return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
-                    children.ru_stime.tv_sec) +
-           1e-6 * (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec +
-                           children.ru_utime.tv_usec + children.ru_stime.tv_usec);
-}
 
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 {
@@ -106,7 +93,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
 
     MPI_Barrier(engine->comm);
     rc = wait_for_start(engine, e);
-    p->cpu_seconds = -tt_cpu_seconds();
+    p->cpu = tt_cpu_now();
     p->start_ns = tt_now_ns();
     before.start_ns = tt_recorder_header(p->recorder)->start_monotonic_ns - p->start_ns;
     before.span_ns = -before.start_ns;
@@ -166,7 +153,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
     if (p->start_ns == 0 || p->stop_ns != 0)
         return;
     p->stop_ns = tt_now_ns();
-    p->cpu_seconds += tt_cpu_seconds();
+    p->cpu = tt_cpu_since(p->cpu);
     next_record(engine, 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,10 +136,14 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
     struct tt_engine_private *p = engine->p;
     json_t *o = json_pack(
         "{s:O, s:O, s:f, s:I, s:I, s:I, s:[I, I]}", "results", p->results, "warnings", p->warnings,
-        "cpu_seconds", p->cpu_seconds, "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
+        "cpu_seconds", p->cpu.own, "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
         (json_int_t)(p->stop_ns - p->start_ns), "files", (json_int_t)p->nfiles, "library_bytes",
         (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
 
+    if (isfinite(p->cpu.waiting) && isfinite(p->cpu.node)) {
+        json_object_set_new(o, "cpu_waiting_seconds", json_real(p->cpu.waiting));
+        json_object_set_new(o, "node_cpu_seconds", json_real(p->cpu.node));
+    }
     if (verified)
         json_object_set_new(o, "verify",
                             json_pack("{s:I, s:I, s:I}", "blocks", (json_int_t)verified->blocks,

@@ -15,6 +15,13 @@ struct tt_made_files {
     char **paths;
 };
 
+/* Seconds; not a number where the kernel does not tell. */
+struct tt_cpu_time {
+    double own;     /* user and system time of this process and its children */
+    double waiting; /* the main thread was ready, but had no CPU */
+    double node;    /* all CPUs of the node were taken, by whomever */
+};
+
 struct tt_engine_private {
     const char *folder; /* the run folder */
     char *data_folder;  /* <dir>/tutti-<id> */
@@ -29,7 +36,7 @@ struct tt_engine_private {
     struct tt_iteration_record now;
     uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
-    double cpu_seconds;            /* user and system, in the measured time */
+    struct tt_cpu_time cpu;        /* at the start, then in the measured time */
     uint64_t bytes_written;        /* by this rank */
     uint64_t next_check;           /* iteration of the next look at the clock */
     int progress_fd;               /* rank 0 only, else -1 */
@@ -47,8 +54,9 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */
 void tt_engine_stop_clock(struct tt_engine *engine);
-/* User and system time of this process and its children so far. */
-double tt_cpu_seconds(void);
+/* cpu.c */
+struct tt_cpu_time tt_cpu_now(void);
+struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 
 /* limits.c: before a dump of this many bytes on this rank. Collective. */
 int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_error *e);

@@ -120,7 +120,8 @@ static const char summary[] =
     "{\"results\": {\"residual\": {\"value\": 0.25, \"kind\": \"same\"},"
     " \"updates\": {\"value\": 800, \"kind\": \"sum\"}, \"flops\": {\"value\": 3200, \"kind\": "
     "\"sum\"}},"
-    " \"cpu_seconds\": 12.0, \"peak_memory\": 4096, \"runtime_ns\": 16000000000, \"files\": 1,"
+    " \"cpu_seconds\": 12.0, \"cpu_waiting_seconds\": 0.16, \"node_cpu_seconds\": 28.0, "
+    "\"peak_memory\": 4096, \"runtime_ns\": 16000000000, \"files\": 1,"
     " \"library_bytes\": [10, 0], \"warnings\": [\"said by both ranks\"],"
     " \"facts\": [{\"key\": \"cb_nodes\", \"given\": \"4\", \"read_back\": \"4\", \"proof\": \"no "
     "effect\","
@@ -249,6 +250,8 @@ static void metrics_follow_their_definitions(void **unused)
     expect_metric(result, "copy_time", 0.04);
     expect_metric(result, "cpu_time", 24);
     expect_metric(result, "cpu_share", 24 / (16.0 * 2));
+    expect_metric(result, "cpu_wait", 0.01);
+    expect_metric(result, "cpu_others", 4 / 16.0);
     expect_metric(result, "peak_memory", 4096);
     expect_metric(result, "imbalance", 0.5 / 0.4);
     expect_metric(result, "files", 2);
@@ -289,6 +292,53 @@ static void doubts_are_warnings(void **unused)
     assert_true(warns(result, "oversubscribed: 2 ranks of 1 thread on 1 CPUs"));
     assert_true(warns(result, "few epochs"));
     assert_int_equal(n, 7); /* each once, and no others */
+    json_decref(result);
+}
+
+/* Replaces a summary's text by one of the same meaning in other numbers. */
+static void rewrite_ranks(const char *from, const char *to)
+{
+    char other[sizeof summary + 64];
+    const char *at = strstr(summary, from);
+
+    assert_non_null(at);
+    snprintf(other, sizeof other, "%.*s%s%s", (int)(at - summary), summary, to, at + strlen(from));
+    for (unsigned rank = 0; rank < 2; rank++) {
+        FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+
+        write_iterations(f, rank);
+        write_epochs(f, rank);
+        chunk(f, TT_CHUNK_JSON, other, strlen(other));
+        assert_int_equal(fclose(f), 0);
+    }
+}
+
+static void a_busy_machine_is_the_reason(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    rewrite_ranks("\"cpu_waiting_seconds\": 0.16", "\"cpu_waiting_seconds\": 8.0");
+    result = make();
+    assert_true(
+        warns(result, "other processes used 0.2 CPUs, and a rank waited for a CPU in 50 %"));
+    assert_false(warns(result, "imbalance"));
+    assert_false(warns(result, "beside it by"));
+    json_decref(result);
+}
+
+static void without_overlap_nothing_is_hidden(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    write_file("plan.json",
+               "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
+               " {\"ranks\": \"2\", \"overlap\": \"none\", \"sync\": \"dump\"}}");
+    result = make();
+    expect_metric(result, "hidden_fraction", 0);
+    expect_metric(result, "inflation", 1);
+    assert_false(warns(result, "few epochs"));
     json_decref(result);
 }
 
@@ -417,6 +467,8 @@ int main(void)
         TEST(metrics_follow_their_definitions),
         TEST(details_are_there),
         TEST(doubts_are_warnings),
+        TEST(a_busy_machine_is_the_reason),
+        TEST(without_overlap_nothing_is_hidden),
         TEST(samples_are_the_records),
         TEST(dead_rank_is_named),
         TEST(said_outcome_is_believed),
