@@ -40,20 +40,18 @@ static int noted(struct tt_series *s, int rc, const struct tt_error *e)
 
 /* ---- opening and closing files; run by whoever makes the library calls ---- */
 
-static int open_file(struct tt_series *s, const char *path, enum tt_access access,
-                     struct tt_file **file, struct tt_error *e)
+static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struct tt_file **file,
+                     struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    bool claims = access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0);
-    int rc = claims ? tt_data_claim(s->engine, path, e) : TT_OK;
+    bool claims = spec->access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0);
+    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK;
 
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
     if (rc != TT_OK)
         return rc;
-    s->file_spec.path = path;
-    s->file_spec.access = access;
-    rc = tt_file_open(&s->engine->p->stack, &s->file_spec, file, e);
+    rc = tt_file_open(&s->engine->p->stack, spec, file, e);
     rc = tt_agree(s->comm, rc, e);
     latency(s, TT_CALL_OPEN, t);
     if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
@@ -63,6 +61,15 @@ static int open_file(struct tt_series *s, const char *path, enum tt_access acces
         *file = NULL;
     }
     return rc;
+}
+
+/* A step's own file keeps its own spec: the files of several steps may be open at once. */
+static int open_step_file(struct tt__flight *f, enum tt_access access, struct tt_error *e)
+{
+    f->file_spec = f->series->file_spec;
+    f->file_spec.path = f->path;
+    f->file_spec.access = access;
+    return open_file(f->series, &f->file_spec, &f->file, e);
 }
 
 /* Facts are asked once per run: all files are opened with the same settings. */
@@ -128,7 +135,7 @@ static int prepare_step(struct tt__flight *f, struct tt_error *e)
 
     f->file = s->file;
     if (s->spec.policy == TT_FILE_PER_STEP) {
-        int rc = open_file(s, f->path, TT_CREATE, &f->file, e);
+        int rc = open_step_file(f, TT_CREATE, e);
 
         return rc == TT_OK ? noted(s, tt_file_define(f->file, 0, e), e) : rc;
     }
@@ -228,7 +235,7 @@ int tt__run_open(void *argument, struct tt_error *e)
 {
     struct tt_series *s = argument;
 
-    return open_file(s, s->path, s->spec.access, &s->file, e);
+    return open_file(s, &s->file_spec, &s->file, e);
 }
 
 /* ---- making a flight ---- */
@@ -402,7 +409,7 @@ int tt__run_load(void *argument, struct tt_error *e)
 
     f->file = s->file;
     if (own_file)
-        rc = open_file(s, f->path, TT_READ_ONLY, &f->file, e);
+        rc = open_step_file(f, TT_READ_ONLY, e);
     if (!f->file)
         return rc;
     if (f->rc != TT_OK) {

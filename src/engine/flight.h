@@ -12,6 +12,7 @@ struct tt__flight {
     struct tt_job job;
     struct tt_file *file;
     char *path; /* of a file of this step only */
+    struct tt_file_spec file_spec;
     uint64_t step;
     unsigned nblocks;
     struct tt_block *blocks; /* as many as the series ever needs */

@@ -119,7 +119,9 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
     MPI_Comm_dup(engine->comm, &s->comm);
     MPI_Comm_dup(spec->per_process ? MPI_COMM_SELF : engine->comm, &s->file_comm);
     s->file_spec = (struct tt_file_spec){
+        .path = s->path,
         .comm = s->file_comm,
+        .access = spec->access,
         .policy = spec->policy == TT_FILE_PER_STEP ? TT_OVERWRITE : spec->policy,
         .steps = spec->policy == TT_FILE_PER_STEP ? 1 : spec->steps,
         .in_helper = engine->p->helper && !engine->p->may_be_native,

@@ -13,6 +13,8 @@ expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100%
 one_line "min-free"
 expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 8000000t
 one_line "min-free"
+# What stores nothing needs no room.
+expect 0 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100% --backend discard
 # Time runs out inside the loop: what was recorded until then is kept, the data is not.
 expect 1 "$TUTTI" run "${job[@]}" --iterations 100000000 --min-free 0 --max-time 1s
 one_line "max-time"

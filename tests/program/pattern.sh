@@ -25,6 +25,9 @@ expect 1 "$TUTTI" verify "$kept"
 one_line "variable 'v0', step 1"
 rm "$data/kept"
 
+# Files of several steps are open at once; none may be taken for another.
+expect 0 "${pattern[@]}" --series file --steps 6 --layers verify --mode async --inflight 3
+
 usage "pattern.dims" "${pattern[@]}" --dims 0:3
 usage "1 to 4 dimensions" "${pattern[@]}" --dims 1:2:3:4:5
 usage "'f65' is no type" "${pattern[@]}" --element f65
