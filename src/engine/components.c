@@ -55,7 +55,8 @@ const struct tt_component tt_read_component = {
 static const struct tt_param collective_params[] = {
     {"every", TT_PARAM_COUNT, AT(every), "0", "iterations",
      "a collective operation in every so many iterations; 0: never"},
-    {"size", TT_PARAM_BYTES, AT(size), "1m", "B", "bytes per rank"},
+    {"size", TT_PARAM_BYTES, AT(size), "1m", "B", "bytes per rank, as many as MPI can count", 0,
+     INT32_MAX},
     {"kind", TT_PARAM_CHOICE, AT(kind), "allgather", NULL, "which operation", .choices = kinds},
     {0},
 };
