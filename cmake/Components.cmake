@@ -14,6 +14,21 @@ set(TUTTI_MPI mpich)
 if(TUTTI_OPEN_MPI)
   set(TUTTI_MPI openmpi)
 endif()
+# What starts ranks. Where several MPIs are installed, the plain name follows a choice that may be
+# another than the compiler's.
+set(TUTTI_MPIEXEC mpiexec)
+if(MPIEXEC_EXECUTABLE)
+  set(TUTTI_MPIEXEC ${MPIEXEC_EXECUTABLE})
+endif()
+if(EXISTS ${MPIEXEC_EXECUTABLE}.${TUTTI_MPI})
+  set(TUTTI_MPIEXEC ${MPIEXEC_EXECUTABLE}.${TUTTI_MPI})
+endif()
+# Several jobs may share a machine, so nobody is bound to "the first core"; the scheduler places ranks
+# and their helper threads better than any default binding.
+set(TUTTI_MPIEXEC_OPTIONS -n)
+if(TUTTI_OPEN_MPI)
+  set(TUTTI_MPIEXEC_OPTIONS --map-by slot:OVERSUBSCRIBE --bind-to none -n)
+endif()
 
 # Sets ${name}_OK and links the library to target; else records the package in TUTTI_MISSING.
 function(tutti_satisfy_needs target file name)
@@ -124,6 +139,8 @@ function(tutti_write_build_info target)
   foreach(module yaml-0.1 jansson libxxhash hwloc)
     string(APPEND libraries " {\"${module}\", \"${BASE_${module}_VERSION}\"},")
   endforeach()
+  list(TRANSFORM TUTTI_MPIEXEC_OPTIONS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE options)
+  list(JOIN options ", " options)
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_info.h @ONLY CONTENT
@@ -132,6 +149,9 @@ function(tutti_write_build_info target)
 #define TT_COMPILER \"@CMAKE_C_COMPILER_ID@ @CMAKE_C_COMPILER_VERSION@\"
 #define TT_FLAGS \"@flags@\"
 #define TT_BUILD_TYPE \"@CMAKE_BUILD_TYPE@\"
+/* what starts the ranks, and its options up to their number */
+#define TT_MPIEXEC \"@TUTTI_MPIEXEC@\"
+#define TT_MPIEXEC_OPTIONS @options@
 /* pkg-config names and versions of what is linked, as initialisers */
 #define TT_LIBRARIES@libraries@
 ")

@@ -13,7 +13,7 @@ int tt_launched_size(void);
  * up come from rank 0 only. */
 int tt_launched_rank(void);
 
-/* Run argv as `ranks` ranks through mpirun, its stdout and stderr in the folder; draws progress on
+/* Run argv as `ranks` ranks through mpiexec, its stdout and stderr in the folder; draws progress on
  * a terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
  * launcher's exit status (128 + signal if it was killed). */
 int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool quiet, int *status,

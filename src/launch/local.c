@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpirun on this machine (or in the allocation it finds by itself). */
+/* mpiexec on this machine (or in the allocation it finds by itself). */
 #include <errno.h>
 #include <fcntl.h>
-#include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "build_info.h"
 #include "launch/launch.h"
 #include "launch/progress.h"
 #include "plan/folder.h"
@@ -22,21 +22,14 @@
 /* What ranks get to end after their launcher has. */
 #define ORPHANS_NS 5000000000
 
-/* Several jobs may share a machine, so nobody is bound to "the first core"; the scheduler places
- * ranks and their helper threads better than any default binding. */
-static const char *const launcher[] = {
-#ifdef OPEN_MPI
-    "mpirun", "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none", "-n", NULL,
-#else
-    "mpiexec",
-    "-n",
-    NULL,
-#endif
-};
+/* The launcher of the MPI that tutti was built with; a binary that was moved takes what it finds.
+ */
+static const char *const launcher[] = {TT_MPIEXEC, TT_MPIEXEC_OPTIONS, NULL};
+#define LAUNCHER_ON_PATH "mpiexec"
 
+/* Another MPI than Open MPI does not look at these. */
 static void set_environment(unsigned ranks)
 {
-#ifdef OPEN_MPI
     if (geteuid() == 0) {
         setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
         setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
@@ -44,8 +37,6 @@ static void set_environment(unsigned ranks)
     /* More ranks than cores: whoever waits must let the others run. */
     if ((long)ranks > sysconf(_SC_NPROCESSORS_ONLN))
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-#endif
-    (void)ranks;
 }
 
 static int redirect(const char *folder, const char *name, int to)
@@ -70,8 +61,11 @@ static void become(const char *folder, char *const words[], int failure, pid_t p
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (nothing >= 0 && dup2(nothing, 0) == 0 && getppid() == parent &&
-        redirect(folder, "stdout", 1) == 0 && redirect(folder, "stderr", 2) == 0)
+        redirect(folder, "stdout", 1) == 0 && redirect(folder, "stderr", 2) == 0) {
         execvp(words[0], words);
+        if (errno == ENOENT)
+            execvp(LAUNCHER_ON_PATH, words);
+    }
     why = errno;
     (void)!write(failure, &why, sizeof why);
     _exit(127);
@@ -100,7 +94,8 @@ static int start(const char *folder, char *const words[], pid_t *child, struct t
     waitpid(*child, NULL, 0);
     if (why == ENOENT)
         return tt_fail(e, TT_FAILED,
-                       "%s is not on the PATH; install an MPI (make setup) or load its module",
+                       "there is neither %s nor " LAUNCHER_ON_PATH
+                       " on the PATH; install an MPI (make setup) or load its module",
                        words[0]);
     return tt_fail_call(e, why, "exec", words[0], -1);
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sourced by every whole-program test. ctest gives $TUTTI (the binary) and $SOURCE (the tree).
+# Sourced by every whole-program test. ctest gives $TUTTI (the binary), $SOURCE (the tree) and
+# $RANKS (what starts ranks, up to their number).
 # A test runs in a private folder of its own, $work, which is removed at the end.
 set -euo pipefail
-: "${TUTTI:?the binary under test}" "${SOURCE:?the source tree}"
+: "${TUTTI:?the binary under test}" "${SOURCE:?the source tree}" "${RANKS:?the launcher}"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "SKIP: $*"; exit 77; }
@@ -73,8 +74,8 @@ usage() {
     [ ! -s "$work/out" ] || fail "stdout is not empty"
 }
 
-# "${ranks[@]}" N COMMAND...: under mpirun itself, as a user would do it.
-ranks=(mpirun --allow-run-as-root --oversubscribe --bind-to none -n)
+# "${ranks[@]}" N COMMAND...: under mpiexec itself, as a user would do it.
+read -ra ranks <<<"$RANKS"
 
 metric() { jq -e ".metrics.$1.value" "${2:-$work/out.json}"; } # NAME [FILE]
 equal() { [ "$1" = "$2" ] || fail "${3:-values} differ: '$1' and '$2'"; }

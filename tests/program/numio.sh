@@ -2,7 +2,6 @@
 # The dialect of numio: every option, the same norm of error, the plain field in the file.
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
-needs mpirun
 
 matrix() { sed -n '/^Matrix:/,$p' "$work/out"; } # the sample of nine by nine points
 norm() { sed -n 's/.*[Nn]orm of error[^0-9]*\([0-9.e+-]*\).*/\1/p' "$work/out"; }

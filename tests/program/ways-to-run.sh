@@ -3,7 +3,7 @@
 # timeout: 240
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
-needs jq mpirun
+needs jq
 job=(stencil --size 64 --iterations 20 --write every=5)
 
 # By itself.
