@@ -8,6 +8,7 @@
 #include "analysis/metrics.h"
 #include "engine/phases.h"
 #include "report/paragraph.h"
+#include "report/parameter.h"
 #include "report/report.h"
 #include "spec/units.h"
 
@@ -36,8 +37,10 @@ static const char *parameter(const json_t *result, const char *key)
 
 /* ---- head: what ran, where and how ---- */
 
-/* "size 4096, iterations 200": the parameters of one component that have a value. */
-static void add_component(struct tt_paragraph *p, const json_t *result, const char *component)
+/* "size 4096, iterations 200": the parameters of one component that have a value; with brief set
+ * only those that say something. */
+static void add_component(struct tt_paragraph *p, const json_t *result, const char *component,
+                          bool brief)
 {
     json_t *all = json_object_get(json_object_get(result, "plan"), "parameters"), *value;
     size_t n = strlen(component);
@@ -46,18 +49,21 @@ static void add_component(struct tt_paragraph *p, const json_t *result, const ch
     json_object_foreach(all, key, value)
     {
         const char *text = json_string_value(value);
+        char shown[256];
 
-        if (n == 0 || strncmp(key, component, n) != 0 || key[n] != '.' || !text || !text[0])
+        if (n == 0 || strncmp(key, component, n) != 0 || key[n] != '.' || !text || !text[0] ||
+            (brief && tt_parameter_is_silent(component, key + n + 1, text)))
             continue;
-        tt_paragraph_add(p, "%s%s %s", p->n ? ", " : "", key + n + 1, text);
+        tt_parameter_format(component, key + n + 1, text, shown, sizeof shown);
+        tt_paragraph_add(p, "%s%s %s", p->n ? ", " : "", key + n + 1, shown);
     }
 }
 
-static void print_component(FILE *out, const json_t *result, const char *component)
+static void print_component(FILE *out, const json_t *result, const char *component, bool brief)
 {
     struct tt_paragraph p = {0};
 
-    add_component(&p, result, component);
+    add_component(&p, result, component, brief);
     tt_paragraph_print(&p, out, component);
 }
 
@@ -70,7 +76,7 @@ static void print_periodic(FILE *out, const json_t *result, const char *componen
     snprintf(key, sizeof key, "%s.every", component);
     every = parameter(result, key);
     if (every[0] && strcmp(every, "0") != 0)
-        print_component(out, result, component);
+        print_component(out, result, component, false);
 }
 
 static bool seen_before(const json_t *ranks, size_t i, const char *host)
@@ -118,7 +124,7 @@ static void print_backend(FILE *out, const json_t *result)
     tt_paragraph_add(&p, "%s", backend);
     if (layers[0])
         tt_paragraph_add(&p, " under %s", layers);
-    add_component(&options, result, backend);
+    add_component(&options, result, backend, true);
     if (options.n)
         tt_paragraph_add(&p, ": %s", options.text);
     tt_paragraph_print(&p, out, "backend");
@@ -133,7 +139,7 @@ static void print_layers(FILE *out, const json_t *result)
         char name[64];
 
         snprintf(name, sizeof name, "%.*s", (int)n, layers);
-        print_component(out, result, name);
+        print_component(out, result, name, true);
         layers += n + (layers[n] == ',');
     }
 }
@@ -202,7 +208,7 @@ static void print_facts(FILE *out, const json_t *result)
                          given[0] ? given : read_back);
         if (given[0] && read_back[0] && strcmp(given, read_back) != 0)
             tt_paragraph_add(&p, " became %s", read_back);
-        if (text_of(fact, "proof")[0])
+        if (given[0] && text_of(fact, "proof")[0])
             tt_paragraph_add(&p, " (%s)", text_of(fact, "proof"));
     }
     tt_paragraph_print(&p, out, "settings");
@@ -222,7 +228,7 @@ static void print_head(FILE *out, const json_t *result)
     tt_paragraph_print(&label, out, "label");
     tt_paragraph_add(&error, "%s", text_of(result, "error"));
     tt_paragraph_print(&error, out, "error");
-    print_component(out, result, workload);
+    print_component(out, result, workload, false);
     print_ranks(out, result);
     print_periodic(out, result, "write");
     print_periodic(out, result, "read");
