@@ -53,7 +53,7 @@ static struct tt_epoch join(const struct tt_epoch_record *first, size_t n, uint6
     for (size_t i = 0; i < n; i++) {
         out.span = larger(out.span, tt_seconds(first[i].span_ns));
         out.compute = larger(out.compute, tt_seconds(first[i].compute_ns));
-        out.io = larger(out.io, tt_seconds(first[i].io_ns));
+        out.io = larger(out.io, tt_seconds(first[i].io_ns) + tt_seconds(first[i].files_ns));
         out.visible = larger(out.visible, tt_seconds(first[i].visible_ns));
         out.bytes += (double)first[i].bytes;
         if (first[i].iterations != out.iterations || (first[i].baseline != 0) != out.baseline)
@@ -106,16 +106,43 @@ static const struct tt_epoch *most_telling(const struct tt_evidence *ev)
 
 enum column { SPAN, COMPUTE, IO };
 
+static double value_of(const struct tt_epoch *e, enum column column)
+{
+    return column == SPAN ? e->span : column == COMPUTE ? e->compute : e->io;
+}
+
 static double median_of(const struct tt_evidence *ev, const struct tt_epoch *like, bool baseline,
                         enum column column, double *scratch)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < ev->nepochs; i++) {
-        const struct tt_epoch *e = &ev->epochs[i];
+    for (size_t i = 0; i < ev->nepochs; i++)
+        if (ev->epochs[i].baseline == baseline && same_work(&ev->epochs[i], like))
+            scratch[n++] = value_of(&ev->epochs[i], column);
+    return tt_median(scratch, n);
+}
 
-        if (e->baseline == baseline && same_work(e, like))
-            scratch[n++] = column == SPAN ? e->span : column == COMPUTE ? e->compute : e->io;
+/* With several dumps in flight an epoch may wait for those of earlier ones, and leave its own to
+ * later ones. Only a row of epochs up to a baseline, before which nothing is left in flight, has
+ * paid for itself: its mean counts. *epochs: in how many of them. */
+static double median_of_rows(const struct tt_evidence *ev, const struct tt_epoch *like,
+                             enum column column, double *scratch, size_t *epochs)
+{
+    size_t n = 0;
+
+    *epochs = 0;
+    for (size_t first = 0, next; first < ev->nepochs; first = next + 1) {
+        double sum = 0;
+        bool alike = true;
+
+        for (next = first; next < ev->nepochs && !ev->epochs[next].baseline; next++) {
+            sum += value_of(&ev->epochs[next], column);
+            alike = alike && same_work(&ev->epochs[next], like);
+        }
+        if (next == ev->nepochs || next == first || !alike)
+            continue;
+        scratch[n++] = sum / (double)(next - first);
+        *epochs += next - first;
     }
     return tt_median(scratch, n);
 }
@@ -132,8 +159,13 @@ static int take_medians(struct tt_evidence *ev, struct tt_error *e)
     if (!scratch)
         return tt_fail_nomem(e, "epochs");
     count(ev, like, &m->overlapped, &m->baselines);
-    m->span = median_of(ev, like, false, SPAN, scratch);
-    m->compute = median_of(ev, like, false, COMPUTE, scratch);
+    if (strtoul(tt_evidence_parameter(ev, "inflight"), NULL, 10) > 1) {
+        m->span = median_of_rows(ev, like, SPAN, scratch, &m->overlapped);
+        m->compute = median_of_rows(ev, like, COMPUTE, scratch, &m->overlapped);
+    } else {
+        m->span = median_of(ev, like, false, SPAN, scratch);
+        m->compute = median_of(ev, like, false, COMPUTE, scratch);
+    }
     m->compute_only = median_of(ev, like, true, COMPUTE, scratch);
     m->io_only = median_of(ev, like, true, IO, scratch);
     free(scratch);

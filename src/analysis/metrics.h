@@ -25,12 +25,15 @@
     X(bytes_read, "B", "read", "payload bytes of all loads, over all ranks") \
     X(write_rate, "B/s", "write rate", \
       "bytes_written / time of the I/O phases: the slowest " \
-      "rank's own duration of write and sync calls, wherever they ran") \
+      "rank's own duration of write and sync calls, wherever they ran; with native nonblocking " \
+      "calls, whose end nobody sees, only in baseline epochs") \
     X(read_rate, "B/s", "read rate", "bytes_read / the slowest rank's time in reads") \
     X(application_rate, "B/s", "application rate", "bytes_written / runtime") \
     X(hidden_fraction, "1", "hidden I/O", \
       "1 - (epoch - compute-only) / I/O-only: medians over " \
-      "epochs; both baselines from serialised epochs inside the same run; 0 if nothing runs " \
+      "epochs (with several dumps in flight: over the means of all epochs from one baseline to " \
+      "the next, because one waits for the dumps of others); both baselines from serialised " \
+      "epochs inside the same run; 0 if nothing runs " \
       "beside the I/O (overlap none, sync write or dump)") \
     X(inflation, "1", "inflation", \
       "computation and communication per epoch with I/O beside it / " \
@@ -42,8 +45,8 @@
       "median time of an epoch's computation and " \
       "communication with no I/O in flight") \
     X(io_only, "s", "I/O-only", \
-      "median time of an epoch's write and sync with no computation " \
-      "beside it") \
+      "median time of an epoch's write and sync, and of opening and closing files of its own, " \
+      "with no computation beside it") \
     X(copy_time, "s", "copying", "the slowest rank's time in copies to staging buffers") \
     X(cpu_time, "s", "CPU time", "user and system time of all ranks, children included") \
     X(cpu_share, "1", "CPU share", "cpu_time / (runtime x ranks); above 1 with threads") \

@@ -19,6 +19,7 @@ struct tt_output {
     struct tt_epoch_record epoch;
     int64_t epoch_start_ns;
     uint64_t totals[TT_NPHASES]; /* at the epoch's start */
+    int64_t step_files_ns;       /* likewise */
     uint64_t last_iteration;     /* of the epoch's dump */
 };
 
@@ -158,8 +159,9 @@ static void end_epoch(struct tt_output *o)
     o->epoch.span_ns = tt_now_ns() - o->epoch_start_ns;
     o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
     o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
-    o->epoch.visible_ns =
-        since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) + since(o, TT_SYNC);
+    o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns;
+    o->epoch.visible_ns = since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) +
+                          since(o, TT_SYNC) + since(o, TT_OPEN) + since(o, TT_CLOSE);
     tt_recorder_epoch(o->engine->p->recorder, &o->epoch);
 }
 
@@ -177,6 +179,7 @@ static void begin_epoch(struct tt_output *o, uint64_t iteration, bool baseline)
     o->last_iteration = iteration;
     o->epoch = (struct tt_epoch_record){.epoch = o->epoch.epoch + 1, .baseline = baseline};
     memcpy(o->totals, o->engine->p->total_ns, sizeof o->totals);
+    o->step_files_ns = o->engine->p->step_files_ns;
     o->epoch_start_ns = tt_now_ns();
 }
 
@@ -220,10 +223,11 @@ static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
         return rc;
     begin_epoch(o, iteration, baseline);
     o->epoch.bytes = bytes;
-    for (unsigned i = 0; i < n && rc == TT_OK; i++)
+    for (unsigned i = 0; i < n && rc == TT_OK; i++) {
         rc = tt_series_dump(o->copies[i], o->steps[i]++, nblocks, blocks, e);
-    if (rc == TT_OK && baseline)
-        rc = complete_all(o, 0, e);
+        if (rc == TT_OK && baseline)
+            rc = tt_series_complete(o->copies[i], 0, e);
+    }
     return rc;
 }
 

@@ -15,7 +15,8 @@
     X(OPEN, open, "opening files") \
     X(CLOSE, close, "closing files") \
     X(LOAD, read, "reading") \
-    X(IO_WRITE, io_write, "the write calls' own duration, wherever they ran") \
+    X(IO_WRITE, io_write, \
+      "the write calls' own duration, wherever they ran; until waited for if native") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran")
 
 enum tt_phase {

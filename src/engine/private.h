@@ -35,6 +35,7 @@ struct tt_engine_private {
     struct tt_histogram *calls; /* TT_NCALLS */
     struct tt_iteration_record now;
     uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
+    int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */
     uint64_t bytes_written;        /* by this rank */

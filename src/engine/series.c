@@ -148,7 +148,8 @@ static void start_flight(struct tt__flight *f)
     if (s->way == TT__DIRECT) {
         tt_error_clear(&f->job.error);
         f->job.rc = tt__run_dump(f, &f->job.error);
-        tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - f->sync_ns);
+        tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - f->open_ns - f->sync_ns);
+        tt_phase_add_ns(engine, TT_OPEN, f->open_ns);
         tt_phase_add_ns(engine, TT_SYNC, f->sync_ns);
         return;
     }
@@ -156,10 +157,13 @@ static void start_flight(struct tt__flight *f)
         f->rc = tt__flight_stage(f, &f->error);
     tt_phase_add(engine, TT_COPY, t);
     t = f->submitted_ns = tt_now_ns();
-    if (s->way == TT__NATIVE)
-        tt__flight_submit(f);
-    else
+    if (s->way == TT__HELPER) {
         tt_helper_submit(engine->p->helper, &f->job);
+    } else {
+        tt__flight_submit(f);
+        tt_phase_add_ns(engine, TT_OPEN, f->open_ns);
+        t += f->open_ns;
+    }
     tt_call_add(engine, TT_SUBMIT, TT_CALL_SUBMIT, t);
 }
 
@@ -217,12 +221,14 @@ static int land(struct tt__flight *f, struct tt_error *e)
         tt_phase_add(engine, TT_SYNC, t);
     }
     if (f->file && s->spec.policy == TT_FILE_PER_STEP) {
-        int64_t before = f->sync_ns;
+        int64_t before = f->sync_ns, close_ns;
 
         t = tt_now_ns();
         now = tt_helper_call(helper_of(s), tt__run_close, f, e);
+        close_ns = tt_now_ns() - t - (f->sync_ns - before);
         tt_phase_add_ns(engine, TT_SYNC, f->sync_ns - before);
-        tt_phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - (f->sync_ns - before));
+        tt_phase_add_ns(engine, TT_CLOSE, close_ns);
+        engine->p->step_files_ns += f->open_ns + close_ns;
         rc = rc == TT_OK ? now : rc;
     }
     tt_phase_add_ns(engine, TT_IO_WRITE, f->write_ns);
