@@ -17,7 +17,7 @@
 
 struct tt_recorder {
     int fd, sys_errno; /* the first failed write */
-    char path[512];
+    char *path;
     int64_t flushed_ns;
     struct tt_records_header header;
     volatile size_t niterations, nepochs; /* read by a signal handler */
@@ -74,12 +74,16 @@ int tt_recorder_open(const char *folder, int rank, int size, struct tt_recorder 
     *out = NULL;
     if (!r)
         return tt_fail_nomem(e, "records");
-    snprintf(r->path, sizeof r->path, "%s/records/%05d.ttr", folder, rank);
+    if (asprintf(&r->path, "%s/records/%05d.ttr", folder, rank) < 0) {
+        free(r);
+        return tt_fail_nomem(e, "records");
+    }
     /* Not O_APPEND: pwrite would then ignore its offset on Linux. */
     r->fd = open(r->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (r->fd < 0) {
         int rc = tt_fail_call(e, errno, "open", r->path, -1);
 
+        free(r->path);
         free(r);
         return rc;
     }
@@ -145,6 +149,7 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
         r->sys_errno = errno;
     if (r->sys_errno)
         rc = tt_fail_call(e, r->sys_errno, "write", r->path, -1);
+    free(r->path);
     free(r);
     return rc;
 }
