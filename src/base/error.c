@@ -59,6 +59,8 @@ static const char *advice(int sys_errno)
         return "; choose a writable file system (--dir)";
     case ENOENT:
         return "; create it first, or correct the path";
+    case EEXIST:
+        return "; tutti never overwrites a file it did not make: remove it or choose another path";
     case EDQUOT:
         return "; your quota is used up";
     default:

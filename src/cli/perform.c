@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <mpi.h>
 
+#include "base/agree.h"
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "plan/folder.h"
@@ -35,6 +36,12 @@ int tt_cmd_perform(int argc, char **argv)
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(argv[1], &e) : TT_OK, &e);
+    if (rc != TT_OK) { /* what is in there belongs to another run, and stays */
+        e.rank = -1;
+        MPI_Finalize();
+        return tt_report_error(&e);
+    }
     rc = tt_folder_load_plan(argv[1], &config, NULL, &e);
     if (rc == TT_OK && config.run->ranks != (uint64_t)size)
         rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",

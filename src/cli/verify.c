@@ -109,8 +109,8 @@ static int drive(const char *folder, struct tt_error *e)
         rc = tt_fail(e, TT_USAGE,
                      "%s has no ledgers: run with --layers verify --keep to verify later", folder);
     outcome = tt_folder_path(folder, "verify/outcome.json");
-    if (outcome)
-        unlink(outcome);
+    if (rc == TT_OK && outcome)
+        unlink(outcome); /* of an earlier verify */
     if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
     if (rc == TT_OK)

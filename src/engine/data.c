@@ -12,8 +12,6 @@
 #include "engine/private.h"
 #include "plan/folder.h"
 
-#define MARK "user.tutti.run"
-
 char *tt_data_path(struct tt_engine *engine, const char *name)
 {
     char *path;
@@ -27,7 +25,7 @@ static int make_room(const char *path, struct tt_error *e)
 
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "stat", path, -1);
-    if (!S_ISREG(st.st_mode) || getxattr(path, MARK, NULL, 0) < 0)
+    if (!S_ISREG(st.st_mode) || getxattr(path, TT_DATA_MARK, NULL, 0) < 0)
         return tt_fail(e, TT_FAILED,
                        "'%s' exists and does not look like a file that tutti made; remove it or "
                        "choose another path",
@@ -74,10 +72,24 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     return rc;
 }
 
+/* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
+void tt_data_withdraw(struct tt_engine *engine, const char *path)
+{
+    struct tt_made_files *made = &engine->p->made;
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (made->n == 0 || strcmp(made->paths[made->n - 1], path) != 0)
+        return;
+    made->n--;
+    free(made->paths[made->n]);
+    engine->p->nfiles--;
+    tt_manifest_withdraw(engine->p->folder, path, &ignored);
+}
+
 void tt_data_mark(struct tt_engine *engine, const char *path)
 {
     const char *id = tt_folder_id(engine->p->folder);
 
     /* Where attributes are not supported, a later run will refuse to replace the file. */
-    (void)!setxattr(path, MARK, id, strlen(id), 0);
+    (void)!setxattr(path, TT_DATA_MARK, id, strlen(id), 0);
 }

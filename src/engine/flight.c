@@ -2,6 +2,7 @@
 /* One dump or load on its way: what makes the calls into the stack, in whatever thread does. */
 #include "engine/flight.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     if (rc != TT_OK)
         return rc;
     rc = tt_file_open(&s->engine->p->stack, spec, file, e);
+    if (claims && rc != TT_OK && e->sys_errno == EEXIST)
+        tt_data_withdraw(s->engine, spec->path);
     rc = tt_agree(s->comm, rc, e);
     latency(s, TT_CALL_OPEN, t);
     if (rc != TT_OK && *file) { /* another rank's own file could not be opened */

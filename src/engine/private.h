@@ -65,6 +65,8 @@ int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_err
 /* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
  * that tutti made, adds it to the manifest. On one rank per file. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* The claimed file could not be made since somebody else's is there now: it is left alone. */
+void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);
 

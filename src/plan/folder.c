@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -226,12 +227,12 @@ int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **p
 
 /* ---- the manifest ---- */
 
-int tt_manifest_add(const char *folder, const char *path, struct tt_error *e)
+static int append_line(const char *folder, const char *before, const char *path, struct tt_error *e)
 {
     char *manifest = tt_folder_path(folder, "manifest"), *line = NULL;
     int fd, failed = 0, rc = TT_OK;
 
-    if (!manifest || asprintf(&line, "%s\n", path) < 0) {
+    if (!manifest || asprintf(&line, "%s%s\n", before, path) < 0) {
         free(manifest);
         return tt_fail_nomem(e, "the manifest");
     }
@@ -247,48 +248,110 @@ int tt_manifest_add(const char *folder, const char *path, struct tt_error *e)
     return rc;
 }
 
-static int remove_one(const char *path, struct tt_error *e)
+int tt_manifest_add(const char *folder, const char *path, struct tt_error *e)
 {
-    if (unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
+    return append_line(folder, "", path, e);
+}
+
+/* No path starts with a tab: parameters hold no control characters. */
+int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e)
+{
+    return append_line(folder, "\t", path, e);
+}
+
+int tt_manifest_check_new(const char *folder, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest");
+    struct stat st;
+    int rc = TT_OK;
+
+    if (!manifest)
+        return tt_fail_nomem(e, "a path");
+    if (lstat(manifest, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", manifest, -1);
+    else if (!S_ISREG(st.st_mode) || st.st_size != 0)
+        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", folder);
+    free(manifest);
+    return rc;
+}
+
+/* A later run may have put a file of its own at the same path. */
+static bool is_anothers(const char *folder, const char *path)
+{
+    char mark[256] = "";
+    ssize_t n = lgetxattr(path, TT_DATA_MARK, mark, sizeof mark - 1);
+
+    return n > 0 && strcmp(mark, tt_folder_id(folder)) != 0;
+}
+
+static int remove_one(const char *folder, const char *path, struct tt_error *e)
+{
+    if (is_anothers(folder, path) || unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
         return TT_OK;
     if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)
         return TT_OK;
     return tt_fail_call(e, errno, "unlink", path, -1);
 }
 
-/* Last line first, so that a folder goes after what is in it. */
-int tt_manifest_remove(const char *folder, struct tt_error *e)
+/* Empties the line, and the last one before it with the path it takes back. */
+static void withdraw(char **lines, size_t at)
 {
-    char *manifest = tt_folder_path(folder, "manifest"), **lines = NULL, *line = NULL;
-    size_t n = 0, capacity = 0, size = 0;
-    ssize_t length;
-    FILE *in = manifest ? fopen(manifest, "re") : NULL;
-    int rc = in ? TT_OK : tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
+    for (size_t i = at; i-- > 0;)
+        if (!strcmp(lines[i], lines[at] + 1)) {
+            lines[i][0] = 0;
+            break;
+        }
+    lines[at][0] = 0;
+}
 
-    while (in && (length = getline(&line, &size, in)) > 0) {
-        if (n == capacity) {
-            char **grown = realloc(lines, (capacity = 2 * capacity + 16) * sizeof *lines);
+static int read_lines(FILE *in, char ***lines, size_t *n, struct tt_error *e)
+{
+    size_t capacity = 0, size = 0;
+    char *line = NULL;
+    int rc = TT_OK;
+
+    while (rc == TT_OK && getline(&line, &size, in) > 0) {
+        if (*n == capacity) {
+            char **grown = realloc(*lines, (capacity = 2 * capacity + 16) * sizeof *grown);
 
             if (!grown) {
                 rc = tt_fail_nomem(e, "the manifest");
                 break;
             }
-            lines = grown;
+            *lines = grown;
         }
         line[strcspn(line, "\n")] = 0;
-        if ((lines[n] = strdup(line)))
-            n++;
+        if (((*lines)[*n] = strdup(line)))
+            (*n)++;
+        else
+            rc = tt_fail_nomem(e, "the manifest");
     }
-    while (n-- > 0) {
-        int now = remove_one(lines[n], e);
+    free(line);
+    return rc;
+}
 
+/* Last line first, so that a folder goes after what is in it. */
+int tt_manifest_remove(const char *folder, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest"), **lines = NULL;
+    FILE *in = manifest ? fopen(manifest, "re") : NULL;
+    size_t n = 0;
+    int rc = in ? read_lines(in, &lines, &n, e)
+                : tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
+
+    while (n-- > 0) {
+        int now = TT_OK;
+
+        if (lines[n][0] == '\t')
+            withdraw(lines, n);
+        else if (lines[n][0])
+            now = remove_one(folder, lines[n], e);
         rc = rc == TT_OK ? now : rc;
         free(lines[n]);
     }
     if (in)
         fclose(in);
     free(lines);
-    free(line);
     free(manifest);
     return rc;
 }

@@ -5,7 +5,8 @@
  *   ready           written by rank 0 when all ranks are prepared
  *   go              the wall-clock instant (ns) at which they start
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
- *   manifest        data files the run made, one path a line; nothing else is ever deleted
+ *   manifest        data files the run made, one path a line; nothing else is ever deleted, nor is
+ *                   a path that a later line after a tab takes back
  *   progress        where the loop is; overwritten in place
  *   failure         the first failed call of a rank, in case nobody lives to write the outcome
  *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
@@ -37,8 +38,14 @@ int tt_folder_read_json(const char *folder, const char *name, json_t **value, st
 int tt_folder_write_text(const char *folder, const char *name, const char *text,
                          struct tt_error *e);
 
+/* The extended attribute of a data file that says which run made it. */
+#define TT_DATA_MARK "user.tutti.run"
 /* Add a path before the file is made. */
 int tt_manifest_add(const char *folder, const char *path, struct tt_error *e);
+/* Take it back: somebody else was faster, and the file is theirs. */
+int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e);
+/* A folder is performed once: refuse one whose manifest is not the empty file it is made with. */
+int tt_manifest_check_new(const char *folder, struct tt_error *e);
 /* Delete the files (and then empty folders) in the manifest; what is already gone is no error. */
 int tt_manifest_remove(const char *folder, struct tt_error *e);
 

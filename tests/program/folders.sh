@@ -35,3 +35,21 @@ for backend in posix mpiio hdf5; do
     rm "$data/foreign"
     no_data_left
 done
+
+# A folder that claims somebody's file as its own deletes nothing, by whatever command.
+expect 0 "$TUTTI" run "${job[@]}" --dir "$data" --write every=5
+folder=$(last_run)
+echo "somebody's thesis" >"$data/thesis"
+echo "$data/thesis" >"$folder/manifest"
+expect 0 "$TUTTI" show "$folder"
+usage "performed already" "$TUTTI" perform "$folder"
+mkdir -p stranger/verify
+echo 1 >stranger/verify/outcome.json
+expect 1 "$TUTTI" verify stranger
+[ -f "$data/thesis" ] && [ -f stranger/verify/outcome.json ] || fail "a foreign file was deleted"
+rm "$data/thesis"
+
+# A place of results of any length.
+long=$work/$(printf '%0200d' 1)/$(printf '%0200d' 2)/$(printf '%0200d' 3)
+mkdir -p "$long"
+expect 0 "$TUTTI" run "${job[@]}" --results "$long" --dir "$data" --write every=5

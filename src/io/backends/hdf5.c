@@ -338,11 +338,6 @@ static int touch(const struct tt_file *file, struct tt_error *e)
         return TT_OK;
     fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
                 : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == EEXIST)
-        return tt_fail(e, TT_FAILED,
-                       "'%s' exists already; tutti never overwrites a file it did "
-                       "not make: remove it or choose another folder",
-                       path);
     if (fd < 0)
         return tt_fail_call(e, errno, "open", path, -1);
     close(fd);

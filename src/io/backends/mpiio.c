@@ -222,9 +222,6 @@ static int open_handle(struct tt_file *file, MPI_Comm comm, bool first, MPI_File
         return TT_OK;
     }
     *handle = MPI_FILE_NULL;
-    if (class_errno(rc) == EEXIST)
-        return tt_fail(e, TT_FAILED, "'%s' exists; tutti does not overwrite files it did not make",
-                       file->spec->path);
     return fail_io(file, rc, 0, "MPI_File_open", -1, e);
 }
 

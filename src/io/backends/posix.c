@@ -34,9 +34,6 @@ static int open_here(struct tt_file *file, int flags, struct tt_error *e)
     s->fd = open(file->spec->path, flags | O_CLOEXEC, 0666);
     if (s->fd >= 0)
         return TT_OK;
-    if (errno == EEXIST)
-        return tt_fail(e, TT_FAILED, "'%s' exists; tutti does not overwrite files it did not make",
-                       file->spec->path);
     return tt_fail_call(e, errno, "open", file->spec->path, -1);
 }
 
