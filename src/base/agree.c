@@ -78,6 +78,14 @@ int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e)
     return agree(comm, rc, e, true);
 }
 
+void tt_max_patiently(MPI_Comm comm, int n, int *values)
+{
+    MPI_Request request;
+
+    MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, comm, &request);
+    wait_asleep(&request, 0);
+}
+
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file)
 {
     char text[MPI_MAX_ERROR_STRING] = "";

@@ -16,6 +16,9 @@ int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
  * it would spin on is somebody's computation. */
 int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e);
 
+/* The greatest of all ranks' values, by a helper thread. Collective. */
+void tt_max_patiently(MPI_Comm comm, int n, int *values);
+
 /* A library that failed on one rank may leave the others inside a collective call for ever. So a
  * rank that failed waits for their agreement only so long; then it calls this, which must not
  * return. NULL (the default): wait for ever. */

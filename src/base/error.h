@@ -20,7 +20,7 @@ struct tt_error {
     int sys_errno;    /* 0 if no system call failed */
     int rank;         /* -1 until ranks have agreed */
     long long offset; /* -1 if the failure has no place in a file */
-    char call[24];    /* "write", "MPI_File_open", ... or empty */
+    char call[32];    /* "write", "MPI_File_open", ... or empty */
     char file[256];   /* path, or empty */
     char text[512];   /* what happened and what to do, one line */
 };

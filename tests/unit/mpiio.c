@@ -436,21 +436,21 @@ static void every_method_writes_the_same_file(void **state)
 {
     (void)state;
     for (size_t m = 0; m < 4; m++)
-        for (enum memory memory = PACKED; memory <= BACKWARDS; memory++)
-            for (int append = 0; append < 2; append++) {
-                struct scene scene = {methods[m], append ? TT_APPEND : TT_OVERWRITE, memory, false};
+        for (enum memory memory = PACKED; memory <= BACKWARDS; memory++) {
+            struct scene scene = {methods[m], memory == SLAB ? TT_OVERWRITE : TT_APPEND, memory,
+                                  false};
 
+            check_scene(&scene);
+            scene.submit = true;
+            if (m >= 2)
                 check_scene(&scene);
-                scene.submit = true;
-                if (m >= 2)
-                    check_scene(&scene);
-            }
+        }
 }
 
 static void lists_may_be_long(void **state)
 {
     (void)state;
-    nruns = MANY;
+    nruns = MANY / (unsigned)size; /* of all ranks together: the sanitizers make MPI slow */
     for (size_t m = 0; m < 2; m++) {
         struct scene scene = {methods[m], TT_OVERWRITE, BACKWARDS, false};
 

@@ -134,7 +134,7 @@ static int cut_piece(struct tt_extent *x, size_t n, size_t *taken, struct tt_pie
         mpi = places_type(&in_memory, &piece->memory_offset, &piece->memory);
     places_free(&in_file);
     places_free(&in_memory);
-    return rc == TT_OK ? tt_fail_mpi(e, mpi, "MPI_Type_hindexed", NULL) : rc;
+    return rc == TT_OK ? tt_fail_mpi(e, mpi, "MPI_Type_create_hindexed", NULL) : rc;
 }
 
 static int listed_pieces(struct tt_shape *shape, struct tt_extent_list *list,
@@ -176,7 +176,7 @@ static int regular_piece(struct tt_shape *shape, const struct tt_block *b,
         rc = regular_type(&b->memory, memory, element_size, &p->memory_offset, &p->memory);
     p->bytes = bytes;
     shape->end = slab_end(&b->file, file) * element_size;
-    return tt_fail_mpi(e, rc, "MPI_Type_hvector", NULL);
+    return tt_fail_mpi(e, rc, "MPI_Type_create_hvector", NULL);
 }
 
 static void contiguous_pieces(struct tt_shape *shape, uint64_t file, uint64_t memory,
