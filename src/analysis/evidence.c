@@ -134,21 +134,46 @@ static int check_ranks(const struct tt_evidence *ev, struct tt_error *e)
     return TT_OK;
 }
 
+/* Files are opened before the clock starts, and closed after it has stopped. */
+static bool is_outside(const struct tt_rank_records *r, const struct tt_iteration_record *it)
+{
+    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
+
+    return it->iteration == 0 &&
+           (it->start_ns < 0 ||
+            (json_is_integer(runtime) && it->start_ns >= json_integer_value(runtime)));
+}
+
+static void add_iteration(struct tt_evidence *ev, size_t rank, const struct tt_iteration_record *it,
+                          double outside[TT_NPHASES])
+{
+    bool apart = is_outside(&ev->ranks[rank], it);
+
+    for (int p = 0; p < TT_NPHASES; p++) {
+        double seconds = (double)it->phase_ns[p] * 1e-9;
+
+        ev->seconds[rank][p] += seconds;
+        outside[p] += apart ? seconds : 0;
+    }
+    ev->bytes_written += (double)it->bytes_written;
+    ev->bytes_read += (double)it->bytes_read;
+    ev->bytes_communicated += (double)it->bytes_communicated;
+}
+
 static int add_up(struct tt_evidence *ev, struct tt_error *e)
 {
     ev->seconds = calloc(ev->nranks + 1, sizeof *ev->seconds);
     if (!ev->seconds)
         return tt_fail_nomem(e, "records");
-    for (size_t r = 0; r < ev->nranks; r++)
-        for (size_t i = 0; i < ev->ranks[r].niterations; i++) {
-            const struct tt_iteration_record *it = &ev->ranks[r].iterations[i];
+    for (size_t r = 0; r < ev->nranks; r++) {
+        double outside[TT_NPHASES] = {0};
 
-            for (int p = 0; p < TT_NPHASES; p++)
-                ev->seconds[r][p] += (double)it->phase_ns[p] * 1e-9;
-            ev->bytes_written += (double)it->bytes_written;
-            ev->bytes_read += (double)it->bytes_read;
-            ev->bytes_communicated += (double)it->bytes_communicated;
-        }
+        for (size_t i = 0; i < ev->ranks[r].niterations; i++)
+            add_iteration(ev, r, &ev->ranks[r].iterations[i], outside);
+        for (int p = 0; p < TT_NPHASES; p++)
+            if (outside[p] > ev->outside[p])
+                ev->outside[p] = outside[p];
+    }
     return TT_OK;
 }
 

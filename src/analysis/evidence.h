@@ -41,6 +41,7 @@ struct tt_evidence {
     size_t nranks; /* ranks that left readable records, in order of rank */
     struct tt_rank_records *ranks;
     double (*seconds)[TT_NPHASES]; /* per rank: totals over all iterations */
+    double outside[TT_NPHASES];    /* of them before or after the runtime; the slowest rank's */
     uint64_t size;                 /* ranks the run had */
     bool finished;                 /* every rank of the run ended well */
     bool complete;                 /* every rank told how it ended, well or not */

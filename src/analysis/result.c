@@ -54,8 +54,8 @@ static json_t *phases_json(const struct tt_evidence *ev)
             seconds[r] = ev->seconds[r][p];
         median = tt_median(seconds, ev->nranks);
         rc = set(all, tt_phase_names[p],
-                 json_pack("{s:f, s:f, s:f}", "min", seconds[0], "median", median, "max",
-                           seconds[ev->nranks - 1]));
+                 json_pack("{s:f, s:f, s:f, s:f}", "min", seconds[0], "median", median, "max",
+                           seconds[ev->nranks - 1], "outside", ev->outside[p]));
     }
     free(seconds);
     if (rc == 0)

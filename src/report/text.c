@@ -193,6 +193,25 @@ static void print_data(FILE *out, const json_t *result)
     tt_paragraph_print(&p, out, "data");
 }
 
+/* " became 2 (no effect)", " (in effect: superblock version 0)"; nothing was asked of a fact that
+ * was not given. */
+static void add_proof(struct tt_paragraph *p, const char *given, const char *read_back,
+                      const char *proof)
+{
+    bool differs = read_back[0] && strcmp(given, read_back) != 0;
+
+    if (!given[0])
+        return;
+    if (differs && !strcmp(proof, "in effect")) {
+        tt_paragraph_add(p, " (%s: %s)", proof, read_back);
+        return;
+    }
+    if (differs)
+        tt_paragraph_add(p, " became %s", read_back);
+    if (proof[0])
+        tt_paragraph_add(p, " (%s)", proof);
+}
+
 /* Settings of libraries, with what is known about their effect. */
 static void print_facts(FILE *out, const json_t *result)
 {
@@ -206,12 +225,28 @@ static void print_facts(FILE *out, const json_t *result)
 
         tt_paragraph_add(&p, "%s%s %s", p.n ? ", " : "", text_of(fact, "key"),
                          given[0] ? given : read_back);
-        if (given[0] && read_back[0] && strcmp(given, read_back) != 0)
-            tt_paragraph_add(&p, " became %s", read_back);
-        if (given[0] && text_of(fact, "proof")[0])
-            tt_paragraph_add(&p, " (%s)", text_of(fact, "proof"));
+        add_proof(&p, given, read_back, text_of(fact, "proof"));
     }
     tt_paragraph_print(&p, out, "settings");
+}
+
+/* What the layer verify found when it read everything back after the run. */
+static void print_verified(FILE *out, const json_t *result)
+{
+    const json_t *verify = json_object_get(result, "verify");
+    double wrong = number_of(verify, "wrong_blocks");
+    struct tt_paragraph p = {0};
+    char bytes[TT_UNIT_TEXT];
+
+    if (!json_is_object(verify))
+        return;
+    tt_paragraph_add(&p, "%.0f blocks, %s, read back after the run: ", number_of(verify, "blocks"),
+                     tt_format_bytes(number_of(verify, "bytes"), bytes));
+    if (wrong > 0)
+        tt_paragraph_add(&p, "%.0f are not what was written", wrong);
+    else
+        tt_paragraph_add(&p, "all as written");
+    tt_paragraph_print(&p, out, "verified");
 }
 
 static void print_head(FILE *out, const json_t *result)
@@ -237,6 +272,7 @@ static void print_head(FILE *out, const json_t *result)
     print_layers(out, result);
     print_overlap(out, result);
     print_facts(out, result);
+    print_verified(out, result);
     print_data(out, result);
 }
 
@@ -298,15 +334,17 @@ static void print_metrics(FILE *out, const json_t *result)
 static void print_phase(FILE *out, const char *name, const json_t *phase, double whole, bool beside)
 {
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], bar[BAR + 1] = "";
-    double share = whole > 0 ? number_of(phase, "max") / whole : 0;
+    double inside = number_of(phase, "max") - number_of(phase, "outside");
+    double share = whole > 0 ? inside / whole : 0;
     size_t length = share >= 1 ? BAR : share > 0 ? (size_t)ceil(share * BAR) : 0;
+    const char *where = inside > 0 ? bar : "before or after the runtime";
 
     memset(bar, beside ? '=' : '#', length);
     bar[length] = '\0';
     fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s%s%s\n", name,
             tt_format_seconds(number_of(phase, "min"), a),
             tt_format_seconds(number_of(phase, "median"), b),
-            tt_format_seconds(number_of(phase, "max"), c), length ? "  " : "", bar);
+            tt_format_seconds(number_of(phase, "max"), c), *where ? "  " : "", where);
 }
 
 /* Phases that took time; the bar is the slowest rank's share of the runtime. The I/O calls' own

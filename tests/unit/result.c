@@ -47,6 +47,13 @@ static void chunk(FILE *f, uint32_t type, const void *data, size_t length)
  * fourth, whose write takes 0.2 s and sync 0.3 s. */
 static void write_iterations(FILE *f, unsigned rank)
 {
+    struct tt_iteration_record before = {.start_ns = -2 * SECOND, .span_ns = 2 * SECOND};
+    struct tt_iteration_record after = {.start_ns = 16 * SECOND, .span_ns = SECOND};
+
+    before.phase_ns[TT_OPEN] = SECOND;
+    after.phase_ns[TT_CLOSE] = SECOND / 2;
+    chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
+    chunk(f, TT_CHUNK_ITERATIONS, &after, sizeof after);
     for (uint64_t i = 1; i <= 16; i++) {
         struct tt_iteration_record r = {.iteration = i,
                                         .start_ns = ((int64_t)i - 1) * SECOND,
@@ -261,13 +268,18 @@ static void metrics_follow_their_definitions(void **unused)
 
 static void details_are_there(void **unused)
 {
-    json_t *result = make(), *compute, *write;
+    json_t *result = make(), *compute, *open, *close, *write;
 
     (void)unused;
     compute = json_object_get(json_object_get(result, "phases"), "compute");
     assert_true(fabs(json_number_value(json_object_get(compute, "min")) - 4.8) < 1e-9);
     assert_true(fabs(json_number_value(json_object_get(compute, "median")) - 6.4) < 1e-9);
     assert_true(fabs(json_number_value(json_object_get(compute, "max")) - 8) < 1e-9);
+    assert_true(json_number_value(json_object_get(compute, "outside")) == 0);
+    open = json_object_get(json_object_get(result, "phases"), "open");
+    close = json_object_get(json_object_get(result, "phases"), "close");
+    assert_true(json_number_value(json_object_get(open, "outside")) == 1);
+    assert_true(json_number_value(json_object_get(close, "outside")) == 0.5);
     write = json_object_get(json_object_get(result, "calls"), "write");
     assert_int_equal(json_integer_value(json_object_get(write, "count")), 4);
     assert_true(fabs(json_number_value(json_object_get(write, "p50")) - 16e-9) < 1e-15);
@@ -392,7 +404,7 @@ static void samples_are_the_records(void **unused)
     assert_int_equal(tt_result_samples(folder, &samples, &e), TT_OK);
     ranks = json_object_get(samples, "ranks");
     assert_int_equal(json_array_size(ranks), 2);
-    row = json_array_get(json_object_get(json_array_get(ranks, 1), "rows"), 3);
+    row = json_array_get(json_object_get(json_array_get(ranks, 1), "rows"), 5);
     assert_int_equal(json_array_size(row), json_array_size(json_object_get(samples, "columns")));
     assert_int_equal(json_integer_value(json_array_get(row, 0)), 4);
     assert_int_equal(json_integer_value(json_array_get(row, 3)), SECOND / 2);
