@@ -8,9 +8,11 @@
 
 #include "spec/read.h"
 
-/* An alias can make a small file describe an endless one. */
+/* An alias can make a small file describe an endless one, and libyaml's time grows with the square
+ * of the depth, so nothing is left to it that nobody writes. */
 #define MAX_DEPTH 16
 #define MAX_NODES 10000
+#define MAX_BYTES (1 << 20)
 
 struct reader {
     const char *path;
@@ -47,6 +49,9 @@ static int join_sequence(struct reader *r, const yaml_node_t *node, char **out)
 {
     size_t size = 1;
 
+    r->nodes += (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+    if (r->nodes > MAX_NODES)
+        return fail_at(r, node, "too many values", NULL);
     for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top;
          i++) {
         const yaml_node_t *item = yaml_document_get_node(r->document, *i);
@@ -192,14 +197,12 @@ static int read_mapping(struct reader *r, const yaml_node_t *node, const char *p
     return rc;
 }
 
-static int fail_parser(const char *path, const yaml_parser_t *p, FILE *file, struct tt_error *e)
+static int fail_parser(const char *path, const yaml_parser_t *p, struct tt_error *e)
 {
     yaml_mark_t at = p->problem_mark;
 
     if (p->error == YAML_MEMORY_ERROR)
         return tt_fail_nomem(e, path);
-    if (ferror(file))
-        return tt_fail_call(e, errno, "read", path, -1);
     if (p->error == YAML_READER_ERROR)
         at = p->mark;
     return tt_fail(e, TT_USAGE, "%.200s:%zu:%zu: %s%s%s", path, at.line + 1, at.column + 1,
@@ -207,7 +210,7 @@ static int fail_parser(const char *path, const yaml_parser_t *p, FILE *file, str
                    p->context ? p->context : "");
 }
 
-static int read_document(struct reader *r, yaml_parser_t *parser, FILE *file)
+static int read_document(struct reader *r, yaml_parser_t *parser)
 {
     yaml_document_t more;
     const yaml_node_t *root;
@@ -222,7 +225,7 @@ static int read_document(struct reader *r, yaml_parser_t *parser, FILE *file)
     if (rc)
         return rc;
     if (!yaml_parser_load(parser, &more))
-        return fail_parser(r->path, parser, file, r->e);
+        return fail_parser(r->path, parser, r->e);
     root = yaml_document_get_root_node(&more);
     if (root)
         rc = fail_at(r, root, "only one document is allowed in a file", NULL);
@@ -230,23 +233,77 @@ static int read_document(struct reader *r, yaml_parser_t *parser, FILE *file)
     return rc;
 }
 
-static int read_file(struct reader *r, FILE *file)
+static int start_parser(yaml_parser_t *parser, const char *path, const unsigned char *text,
+                        size_t length, struct tt_error *e)
+{
+    if (!yaml_parser_initialize(parser))
+        return tt_fail_nomem(e, path);
+    yaml_parser_set_input_string(parser, text, length);
+    return TT_OK;
+}
+
+/* Ends at the first thing that is wrong: what is wrong with the syntax is said later. */
+static int check_depth(const char *path, const unsigned char *text, size_t length,
+                       struct tt_error *e)
+{
+    yaml_parser_t parser;
+    yaml_event_t event;
+    int depth = 0, rc = start_parser(&parser, path, text, length, e);
+    bool more = rc == TT_OK;
+
+    if (rc != TT_OK)
+        return rc;
+    while (more && yaml_parser_parse(&parser, &event)) {
+        if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT)
+            depth++;
+        else if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT)
+            depth--;
+        if (depth > MAX_DEPTH)
+            rc = tt_fail(e, TT_USAGE, "%.200s:%zu:%zu: nested too deeply", path,
+                         event.start_mark.line + 1, event.start_mark.column + 1);
+        more = rc == TT_OK && event.type != YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return rc;
+}
+
+static int read_text(struct reader *r, const unsigned char *text, size_t length)
 {
     yaml_document_t document;
     yaml_parser_t parser;
-    int rc;
+    int rc = check_depth(r->path, text, length, r->e);
 
-    if (!yaml_parser_initialize(&parser))
-        return tt_fail_nomem(r->e, r->path);
-    yaml_parser_set_input_file(&parser, file);
+    if (rc == TT_OK)
+        rc = start_parser(&parser, r->path, text, length, r->e);
+    if (rc != TT_OK)
+        return rc;
     if (yaml_parser_load(&parser, &document)) {
         r->document = &document;
-        rc = read_document(r, &parser, file);
+        rc = read_document(r, &parser);
         yaml_document_delete(&document);
     } else {
-        rc = fail_parser(r->path, &parser, file, r->e);
+        rc = fail_parser(r->path, &parser, r->e);
     }
     yaml_parser_delete(&parser);
+    return rc;
+}
+
+static int read_file(struct reader *r, FILE *file)
+{
+    unsigned char *text = malloc(MAX_BYTES + 1);
+    size_t length = text ? fread(text, 1, MAX_BYTES + 1, file) : 0;
+    int rc;
+
+    if (!text)
+        return tt_fail_nomem(r->e, r->path);
+    if (ferror(file))
+        rc = tt_fail_call(r->e, errno, "read", r->path, -1);
+    else if (length > MAX_BYTES)
+        rc = tt_fail(r->e, TT_USAGE, "%.200s: is larger than any settings (1 MiB)", r->path);
+    else
+        rc = read_text(r, text, length);
+    free(text);
     return rc;
 }
 
