@@ -12,6 +12,8 @@
 
 #define MAX_DECIMALS 19 /* 10^19 is the largest power of ten in 64 bits */
 
+#define MAX_SECONDS 1e9 /* 30 years; as nanoseconds it fits 64 bits, also when added to a clock */
+
 static const char a_count[] = "a whole number such as 4096";
 static const char a_size[] = "bytes such as 4096, 4k, 1.5g or 16GiB";
 static const char a_duration[] = "a duration such as 5s, 200ms, 3us, 2min or 1h";
@@ -207,8 +209,8 @@ int tt_parse_duration(const char *text, double *seconds, struct tt_error *e)
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!strcasecmp(unit, units[i].name)) {
             value = value * units[i].times / units[i].divided_by;
-            if (!isfinite(value))
-                return refuse(e, text, "is too large", a_duration);
+            if (value > MAX_SECONDS)
+                return refuse(e, text, "is too large", "at most 1e9 seconds");
             *seconds = value;
             return TT_OK;
         }

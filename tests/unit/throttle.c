@@ -50,6 +50,16 @@ static void buffer_takes_writes_until_full(void **state)
     assert_int_equal(tt_throttle_sync(&t, 9 * SECOND), 9 * SECOND);
 }
 
+static void for_ever_is_an_instant(void **state)
+{
+    struct tt_throttle t = {.rate = 1e-3, .ops = 1e-3};
+
+    (void)state;
+    assert_true(tt_throttle_write(&t, SECOND, UINT64_MAX) > 1000000 * SECOND);
+    assert_true(tt_throttle_read(&t, SECOND, UINT64_MAX) > 1000000 * SECOND);
+    assert_true(tt_throttle_sync(&t, SECOND) > 1000000 * SECOND);
+}
+
 static void write_larger_than_buffer(void **state)
 {
     struct tt_throttle t = {.rate = (double)(10 * MIB), .buffer = (double)(10 * MIB)};
@@ -102,6 +112,7 @@ int main(void)
         cmocka_unit_test(writes_take_their_bytes),
         cmocka_unit_test(idle_time_is_not_saved_up),
         cmocka_unit_test(buffer_takes_writes_until_full),
+        cmocka_unit_test(for_ever_is_an_instant),
         cmocka_unit_test(write_larger_than_buffer),
         cmocka_unit_test(reads_wait_for_the_drain),
         cmocka_unit_test(operations_have_their_own_limit),

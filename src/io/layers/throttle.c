@@ -9,6 +9,8 @@
 #include "io/file.h"
 #include "io/throttle.h"
 
+#define MIN_RATE 1e-3 /* less is no store, and soon no number */
+
 struct throttle_opts {
     double rate, ops;
     uint64_t buffer;
@@ -30,6 +32,9 @@ static int throttle_check(const void *opts, struct tt_error *e)
 
     if (o->rate < 0 || o->ops < 0)
         return tt_fail(e, TT_USAGE, "throttle.rate and throttle.ops cannot be negative");
+    if ((o->rate > 0 && o->rate < MIN_RATE) || (o->ops > 0 && o->ops < MIN_RATE))
+        return tt_fail(e, TT_USAGE,
+                       "throttle.rate and throttle.ops are 0 (no limit) or at least %g", MIN_RATE);
     if (o->buffer > 0 && o->rate <= 0)
         return tt_fail(e, TT_USAGE, "throttle.buffer needs throttle.rate, at which it drains");
     return TT_OK;
