@@ -107,11 +107,29 @@ static int refuse(struct tt_file *file, enum call call, struct tt_error *e)
 
 /* ---- calls without data: made below as they are, and then reported as failed ---- */
 
+/* A fault that cannot happen would look like a store that survived it. */
+static int check_rank(const struct tt_file *file, struct tt_error *e)
+{
+    const struct fault_opts *o = file->opts;
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    uint64_t only = 0;
+    int size;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (tt_parse_count(o->rank, &only, &ignored) == TT_OK && only >= (uint64_t)size)
+        return tt_fail(e, TT_USAGE, "fault.rank %s does not exist: ranks are 0 to %d", o->rank,
+                       size - 1);
+    return TT_OK;
+}
+
 static int fault_open(struct tt_file *file, struct tt_error *e)
 {
     uint64_t random;
     bool due = is_due(file, OPEN, &random);
-    int rc = tt_below_open(file, file->spec, e);
+    int rc = check_rank(file, e);
+
+    if (rc == TT_OK) /* or on no rank at all */
+        rc = tt_below_open(file, file->spec, e);
 
     return due && rc == TT_OK ? refuse(file, OPEN, e) : rc;
 }
