@@ -193,10 +193,17 @@ static FILE *open_regular(const char *folder, const char *name)
     return f;
 }
 
+/* Launchers draw lines around what they say. */
+static bool says_something(const char *line)
+{
+    return line[strspn(line, " -=*\t\r\n")] != '\0';
+}
+
 /* The first line that a rank printed as its error, "tutti: ...", or any first line. */
 static void first_words(const char *folder, char *line, int size)
 {
     FILE *f = open_regular(folder, "stderr");
+    bool found = false;
     char next[256];
 
     snprintf(line, (size_t)size, "it left no reason");
@@ -204,8 +211,9 @@ static void first_words(const char *folder, char *line, int size)
         bool own = !strncmp(next, "tutti: ", 7);
 
         next[strcspn(next, "\n")] = '\0';
-        if (own || n == 0)
+        if (own || (!found && says_something(next)))
             snprintf(line, (size_t)size, "%s", own ? next + 7 : next);
+        found = found || says_something(next);
         if (own)
             break;
     }

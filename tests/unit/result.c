@@ -484,6 +484,10 @@ static void nothing_run_is_not_zero(void **unused)
     for (int i = 0; i < TT_NMETRICS; i++)
         expect_no_metric(result, tt_metrics[i].name, "");
     json_decref(result);
+    write_file("stderr", "-----------\n\nNo component was found.\n-----------\nmore\n");
+    result = make();
+    assert_string_equal(text(result, "error"), "no rank has started: No component was found.");
+    json_decref(result);
 }
 
 static void damage_is_reported(void **unused)
