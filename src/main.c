@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of commands. Only main ends the process. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,8 +77,10 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    int status = dispatch(argc, argv);
+    int status;
 
+    signal(SIGXFSZ, SIG_IGN); /* a file larger than ulimit -f is an error like any other */
+    status = dispatch(argc, argv);
     if (status != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
     tt_fail(&e, TT_FAILED, "the output could not be written to stdout");

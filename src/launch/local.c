@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #define GRACE_NS 10000000000
 /* What ranks get to end after their launcher has. */
 #define ORPHANS_NS 5000000000
+/* Open files that a launcher cannot do without. */
+#define MIN_FILES 64
 
 /* The launcher of the MPI that tutti was built with; a binary that was moved takes what it finds.
  */
@@ -167,6 +170,18 @@ static int supervise(const char *folder, pid_t child, bool quiet, int *wait_stat
     return rc;
 }
 
+/* With too few, Open MPI's launcher waits for ever. */
+static int check_open_files(struct tt_error *e)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= MIN_FILES)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "only %llu files may be open, too few for an MPI launcher; raise ulimit -n",
+                   (unsigned long long)files.rlim_cur);
+}
+
 int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool quiet, int *status,
                     struct tt_error *e)
 {
@@ -174,8 +189,10 @@ int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool
     sigset_t watched, before;
     size_t n = 0;
     pid_t child = -1;
-    int rc, wait_status = 0;
+    int rc = check_open_files(e), wait_status = 0;
 
+    if (rc != TT_OK)
+        return rc;
     for (int i = 0; launcher[i]; i++)
         words[n++] = (char *)launcher[i];
     snprintf(count, sizeof count, "%u", ranks);

@@ -22,3 +22,10 @@ expect 0 "$TUTTI" show "$(last_run)"
 jq -e '.status == "stopped"' "$(last_run)/result.json" >/dev/null
 holds '$n > 0' n="$(metric bytes_written "$(last_run)/result.json")"
 no_data_left
+
+# The shell's own limits: too small files are an error like any other, too few files are known before.
+expect 1 bash -c 'ulimit -f 8192; exec "$@"' - "$TUTTI" run stencil --size 2048 --iterations 4 --write every=2 "${here[@]}"
+one_line "File too large"
+no_data_left
+expect 1 bash -c 'ulimit -n 32; exec "$@"' - "$TUTTI" run stencil --size 64 --iterations 4 "${here[@]}"
+one_line "ulimit -n"
