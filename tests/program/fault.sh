@@ -38,3 +38,6 @@ for action in eintr short; do
     expect 0 "$TUTTI" run "${job[@]}" "${here[@]}" --backend posix --layers verify,fault \
         --fault "call=write,nth=2,rank=all,action=$action"
 done
+# A fault that cannot happen is no fault survived.
+expect 1 "$TUTTI" run "${job[@]}" "${here[@]}" --layers fault --fault call=write,nth=1,rank=3
+one_line "fault.rank 3 does not exist"
