@@ -9,7 +9,7 @@ static int unknown(const char *arg, const struct tt_option *options, struct tt_e
 {
     const char *names[16] = {0}, *near;
 
-    for (size_t i = 0; options[i].name && i < 15; i++)
+    for (size_t i = 0; i < 15 && options[i].name; i++)
         names[i] = options[i].name;
     near = tt_nearest_word(arg, names);
     return tt_fail(e, TT_USAGE, "unknown option '%.80s'%s%s%s", arg, near ? " (did you mean '" : "",

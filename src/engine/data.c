@@ -35,25 +35,18 @@ static int make_room(const char *path, struct tt_error *e)
     return TT_OK;
 }
 
-/* The handler reads n only after the entry is complete. */
-static int remember(struct tt_made_files *made, const char *path)
+/* Entries stay where they are until the end: a handler may walk the list at any moment, in another
+ * thread than the one that opens files. */
+static int remember(struct tt_engine_private *p, const char *path)
 {
-    if (made->n == made->capacity) {
-        size_t capacity = made->capacity ? 2 * made->capacity : 16;
-        char **grown = calloc(capacity, sizeof *grown), **old = made->paths;
+    struct tt_made_file *file = malloc(sizeof *file + strlen(path) + 1);
 
-        if (!grown)
-            return TT_NOMEM;
-        if (made->n > 0)
-            memcpy(grown, old, made->n * sizeof *grown);
-        made->paths = grown;
-        made->capacity = capacity;
-        free(old);
-    }
-    made->paths[made->n] = strdup(path);
-    if (!made->paths[made->n])
+    if (!file)
         return TT_NOMEM;
-    made->n++;
+    memcpy(file->path, path, strlen(path) + 1);
+    file->withdrawn = false;
+    file->next = p->made;
+    p->made = file;
     return TT_OK;
 }
 
@@ -66,7 +59,7 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     rc = make_room(path, e);
     if (rc == TT_OK)
         rc = tt_manifest_add(engine->p->folder, path, e);
-    if (rc == TT_OK && remember(&engine->p->made, path) != TT_OK)
+    if (rc == TT_OK && remember(engine->p, path) != TT_OK)
         rc = tt_fail_nomem(e, "the list of files");
     engine->p->nfiles += rc == TT_OK;
     return rc;
@@ -75,13 +68,12 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path)
 {
-    struct tt_made_files *made = &engine->p->made;
+    struct tt_made_file *newest = engine->p->made;
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (made->n == 0 || strcmp(made->paths[made->n - 1], path) != 0)
+    if (!newest || newest->withdrawn || strcmp(newest->path, path) != 0)
         return;
-    made->n--;
-    free(made->paths[made->n]);
+    newest->withdrawn = true;
     engine->p->nfiles--;
     tt_manifest_withdraw(engine->p->folder, path, &ignored);
 }

@@ -200,9 +200,10 @@ static void free_private(struct tt_engine_private *p)
     tt_helper_stop(p->helper);
     if (p->progress_fd >= 0)
         close(p->progress_fd);
-    for (size_t i = 0; i < p->made.n; i++)
-        free(p->made.paths[i]);
-    free(p->made.paths);
+    for (struct tt_made_file *f = p->made, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
     free(p->calls);
     free(p->data_folder);
     free(p->filler);
@@ -262,8 +263,10 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     } else if (engine.rank == 0 && p.data_folder_made) {
         rmdir(p.data_folder); /* only if it is empty: kept files stay */
     }
-    if (engine.rank == 0)
-        tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
+    if (engine.rank == 0) {
+        closed = tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
+        rc = rc == TT_OK ? closed : rc;
+    }
     if (rc != TT_OK && e->code == TT_OK)
         *e = later;
     rc = tt_agree(comm, rc, e);

@@ -3,16 +3,18 @@
 #ifndef TT_ENGINE_PRIVATE_H
 #define TT_ENGINE_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "engine/engine.h"
 #include "engine/helper.h"
 #include "engine/probe.h"
 #include "engine/recorder.h"
 
-/* Files this rank made, for the signal handler: it may only unlink. */
-struct tt_made_files {
-    volatile size_t n;
-    size_t capacity;
-    char **paths;
+/* Files this rank made, the newest first, for the signal handler: it may only unlink. */
+struct tt_made_file {
+    struct tt_made_file *next;
+    atomic_bool withdrawn; /* not ours after all */
+    char path[];
 };
 
 /* Seconds; not a number where the kernel does not tell. */
@@ -44,7 +46,7 @@ struct tt_engine_private {
     json_t *results, *tables, *warnings, *facts;
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
-    struct tt_made_files made;
+    struct tt_made_file *_Atomic made;
     void *filler;       /* buffers of the collective filler */
     bool failure_noted; /* this rank's first failed call is in the folder */
 };
@@ -74,9 +76,6 @@ void tt_data_mark(struct tt_engine *engine, const char *path);
  * (unless they are kept) and end the process. */
 void tt_signals_install(struct tt_engine *engine);
 void tt_signals_restore(void);
-/* The others do not answer after this rank's failure: save the records, write the outcome, remove
- * the files this rank made and end the whole job. Does not return. */
-void tt_signals_give_up(const struct tt_error *e);
 
 /* perform.c: how the run ended, into outcome.json. */
 int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);

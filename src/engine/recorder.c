@@ -32,6 +32,7 @@ static void append(struct tt_recorder *r, enum tt_chunk_type type, const void *d
 
     if (length == 0 || r->sys_errno)
         return;
+    errno = 0; /* a short write leaves it alone */
     if (writev(r->fd, parts, 2) != (ssize_t)(sizeof head + length))
         r->sys_errno = errno ? errno : ENOSPC;
 }
@@ -50,6 +51,7 @@ static void set_state(struct tt_recorder *r, enum tt_rank_state state)
     const char *bytes = (const char *)r + offsetof(struct tt_recorder, header);
 
     r->header.state = state;
+    errno = 0;
     if (pwrite(r->fd, bytes, sizeof r->header, 0) != (ssize_t)sizeof r->header)
         r->sys_errno = errno ? errno : ENOSPC;
 }

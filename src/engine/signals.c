@@ -15,8 +15,9 @@ static struct tt_engine *_Atomic interrupted_engine;
 static void save_and_clean(struct tt_engine *engine)
 {
     tt_recorder_terminate(engine->p->recorder);
-    for (size_t i = 0; !engine->config->run->keep && i < engine->p->made.n; i++)
-        unlink(engine->p->made.paths[i]);
+    for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next)
+        if (!f->withdrawn)
+            unlink(f->path);
     if (engine->p->data_folder_made)
         rmdir(engine->p->data_folder);
 }
@@ -31,7 +32,9 @@ static void save_and_end(int signal_number)
     _exit(128 + signal_number);
 }
 
-void tt_signals_give_up(const struct tt_error *e)
+/* The others do not answer after this rank's failure: save the records, write the outcome, remove
+ * the files this rank made and end the whole job. */
+static void give_up(const struct tt_error *e)
 {
     struct tt_engine *engine = interrupted_engine;
     struct tt_error why = *e, ignored = TT_ERROR_CLEAR;
@@ -63,7 +66,7 @@ static void set_handler(void (*handler)(int))
 
 void tt_signals_install(struct tt_engine *engine)
 {
-    const struct tt_last_resort resort = {engine->config->run->patience, tt_signals_give_up};
+    const struct tt_last_resort resort = {engine->config->run->patience, give_up};
 
     interrupted_engine = engine;
     set_handler(save_and_end);
