@@ -32,7 +32,7 @@ int tt_cmd_perform(int argc, char **argv)
         return tt_report_error(&e);
     }
     if (tt_ranks_begin(&none, &level, &e) != TT_OK)
-        return tt_report_error(&e);
+        return tt_exit_status(e.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

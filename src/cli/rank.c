@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "cli/command.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
 #include "report/environment.h"
@@ -52,8 +53,10 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
     snprintf(text, sizeof text, "%d", size);
     if (rc == TT_OK)
         rc = tt_settings_add(settings, "ranks", text, "the launcher", e);
-    if (rc != TT_OK)
+    if (rc != TT_OK) {
+        tt_report_error(e);
         MPI_Finalize();
+    }
     return rc;
 }
 

@@ -6,8 +6,8 @@
 #include "plan/config.h"
 
 /* Initialise MPI and set `ranks` to its size. A launcher that announced another size than MPI sees,
- * or a different -n, is an error (then MPI is finalised again): four singletons must not write one
- * file. */
+ * or a different -n, is an error: four singletons must not write one file. It is reported before
+ * MPI is finalised again, since a launcher may kill the others as soon as one rank has ended. */
 int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e);
 
 /* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */

@@ -250,7 +250,7 @@ static int run_as_rank(const char *workload, struct tt_settings *settings, tt_pr
     int level, rc, status;
 
     if (tt_ranks_begin(settings, &level, &e) != TT_OK)
-        return tt_report_error(&e);
+        return tt_exit_status(e.code);
     rc = tt_config_make(&config, workload, settings, &e);
     status = rc == TT_OK ? perform_as_ranks(&config, level, print) : tt_report_error(&e);
     tt_config_free(&config);

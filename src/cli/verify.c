@@ -61,7 +61,7 @@ static int verify_as_ranks(const char *folder)
     int level, rank, rc;
 
     if (tt_ranks_begin(&none, &level, &e) != TT_OK)
-        return tt_report_error(&e);
+        return tt_exit_status(e.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     rc = tt_folder_load_plan(folder, &config, NULL, &e);
