@@ -77,7 +77,7 @@ usage() {
 # "${ranks[@]}" N COMMAND...: under mpiexec itself, as a user would do it.
 read -ra ranks <<<"$RANKS"
 
-metric() { jq -e ".metrics.$1.value" "${2:-$work/out.json}"; } # NAME [FILE]
+metric() { jq -e ".metrics.$1.value * 1" "${2:-$work/out.json}"; } # NAME [FILE]
 equal() { [ "$1" = "$2" ] || fail "${3:-values} differ: '$1' and '$2'"; }
 holds() { # a condition on numbers in jq's language, with the numbers as arguments: '$a < $b' a=1 b=2
     local condition=$1 arguments=() pair
