@@ -110,6 +110,10 @@ memory() {
     done
 }
 
+read -r load _ </proc/loadavg
+if [ "${load%.*}" -ge 1 ]; then
+    echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
+fi
 heading
 kernel
 large_dump
