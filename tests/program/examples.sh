@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every file in examples/ runs as it is, and so does every command in the documentation that says so:
 # a code block after a line "<!-- runnable -->" is run by bash, in a folder with build/tutti.
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 for file in "$SOURCE"/examples/*.yaml; do
@@ -22,6 +22,6 @@ for page in "$SOURCE"/README.md "$SOURCE"/docs/*.md; do
          inside { print }' "$page" >commands.sh
     [ -s commands.sh ] || continue
     blocks=$((blocks + 1))
-    LIMIT=120 expect 0 bash -e commands.sh
+    LIMIT=300 expect 0 bash -e commands.sh
 done
 [ $blocks -gt 0 ] || fail "no runnable command in the documentation"
