@@ -120,7 +120,7 @@ static int finish_run(const struct tt_config *config, const char *folder, tt_pri
         return tt_report_error(&e);
     why = json_string_value(json_object_get(result, "error"));
     if (why) {
-        fprintf(stderr, "tutti: %s (records in %s)\n", why, folder);
+        fprintf(stderr, "tutti: %s (more: tutti show %s)\n", why, folder);
         status = 1;
     } else if (!config->run->quiet) {
         print(table_stream(config->run), result);

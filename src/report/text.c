@@ -212,6 +212,25 @@ static void add_proof(struct tt_paragraph *p, const char *given, const char *rea
         tt_paragraph_add(p, " (%s)", proof);
 }
 
+/* Where files were left that would have been removed. */
+static void print_kept(FILE *out, const json_t *result)
+{
+    const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
+    const char *path = parameter(result, "write.path");
+    struct tt_paragraph p = {0};
+
+    if (!path[0])
+        path = parameter(result, "pattern.path");
+    if (strcmp(parameter(result, "keep"), "yes") != 0 ||
+        !(number_of(json_object_get(json_object_get(result, "metrics"), "files"), "value") > 0))
+        return;
+    if (path[0])
+        tt_paragraph_add(&p, "%s", path);
+    else
+        tt_paragraph_add(&p, "%s/tutti-%s", text_of(data, "path"), text_of(result, "id"));
+    tt_paragraph_print(&p, out, "kept");
+}
+
 /* Settings of libraries, with what is known about their effect. */
 static void print_facts(FILE *out, const json_t *result)
 {
@@ -274,6 +293,7 @@ static void print_head(FILE *out, const json_t *result)
     print_facts(out, result);
     print_verified(out, result);
     print_data(out, result);
+    print_kept(out, result);
 }
 
 /* ---- metrics ---- */
