@@ -213,7 +213,7 @@ static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
     uint64_t n = copies_at(o->options, iteration, o->iterations);
     uint64_t bytes = n * bytes_of(o, nblocks, blocks);
     bool baseline = next_is_baseline(o);
-    unsigned left = baseline ? 0 : (unsigned)o->engine->config->run->inflight - 1;
+    unsigned left = baseline ? 0 : tt_dumps_in_flight(o->engine) - 1;
     int rc = complete_all(o, left, e);
 
     end_epoch(o);

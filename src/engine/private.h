@@ -51,6 +51,14 @@ struct tt_engine_private {
     bool failure_noted; /* this rank's first failed call is in the folder */
 };
 
+/* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */
+static inline unsigned tt_dumps_in_flight(const struct tt_engine *engine)
+{
+    const struct tt_run_options *run = engine->config->run;
+
+    return run->overlap == TT_OVERLAP_NONE ? 1 : (unsigned)run->inflight;
+}
+
 /* Counts a duration that was measured elsewhere. */
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 

@@ -88,7 +88,7 @@ static int allocate_series(struct tt_engine *engine, const struct tt_series_spec
     s->comm = s->file_comm = MPI_COMM_NULL;
     s->engine = engine;
     s->spec = *spec;
-    s->depth = (unsigned)engine->config->run->inflight;
+    s->depth = tt_dumps_in_flight(engine);
     for (unsigned v = 0; v < spec->nvariables; v++)
         s->slots += tt__variable_slots(&spec->variables[v]);
     s->flights = calloc(s->depth, sizeof *s->flights);
