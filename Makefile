@@ -35,7 +35,7 @@ build-sanitize:
 demo: ## set up, build, and run a small overlapped job
 	@tools/setup required optional
 	@$(MAKE) --no-print-directory build
-	build/tutti run stencil -n 2 --size 1024 --iterations 1000 --work 8 --write every=20 --mode async+bg --min-free 1g
+	build/tutti run stencil -n 2 --size 1024 --iterations 3000 --work 8 --write every=20 --mode async+bg --min-free 1g
 
 check: ## set up, build, run the tests, and some of them under the sanitizers
 	@tools/setup required optional test

@@ -177,7 +177,7 @@ static bool hidden_uncertain(const struct tt_evidence *ev, char text[TEXT])
     if (m->io_only < 0.1 * m->compute_only)
         snprintf(share, sizeof share, "I/O-only is just %.1f %% of compute-only",
                  100 * m->io_only / m->compute_only);
-    if (value > 1.05)
+    if (value > 1.1)
         return say(text,
                    "hidden I/O of %.3g is impossible: epochs with overlap were faster than "
                    "computation alone, so the computation changed by itself%s%s",
