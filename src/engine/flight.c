@@ -36,6 +36,7 @@ static int noted(struct tt_series *s, int rc, const struct tt_error *e)
         why.rank = s->engine->rank;
     tt_error_format(&why, line, sizeof line);
     tt_folder_write_text(s->engine->p->folder, "failure", line, &ignored);
+    tt_signals_watch_failure(s->engine);
     return rc;
 }
 
@@ -88,7 +89,7 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
     struct tt_facts facts = {0};
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (json_array_size(p->facts) == 0 && tt_file_query(file, &facts, &ignored) == TT_OK)
+    if (!p->facts_asked && tt_file_query(file, &facts, &ignored) == TT_OK)
         for (size_t i = 0; i < facts.n; i++) {
             const struct tt_fact *f = &facts.list[i];
 
@@ -96,6 +97,7 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
                                                       "given", f->given, "read_back", f->read_back,
                                                       "proof", proofs[f->proof], "how", f->how));
         }
+    p->facts_asked = true;
     tt_facts_free(&facts);
     for (; file; file = file->below) {
         p->library_bytes[0] += file->library_bytes[0];
@@ -109,7 +111,8 @@ static int close_file(struct tt_series *s, struct tt_file *file, const char *pat
     int64_t t;
     int rc;
 
-    keep_facts(s, file);
+    if (!s->failed) /* asking is collective, and a library may not survive it after a failure */
+        keep_facts(s, file);
     t = tt_now_ns();
     rc = tt_agree(s->comm, tt_file_close(file, e), e);
     latency(s, TT_CALL_CLOSE, t);

@@ -41,6 +41,7 @@ struct tt_series {
     struct tt__flight *flights;
     struct tt_job prefetch_job;
     struct tt__flight prefetch;
+    bool failed; /* a dump or load has, as all ranks know */
     bool prefetching;
     bool synced; /* the one sync of sync=close has been made */
 };

@@ -48,6 +48,7 @@ struct tt_engine_private {
     uint64_t nfiles; /* made by this rank */
     struct tt_made_file *_Atomic made;
     void *filler;       /* buffers of the collective filler */
+    bool facts_asked;   /* of the first file that was closed */
     bool failure_noted; /* this rank's first failed call is in the folder */
 };
 
@@ -84,6 +85,9 @@ void tt_data_mark(struct tt_engine *engine, const char *path);
  * (unless they are kept) and end the process. */
 void tt_signals_install(struct tt_engine *engine);
 void tt_signals_restore(void);
+/* This rank has failed: whatever library call it or another one is stuck in, the job ends in time.
+ */
+void tt_signals_watch_failure(const struct tt_engine *engine);
 
 /* perform.c: how the run ended, into outcome.json. */
 int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);

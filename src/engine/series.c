@@ -220,6 +220,7 @@ static int land(struct tt__flight *f, struct tt_error *e)
         rc = tt_helper_call(helper_of(s), tt__run_sync, f, e);
         tt_phase_add(engine, TT_SYNC, t);
     }
+    s->failed = s->failed || rc != TT_OK;
     if (f->file && s->spec.policy == TT_FILE_PER_STEP) {
         int64_t before = f->sync_ns, close_ns;
 
@@ -310,6 +311,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
     t = tt_now_ns();
     prepare_load(s, step, nblocks, blocks);
     rc = tt_helper_call(helper_of(s), tt__run_load, &s->prefetch, e);
+    s->failed = s->failed || rc != TT_OK;
     tt_phase_add(s->engine, TT_LOAD, t);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/agree.h"
@@ -60,6 +61,8 @@ static void set_handler(void (*handler)(int))
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGTERM);
     sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGALRM);
+    sigaction(SIGALRM, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }
@@ -73,8 +76,22 @@ void tt_signals_install(struct tt_engine *engine)
     tt_agree_last_resort(&resort);
 }
 
+/* The handler of SIGALRM ends this rank, and so the job: the reason is in the folder already. Twice
+ * the patience, so that a rank that only waits for the others' agreement can still write the
+ * outcome. */
+void tt_signals_watch_failure(const struct tt_engine *engine)
+{
+    double seconds = 2 * engine->config->run->patience;
+    struct itimerval once = {.it_value = {.tv_sec = (time_t)seconds, .tv_usec = 1000}};
+
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
 void tt_signals_restore(void)
 {
+    const struct itimerval never = {0};
+
+    setitimer(ITIMER_REAL, &never, NULL);
     tt_agree_last_resort(NULL);
     set_handler(SIG_DFL);
     interrupted_engine = NULL;
