@@ -139,6 +139,7 @@ function(tutti_write_build_info target)
   foreach(module yaml-0.1 jansson libxxhash hwloc)
     string(APPEND libraries " {\"${module}\", \"${BASE_${module}_VERSION}\"},")
   endforeach()
+  string(COMPARE EQUAL ${TUTTI_MPI} openmpi open_mpi)
   list(TRANSFORM TUTTI_MPIEXEC_OPTIONS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE options)
   list(JOIN options ", " options)
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
@@ -149,6 +150,7 @@ function(tutti_write_build_info target)
 #define TT_COMPILER \"@CMAKE_C_COMPILER_ID@ @CMAKE_C_COMPILER_VERSION@\"
 #define TT_FLAGS \"@flags@\"
 #define TT_BUILD_TYPE \"@CMAKE_BUILD_TYPE@\"
+#define TT_OPEN_MPI @open_mpi@
 /* what starts the ranks, and its options up to their number */
 #define TT_MPIEXEC \"@TUTTI_MPIEXEC@\"
 #define TT_MPIEXEC_OPTIONS @options@
