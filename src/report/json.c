@@ -56,7 +56,7 @@ int tt_report_json(const char *path, const json_t *result, const json_t *samples
     json_object_foreach((json_t *)result, key, value)
     {
         write_key(out.stream, key, &separator);
-        json_dumpf(value, out.stream, JSON_ENCODE_ANY | JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+        json_dumpf(value, out.stream, JSON_ENCODE_ANY | JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     }
     if (samples) {
         write_key(out.stream, "samples", &separator);
