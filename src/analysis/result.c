@@ -385,7 +385,7 @@ int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
         return rc;
     running = alive(&ev);
     if (running)
-        rc = tt_fail(e, TT_FAILED, "'%s' is still running (rank %u is process %u)", folder,
+        rc = tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", folder,
                      running->header.rank, running->header.pid);
     else if (!(made = json_object()) || fill(&ev, made) != 0)
         rc = tt_fail_nomem(e, "the result");

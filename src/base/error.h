@@ -13,6 +13,7 @@ enum tt_code {
     TT_CORRUPT = -5,     /* data read is not the data written, or a folder holds garbage */
     TT_LIMIT = -6,       /* --max-bytes, --max-time or --min-free was reached */
     TT_INTERRUPTED = -7, /* Ctrl-C or the launcher ended the run */
+    TT_BUSY = -8,        /* somebody is at it: a run that is not over, an index being written */
 };
 
 struct tt_error {

@@ -37,16 +37,17 @@ static int take(char **argv, const struct tt_option *options, struct tt_error *e
     return joined ? 1 : 2;
 }
 
-int tt_take_options(int argc, char **argv, const struct tt_option *options, const char **word,
-                    struct tt_error *e)
+int tt_take_words(int argc, char **argv, const struct tt_option *options, size_t max,
+                  const char **words, size_t *n, struct tt_error *e)
 {
+    *n = 0;
     for (int i = 1; i < argc;) {
         int used = 1;
 
         if (argv[i][0] == '-' && argv[i][1])
             used = take(argv + i, options, e);
-        else if (word && !*word)
-            *word = argv[i];
+        else if (*n < max)
+            words[(*n)++] = argv[i];
         else
             return tt_fail(e, TT_USAGE, "'%.80s' is one word too many", argv[i]);
         if (used < 0)
@@ -54,4 +55,12 @@ int tt_take_options(int argc, char **argv, const struct tt_option *options, cons
         i += used;
     }
     return TT_OK;
+}
+
+int tt_take_options(int argc, char **argv, const struct tt_option *options, const char **word,
+                    struct tt_error *e)
+{
+    size_t n;
+
+    return tt_take_words(argc, argv, options, word ? 1 : 0, word, &n, e);
 }

@@ -4,6 +4,7 @@
 #define TT_CLI_OPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 
@@ -17,5 +18,9 @@ struct tt_option {
  * no option goes to *word (word NULL: none is expected). */
 int tt_take_options(int argc, char **argv, const struct tt_option *options, const char **word,
                     struct tt_error *e);
+
+/* The same with up to max words that are no options, in order; *n of them. */
+int tt_take_words(int argc, char **argv, const struct tt_option *options, size_t max,
+                  const char **words, size_t *n, struct tt_error *e);
 
 #endif

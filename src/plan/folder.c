@@ -57,7 +57,8 @@ static int write_renamed(const char *path, const char *text, struct tt_error *e)
     char *temporary;
     int fd, failed, rc = TT_OK;
 
-    if (asprintf(&temporary, "%s.part", path) < 0)
+    /* Two processes may make the same result at once. */
+    if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0)
         return tt_fail_nomem(e, "a path");
     fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
     failed = fd < 0 ? errno : write_all(fd, text, strlen(text));

@@ -23,4 +23,10 @@ const struct tt_backend *tt_find_backend(const char *name, struct tt_error *e);
 const struct tt_backend *tt_find_layer(const char *name, struct tt_error *e);
 const struct tt_workload *tt_find_workload(const char *name, struct tt_error *e);
 
+/* Every component of this build; kind: "run", "engine", "workload", "backend" or "layer". */
+typedef void tt_component_fn(const char *kind, const struct tt_component *c, void *context);
+void tt_each_component(tt_component_fn *visit, void *context);
+/* The parameter with a full key ("stencil.size", "backend"), or NULL. */
+const struct tt_param *tt_find_param(const char *key);
+
 #endif
