@@ -10,6 +10,9 @@
 static const struct tt_command commands[] = {
     {"run", tt_cmd_run, true, "run a workload: tutti run stencil -n 2 ..."},
     {"show", tt_cmd_show, false, "print the result of a run folder again"},
+    {"runs", tt_cmd_runs, false, "list runs, all or those that match: tutti runs label=nightly"},
+    {"export", tt_cmd_export, false, "parameters and metrics of many runs, as CSV or JSON"},
+    {"index", tt_cmd_index, false, "bring the index of a results folder up to date"},
     {"verify", tt_cmd_verify, true, "check the kept data files of a run against what it wrote"},
     {"list", tt_cmd_list, false, "workloads, backends, layers or metrics"},
     {"help", tt_cmd_help, false, "a command's, workload's, backend's or layer's parameters"},

@@ -18,6 +18,9 @@ struct tt_command {
 
 int tt_cmd_run(int argc, char **argv);
 int tt_cmd_show(int argc, char **argv);
+int tt_cmd_runs(int argc, char **argv);
+int tt_cmd_export(int argc, char **argv);
+int tt_cmd_index(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_list(int argc, char **argv);
 int tt_cmd_help(int argc, char **argv);

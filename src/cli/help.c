@@ -25,6 +25,22 @@ static const struct option_text show_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text runs_options[] = {
+    {"--json FILE", "the list; -: stdout, and no table"},
+    {NULL, NULL},
+};
+
+static const struct option_text export_options[] = {
+    {"--csv FILE", "a row per run; -: stdout"},
+    {"--json FILE", "with phases and environment; -: stdout"},
+    {NULL, NULL},
+};
+
+static const struct option_text index_options[] = {
+    {"--rebuild", "read every folder again"},
+    {NULL, NULL},
+};
+
 static const struct option_text info_options[] = {
     {"--dir DIR", "the data folder to describe [default .]"},
     {"--json", "as JSON"},
@@ -54,6 +70,15 @@ static const struct {
      NULL},
     {"show", "tutti show FOLDER [--json FILE] [--csv FILE]",
      "Print the result of a run folder again.", show_options},
+    {"runs", "tutti runs [DIR] [FILTER ...] [--json FILE]",
+     "List the runs below DIR (tutti-runs) that match every filter: KEY=VALUE, or with != >= <= > "
+     "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",
+     runs_options},
+    {"export", "tutti export [DIR] [FILTER ...] --csv FILE | --json FILE",
+     "Write parameters and metrics of the runs that tutti runs would list.", export_options},
+    {"index", "tutti index [DIR] [--rebuild]",
+     "Bring the index of the runs below DIR up to date, as runs and export do by themselves.",
+     index_options},
     {"verify", "tutti verify FOLDER",
      "Check the kept data files of a run with layer verify against what it wrote.", NULL},
     {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has.", NULL},
@@ -66,37 +91,6 @@ static const struct {
     {"perform", "tutti perform FOLDER", "What the launcher starts as ranks.", NULL},
 };
 #define NSYNOPSES (sizeof synopses / sizeof *synopses)
-
-/* ---- all components, whatever their kind ---- */
-
-typedef void visit_fn(const char *kind, const struct tt_component *component, void *context);
-
-static void visit_elements(const struct tt_backend *const *list, const char *kind, visit_fn *visit,
-                           void *context)
-{
-    for (; *list; list++) {
-        struct tt_component c = {(*list)->name, (*list)->summary, (*list)->params,
-                                 (*list)->opts_size};
-
-        visit(kind, &c, context);
-    }
-}
-
-static void visit_components(visit_fn *visit, void *context)
-{
-    visit("run", &tt_run_component, context);
-    visit("engine", &tt_write_component, context);
-    visit("engine", &tt_read_component, context);
-    visit("engine", &tt_collective_component, context);
-    for (size_t i = 0; tt_workloads[i]; i++) {
-        const struct tt_workload *w = tt_workloads[i];
-        struct tt_component c = {w->name, w->summary, w->params, w->opts_size};
-
-        visit("workload", &c, context);
-    }
-    visit_elements(tt_backends, "backend", visit, context);
-    visit_elements(tt_layers, "layer", visit, context);
-}
 
 static const char *topic_name(const struct tt_component *c)
 {
@@ -238,7 +232,7 @@ static int fail_unknown(const char *name)
 
     for (size_t i = 0; i < NSYNOPSES; i++)
         names.list[i] = synopses[i].name;
-    visit_components(add_name, &names);
+    tt_each_component(add_name, &names);
     near = tt_nearest_word(name, names.list);
     tt_fail(&e, TT_USAGE, "no help on '%.80s'%s%s%s; tutti list names the topics", name,
             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
@@ -250,7 +244,7 @@ static int help_on(const char *name)
     struct topic topic = {.name = name};
 
     topic.found = print_command(name);
-    visit_components(print_component, &topic);
+    tt_each_component(print_component, &topic);
     if (!topic.found)
         return fail_unknown(name);
     print_used(name);
@@ -309,7 +303,7 @@ static int help_markdown(void)
         print_cell(synopses[i].text);
         printf("\n");
     }
-    visit_components(print_markdown, NULL);
+    tt_each_component(print_markdown, NULL);
     printf("\n## Metrics\n\n| metric | unit | definition |\n|---|---|---|\n");
     for (size_t i = 0; i < TT_NMETRICS; i++) {
         printf("| `%s` |", tt_metrics[i].name);

@@ -85,3 +85,13 @@ int tt_outfile_close(struct tt_outfile *f, struct tt_error *e)
     free(f->temporary);
     return bad ? tt_fail_call(e, why, "write", f->path, -1) : TT_OK;
 }
+
+int tt_outfile_discard(struct tt_outfile *f, int rc)
+{
+    if (f->stream != stdout)
+        fclose(f->stream);
+    if (f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    return rc;
+}

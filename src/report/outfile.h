@@ -19,5 +19,7 @@ int tt_outfile_check(const char *path, struct tt_error *e);
 int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e);
 /* Everything reached the file, or an error and no half file. */
 int tt_outfile_close(struct tt_outfile *f, struct tt_error *e);
+/* What to write could not be had: no file at all. Returns rc. */
+int tt_outfile_discard(struct tt_outfile *f, int rc);
 
 #endif

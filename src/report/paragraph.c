@@ -7,7 +7,7 @@
 #define WIDTH 80
 
 /* In ASCII, and in the control characters that UTF-8 writes as C2 80 to C2 9F. */
-static void disarm(char *text)
+void tt_disarm(char *text)
 {
     for (; *text; text++) {
         unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
@@ -34,7 +34,7 @@ void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
         memcpy(p->text + sizeof p->text - 4, "...", 4);
         length = (int)room - 1;
     }
-    disarm(p->text + p->n);
+    tt_disarm(p->text + p->n);
     p->n += (size_t)length;
 }
 
@@ -79,7 +79,7 @@ void tt_paragraph_print(const struct tt_paragraph *p, FILE *out, const char *lab
     if (p->n == 0)
         return;
     snprintf(name, sizeof name, "%s", label);
-    disarm(name);
+    tt_disarm(name);
     fprintf(out, "  %-10s ", name);
     wrap(p->text, out, 13);
 }

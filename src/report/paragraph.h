@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text collected piece by piece and printed wrapped at 80 columns. Private to report. */
+/* Text collected piece by piece and printed wrapped at 80 columns. */
 #ifndef TT_REPORT_PARAGRAPH_H
 #define TT_REPORT_PARAGRAPH_H
 
@@ -12,7 +12,9 @@ struct tt_paragraph {
     char text[2048];
 };
 
-/* Control characters become '?'. */
+/* Control characters become '?', in place. */
+void tt_disarm(char *text);
+/* Disarmed. */
 void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* "  label      text", the lines below indented to the text; nothing if there is no text. */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/private.h"
+
+#define SCHEMA_VERSION 1
+/* Marks the file as ours: nobody else's database is touched. */
+#define APPLICATION_ID 1953854580 /* "tutt" */
+
+#define TEXT_OF(x) #x
+#define NUMBER(x) TEXT_OF(x)
+
+const char *const tt__stored_names[] = {"parameter", "metric", "phase", "environment"};
+const char *const tt__statuses[] = {"done", "failed", "stopped", "interrupted", NULL};
+
+/* What a component has is rows: a new one changes no schema. Folders are relative to the results
+ * folder, which may be moved. */
+static const char schema[] =
+    "CREATE TABLE run(key INTEGER PRIMARY KEY, folder TEXT NOT NULL UNIQUE, id TEXT NOT NULL,"
+    " label TEXT NOT NULL, workload TEXT NOT NULL, plan TEXT NOT NULL, status TEXT NOT NULL,"
+    " valid INTEGER NOT NULL, ranks INTEGER NOT NULL, start REAL NOT NULL, stamp TEXT NOT NULL);"
+    "CREATE INDEX run_by_start ON run(start, folder);"
+    "CREATE TABLE value(run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, kind TEXT NOT NULL,"
+    " key TEXT NOT NULL, text TEXT, number REAL, unit TEXT NOT NULL,"
+    " PRIMARY KEY(run, kind, key)) WITHOUT ROWID;"
+    "CREATE INDEX value_by_key ON value(key, kind, number);"
+    "PRAGMA application_id = " NUMBER(APPLICATION_ID) ";"
+                                                      "PRAGMA user_version = " NUMBER(
+                                                          SCHEMA_VERSION) ";";
+
+enum state { READY, EMPTY, OLDER };
+
+static int judge(struct tt_store *s, enum state *state, struct tt_error *e)
+{
+    int64_t version, application, objects;
+
+    if (tt__sql_integer(s, "PRAGMA user_version", &version, e) != TT_OK ||
+        tt__sql_integer(s, "PRAGMA application_id", &application, e) != TT_OK ||
+        tt__sql_integer(s, "SELECT count(*) FROM sqlite_schema", &objects, e) != TT_OK)
+        return e->code;
+    *state = objects == 0 ? EMPTY : version < SCHEMA_VERSION ? OLDER : READY;
+    if (*state != EMPTY && application != APPLICATION_ID)
+        return tt_fail(e, TT_FAILED, "'%s' is not an index of tutti; move it away", s->file);
+    if (version > SCHEMA_VERSION)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' was made by a newer tutti (schema %lld, this one knows %d); use that "
+                       "one, or delete the file to have it made again",
+                       s->file, (long long)version, SCHEMA_VERSION);
+    return TT_OK;
+}
+
+/* Everything in an older index is in the folders, too: it is made again. */
+static int make(struct tt_store *s, struct tt_error *e)
+{
+    enum state state = EMPTY;
+    int rc = tt__sql_run(s, "BEGIN IMMEDIATE", e);
+
+    if (rc != TT_OK)
+        return rc;
+    rc = judge(s, &state, e); /* again: another tutti may have been faster */
+    if (rc == TT_OK && state == OLDER)
+        rc = tt__sql_run(s, "DROP TABLE IF EXISTS value; DROP TABLE IF EXISTS run", e);
+    if (rc == TT_OK && state != READY)
+        rc = tt__sql_run(s, schema, e);
+    if (rc == TT_OK)
+        rc = tt__sql_run(s, "COMMIT", e);
+    if (rc != TT_OK)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e)
+{
+    enum state state = EMPTY;
+    int rc = judge(s, &state, e);
+
+    if (rc != TT_OK || state == READY)
+        return rc;
+    if (writable)
+        return make(s, e);
+    return tt_fail(e, TT_FAILED, "'%s' is not ready: run tutti index '%s'", s->file, s->results);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An SQLite index over run folders. The folders are the truth: the index can be deleted and made
+ * again at any time, and holds nothing that is not in them. One writer at a time; readers are not
+ * disturbed. No write-ahead log and no memory mapping, so that it works on network file systems. */
+#ifndef TT_STORE_STORE_H
+#define TT_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+struct tt_store;
+
+struct tt_index_report {
+    uint64_t added, kept, removed; /* a run whose result changed is added */
+    uint64_t refused;              /* folders that hold garbage */
+    uint64_t unfinished;           /* runs that are not over yet: not in the index */
+};
+
+/* <results>/index.sqlite. A newer schema than this program knows is an error that says so. */
+int tt_store_open(const char *results, bool writable, struct tt_store **out, struct tt_error *e);
+/* The same, brought up to date. If another tutti is at it just now, or the results cannot be
+ * written to, the index is taken as it is, and *stale (else clear) has the reason. */
+int tt_store_open_updated(const char *results, struct tt_store **out,
+                          struct tt_index_report *report, struct tt_error *stale,
+                          struct tt_error *e);
+void tt_store_close(struct tt_store *s);
+
+/* Bring the index up to date with the folders below results; rebuild starts from nothing. TT_BUSY
+ * if another one does. */
+int tt_store_index(struct tt_store *s, bool rebuild, struct tt_index_report *report,
+                   struct tt_error *e);
+/* {"folder": "why"} of what the last tt_store_index refused; borrowed. */
+const json_t *tt_store_refused(const struct tt_store *s);
+
+/* One indexed run. */
+struct tt_run_row {
+    int64_t key;
+    char *folder, *id, *label, *workload, *plan_hash, *status; /* label: "" if it has none */
+    bool valid;
+    uint64_t ranks;
+    double start_seconds; /* wall clock */
+};
+struct tt_run_rows {
+    size_t n;
+    struct tt_run_row *rows;
+};
+/* Filters are words "key=value" or "key>=value" ...: id, label, workload, status, plan, valid, any
+ * parameter (stencil.size=4096) or metric (write_rate>=1g), or whatever else is indexed. All must
+ * hold; a run that lacks the key does not match. Oldest first. */
+int tt_store_find(struct tt_store *s, size_t nfilters, const char *const *filters,
+                  struct tt_run_rows *out, struct tt_error *e);
+void tt_run_rows_free(struct tt_run_rows *r);
+
+/* Value of a metric; TT_OK with *known false if the run did not measure it. */
+int tt_store_metric(struct tt_store *s, int64_t run, const char *metric, bool *known, double *value,
+                    struct tt_error *e);
+/* Value of a parameter; caller frees; NULL if the run has no such key. */
+int tt_store_parameter(struct tt_store *s, int64_t run, const char *key, char **value,
+                       struct tt_error *e);
+/* {"key": "value"} of all parameters, and the environment, as indexed; new references. */
+int tt_store_parameters(struct tt_store *s, int64_t run, json_t **out, struct tt_error *e);
+int tt_store_environment(struct tt_store *s, int64_t run, json_t **out, struct tt_error *e);
+
+enum tt_stored { TT_STORED_PARAMETERS, TT_STORED_METRICS, TT_STORED_PHASES, TT_STORED_ENVIRONMENT };
+/* {"key": {"value": ..., "unit": "..."}}: text for parameters and the environment, a number or null
+ * for metrics and phases ("compute.max": min, median, max over ranks of a phase's total). */
+int tt_store_values(struct tt_store *s, int64_t run, enum tt_stored kind, json_t **out,
+                    struct tt_error *e);
+
+#endif
