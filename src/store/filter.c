@@ -168,14 +168,16 @@ static int take_indexed(struct tt_store *s, struct tt_filter *f, const char *val
     struct tt_error ignored = TT_ERROR_CLEAR;
     sqlite3_stmt *q =
         tt__sql_prepare(s, "SELECT kind FROM value WHERE key = ? ORDER BY kind LIMIT 1", e);
+    const char *kind;
     int step;
 
     if (!q)
         return e->code;
     sqlite3_bind_text(q, 1, f->key, -1, SQLITE_STATIC);
     step = sqlite3_step(q);
-    for (int i = 0; step == SQLITE_ROW && i <= TT_STORED_ENVIRONMENT; i++)
-        if (!strcmp((const char *)sqlite3_column_text(q, 0), tt__stored_names[i]))
+    kind = step == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    for (int i = 0; kind && i <= TT_STORED_ENVIRONMENT; i++)
+        if (!strcmp(kind, tt__stored_names[i]))
             f->kind = tt__stored_names[i];
     sqlite3_finalize(q);
     if (step != SQLITE_ROW && step != SQLITE_DONE)

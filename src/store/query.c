@@ -251,7 +251,8 @@ static int gather(struct tt_store *s, int64_t run, enum tt_stored kind, bool uni
             rc = tt__sql_fail(s, e);
         else if (units)
             bad = json_object_set_new(
-                all, key, json_pack("{s:o, s:o}", "value", value, "unit", tt_json_text(unit)));
+                all, key,
+                json_pack("{s:o, s:o}", "value", value, "unit", tt_json_text(unit ? unit : "")));
         else
             bad = json_object_set_new(all, key, value);
     }
