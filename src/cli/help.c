@@ -68,8 +68,8 @@ static const struct {
      "and -n is left out. A component's name takes a list: --write every=20,series=append is "
      "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings.",
      NULL},
-    {"show", "tutti show FOLDER [--json FILE] [--csv FILE]",
-     "Print the result of a run folder again.", show_options},
+    {"show", "tutti show FOLDER|ID [--json FILE] [--csv FILE]",
+     "Print the result of a run folder again; an ID is one of tutti runs.", show_options},
     {"runs", "tutti runs [DIR] [FILTER ...] [--json FILE]",
      "List the runs below DIR (tutti-runs) that match every filter: KEY=VALUE, or with != >= <= > "
      "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti show FOLDER [--json FILE] [--csv FILE]: the result of a run folder, printed again. */
+/* tutti show FOLDER|ID [--json FILE] [--csv FILE]: the result of a run folder, printed again. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 
 #include "analysis/result.h"
 #include "base/text.h"
+#include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "launch/launch.h"
@@ -34,6 +35,25 @@ static int check_folder(const char *folder, struct tt_error *e)
         rc = tt_fail(e, TT_FAILED, "'%s' is no run folder: it has no plan.json", folder);
     free(plan);
     return rc;
+}
+
+/* The folder of a run of tutti-runs, by an id as tutti runs prints it; NULL if there is none. */
+static char *folder_of_id(const char *id)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_store *store = NULL;
+    struct tt_run_rows runs = {0};
+    char *filter, *folder = NULL;
+
+    if (strpbrk(id, "/.") || access(id, F_OK) == 0 || asprintf(&filter, "id=%s", id) < 0)
+        return NULL;
+    if (tt_choose_runs(1, (const char *const *)&filter, &store, &runs, &ignored) == TT_OK &&
+        runs.n == 1)
+        folder = strdup(runs.rows[0].folder);
+    tt_run_rows_free(&runs);
+    tt_store_close(store);
+    free(filter);
+    return folder;
 }
 
 static int check_version(const char *folder, const json_t *result, struct tt_error *e)
@@ -100,11 +120,15 @@ static bool is_stdout(const char *path)
     return path && !strcmp(path, "-");
 }
 
-static int show(const struct show *s, struct tt_error *e)
+static int show(struct show *s, struct tt_error *e)
 {
+    char *found = folder_of_id(s->folder);
     json_t *result = NULL;
-    int rc = check_folder(s->folder, e);
+    int rc;
 
+    if (found)
+        s->folder = found;
+    rc = check_folder(s->folder, e);
     if (rc == TT_OK)
         rc = get_result(s->folder, &result, e);
     if (rc == TT_OK && !is_stdout(s->json) && !is_stdout(s->csv))
@@ -112,6 +136,7 @@ static int show(const struct show *s, struct tt_error *e)
     if (rc == TT_OK)
         rc = write_files(s, result, e);
     json_decref(result);
+    free(found);
     return rc;
 }
 

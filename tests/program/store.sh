@@ -39,6 +39,12 @@ equal "$runs/$id" "$(jq -r '.runs[0].folder' out)" "the folder"
 rate=$(jq '.runs[0].metrics.write_rate.value' out)
 expect 0 "$TUTTI" show "$runs/$id" --json whole.json
 equal "$(metric write_rate whole.json)" "$rate" "the write rate"
+ln -s "$runs" tutti-runs
+expect 0 "$TUTTI" show "${id##*-}"
+grep -q "$id" out || fail "show ID shows another run"
+expect 1 "$TUTTI" show 12345678
+one_line "there is no run folder '12345678'"
+rm tutti-runs
 expect 0 "$TUTTI" runs "$runs" label=nobody
 equal "no run matches" "$(cat out)" "an empty list"
 
