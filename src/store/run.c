@@ -21,6 +21,7 @@
 /* A run has a few hundred values in groups of groups. */
 #define MAX_VALUES 4096
 #define MAX_NESTING 4
+#define MAX_TEXT 65536
 
 static bool changed_lately(const struct stat *st)
 {
@@ -115,7 +116,8 @@ static bool is_whole(const json_t *result, const json_t *plan)
            json_equal(json_object_get(result, "plan"), plan);
 }
 
-/* Values of an object and all in it; beyond MAX_VALUES if it is nested too deeply. */
+/* Values of an object and all in it; beyond MAX_VALUES if it is nested too deeply, or one is too
+ * long. */
 static size_t count_values(const json_t *object, int depth)
 {
     size_t n = json_object_size(object);
@@ -123,7 +125,7 @@ static size_t count_values(const json_t *object, int depth)
     json_t *value;
 
     if (!json_is_object(object))
-        return 0;
+        return json_string_length(object) > MAX_TEXT ? MAX_VALUES + 1 : 0;
     if (depth > MAX_NESTING)
         return MAX_VALUES + 1;
     json_object_foreach((json_t *)object, key, value) n += count_values(value, depth + 1);

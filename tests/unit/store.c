@@ -532,6 +532,38 @@ static void garbage_is_refused_with_its_reason(void **unused)
     tt_store_close(s);
 }
 
+/* More than a run can have would swell the index. */
+static void a_flood_of_values_is_refused(void **unused)
+{
+    struct tt_store *s = open_store();
+    struct tt_error e = TT_ERROR_CLEAR;
+    char *path = path_of(samples[0].id), key[16], *text = calloc(1, 100000);
+    json_t *result = NULL, *environment;
+
+    (void)unused;
+    make_run(&samples[0]);
+    assert_int_equal(tt_folder_read_json(path, "result.json", &result, &e), TT_OK);
+    environment = json_object_get(result, "environment");
+    memset(text, 'x', 99999);
+    json_object_set_new(environment, "long", json_string(text));
+    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
+    json_object_clear(environment);
+    for (int i = 0; i < 5000; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        json_object_set_new(environment, key, json_integer(i));
+    }
+    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
+    json_object_clear(environment);
+    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    expect_index(s, false, "1 added 0 kept 0 removed 0 refused 0 unfinished");
+    json_decref(result);
+    free(text);
+    free(path);
+    tt_store_close(s);
+}
+
 static char *read_whole(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
@@ -771,6 +803,7 @@ int main(void)
         TEST(bad_filters_have_their_line),
         TEST(values_are_as_in_the_folder),
         TEST(garbage_is_refused_with_its_reason),
+        TEST(a_flood_of_values_is_refused),
         TEST(mutated_folders_do_no_harm),
         TEST(other_schemas_are_told_apart),
         TEST(wrong_places_are_named),
