@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/evidence.h"
+#include "analysis/statistics.h"
 #include "base/clock.h"
 
 static int by_number(const void *a, const void *b)

@@ -12,21 +12,6 @@
 
 #define MAX_RANKS 100000
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double tt_median(double *values, size_t n)
-{
-    if (n == 0)
-        return 0;
-    qsort(values, n, sizeof *values, by_value);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key)
 {
     const char *text =

@@ -64,8 +64,6 @@ const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key)
 bool tt_evidence_is_serial(const struct tt_evidence *ev);
 /* The slowest rank's seconds in two phases together (the same one twice counts once). */
 double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b);
-/* Sorts values and returns their median; 0 if there are none. */
-double tt_median(double *values, size_t n);
 
 int tt_epochs_collect(struct tt_evidence *ev, struct tt_error *e);
 void tt_metrics_compute(struct tt_evidence *ev);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/evidence.h"
+#include "analysis/statistics.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "build_info.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/evidence.h"
+#include "analysis/statistics.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "spec/units.h"
