@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gsl/gsl_errno.h>
+
 #include "cli/command.h"
 #include "launch/launch.h"
 
@@ -11,6 +13,7 @@ static const struct tt_command commands[] = {
     {"run", tt_cmd_run, true, "run a workload: tutti run stencil -n 2 ..."},
     {"show", tt_cmd_show, false, "print the result of a run folder again"},
     {"runs", tt_cmd_runs, false, "list runs, all or those that match: tutti runs label=nightly"},
+    {"compare", tt_cmd_compare, false, "one set of runs against another, with intervals"},
     {"export", tt_cmd_export, false, "parameters and metrics of many runs, as CSV or JSON"},
     {"index", tt_cmd_index, false, "bring the index of a results folder up to date"},
     {"verify", tt_cmd_verify, true, "check the kept data files of a run against what it wrote"},
@@ -59,6 +62,7 @@ static int dispatch(int argc, char **argv)
     struct tt_error e = TT_ERROR_CLEAR;
     const char *near;
 
+    gsl_set_error_handler_off(); /* it would abort; what it returns is looked at */
     if (argc < 2)
         return tt_usage(stderr);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

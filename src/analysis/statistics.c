@@ -359,8 +359,6 @@ double tt_runs_to_decide(enum tt_effect kind, const struct tt_sample *a, const s
     /* Half an interval of 95 % is 1.96 standard errors; seen four times in five is what lies 1.96 +
      * 0.84 of them away. The width shrinks with the root of the runs. */
     target = fmax(fabs(effect), margin - fabs(effect)) * 1.96 / (1.96 + 0.84);
-    if (target <= 0)
-        return INFINITY;
     n = 2 / (1 / (double)a->n + 1 / (double)b->n);
     return ceil(n * pow((high - low) / 2 / target, 2));
 }

@@ -71,8 +71,7 @@ int tt_mann_whitney(const struct tt_sample *a, const struct tt_sample *b, struct
  */
 bool tt_is_equivalent(enum tt_effect kind, const struct tt_interval *i, double margin);
 /* Runs of each sample with which the effect would be decided four times in five, different from
- * nothing or equivalent within the margin, if it and the spread stay as they are; infinity if
- * never. */
+ * nothing or equivalent within the margin (above 0), if it and the spread stay as they are. */
 double tt_runs_to_decide(enum tt_effect kind, const struct tt_sample *a, const struct tt_sample *b,
                          const struct tt_interval *i, double margin);
 

@@ -30,6 +30,16 @@ static const struct option_text runs_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text compare_options[] = {
+    {"--dir DIR", "the results folder that filters search [default tutti-runs]"},
+    {"--baseline A", "B is all other runs, or those that match the filters"},
+    {"--margin SHARE", "what is closer than this is equivalent [default 5%]"},
+    {"--metric NAME,...", "compare these metrics"},
+    {"--any-plan", "compare runs of different plans, too"},
+    {"--json FILE", "all numbers; -: stdout, and no table"},
+    {NULL, NULL},
+};
+
 static const struct option_text export_options[] = {
     {"--csv FILE", "a row per run; -: stdout"},
     {"--json FILE", "with phases and environment; -: stdout"},
@@ -74,6 +84,10 @@ static const struct {
      "List the runs below DIR (tutti-runs) that match every filter: KEY=VALUE, or with != >= <= > "
      "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",
      runs_options},
+    {"compare", "tutti compare A B | --baseline A [FILTER ...]",
+     "Say of every metric how B differs from A. Both are run folders, folders of run folders, or "
+     "filters: label=nightly,stencil.size=64. Runs are compared with those of the same plan.",
+     compare_options},
     {"export", "tutti export [DIR] [FILTER ...] --csv FILE | --json FILE",
      "Write parameters and metrics of the runs that tutti runs would list.", export_options},
     {"index", "tutti index [DIR] [--rebuild]",

@@ -10,32 +10,13 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/result.h"
 #include "launch/launch.h"
-#include "plan/folder.h"
 #include "report/report.h"
 
 struct show {
     const char *folder, *json, *csv;
 };
-
-static int check_folder(const char *folder, struct tt_error *e)
-{
-    struct stat st;
-    char *plan;
-    int rc = TT_OK;
-
-    if (stat(folder, &st) != 0)
-        return tt_fail(e, TT_FAILED, "there is no run folder '%s'", folder);
-    if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is not a folder", folder);
-    plan = tt_folder_path(folder, "plan.json");
-    if (!plan)
-        return tt_fail_nomem(e, "a path");
-    if (access(plan, F_OK) != 0)
-        rc = tt_fail(e, TT_FAILED, "'%s' is no run folder: it has no plan.json", folder);
-    free(plan);
-    return rc;
-}
 
 /* The folder of a run of tutti-runs, by an id as tutti runs prints it; NULL if there is none. */
 static char *folder_of_id(const char *id)
@@ -56,17 +37,6 @@ static char *folder_of_id(const char *id)
     return folder;
 }
 
-static int check_version(const char *folder, const json_t *result, struct tt_error *e)
-{
-    const json_t *made_by = json_object_get(result, "tutti");
-    const char *version = json_string_value(json_object_get(made_by, "version"));
-
-    if (json_integer_value(json_object_get(made_by, "format")) <= TT_RESULT_FORMAT)
-        return TT_OK;
-    return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", folder,
-                   version ? version : "unknown");
-}
-
 /* A folder may have been moved since. */
 static void correct_place(const char *folder, json_t *result)
 {
@@ -77,26 +47,6 @@ static void correct_place(const char *folder, json_t *result)
         then.st_ino == now.st_ino && then.st_dev == now.st_dev)
         return;
     json_object_set_new(result, "folder", tt_json_text(folder));
-}
-
-/* result.json if it is there and whole, else made again. */
-static int get_result(const char *folder, json_t **result, struct tt_error *e)
-{
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc;
-
-    if (tt_folder_read_json(folder, "result.json", result, &ignored) != TT_OK ||
-        !json_is_object(*result)) {
-        *result = NULL;
-        rc = tt_result_make(folder, result, e);
-        if (!*result)
-            return rc;
-        tt_error_clear(e); /* a folder that cannot be written to can still be shown */
-    }
-    rc = check_version(folder, *result, e);
-    if (rc == TT_OK)
-        correct_place(folder, *result);
-    return rc;
 }
 
 static int write_files(const struct show *s, const json_t *result, struct tt_error *e)
@@ -128,9 +78,9 @@ static int show(struct show *s, struct tt_error *e)
 
     if (found)
         s->folder = found;
-    rc = check_folder(s->folder, e);
+    rc = tt_get_result(s->folder, &result, e);
     if (rc == TT_OK)
-        rc = get_result(s->folder, &result, e);
+        correct_place(s->folder, result);
     if (rc == TT_OK && !is_stdout(s->json) && !is_stdout(s->csv))
         tt_report_text(stdout, result);
     if (rc == TT_OK)

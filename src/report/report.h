@@ -17,4 +17,8 @@ int tt_report_json(const char *path, const json_t *result, const json_t *samples
 int tt_report_csv(const char *path, const json_t *result, const json_t *samples,
                   struct tt_error *e);
 
+/* What tt_compare made: at most 80 columns, or everything. path "-" is stdout. */
+void tt_report_comparison(FILE *out, const json_t *comparison);
+int tt_report_comparison_json(const char *path, const json_t *comparison, struct tt_error *e);
+
 #endif

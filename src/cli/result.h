@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TT_CLI_RESULT_H
+#define TT_CLI_RESULT_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+/* result.json of a run folder if it is there and whole, else made again; a new reference. What is
+ * no run folder, or was made by a newer tutti, is refused. */
+int tt_get_result(const char *folder, json_t **result, struct tt_error *e);
+
+#endif

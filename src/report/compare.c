@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A comparison for people: 80 columns, the verdict beside the medians. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/outfile.h"
+#include "report/paragraph.h"
+#include "report/report.h"
+#include "spec/units.h"
+
+#define VALUE 13 /* columns of a value, "47.5 MiB/s to" */
+#define MOST_VALUES 3
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool is_verdict(const json_t *metric, const char *verdict)
+{
+    return !strcmp(text_of(metric, "verdict"), verdict);
+}
+
+/* ---- what was compared ---- */
+
+static void print_set(FILE *out, const json_t *set, const char *name)
+{
+    size_t runs = json_array_size(json_object_get(set, "runs"));
+    const json_t *left_out = json_object_get(set, "left_out"), *run;
+    struct tt_paragraph p = {0};
+    size_t i;
+
+    tt_paragraph_add(&p, "%s: %zu run%s", text_of(set, "given"), runs, runs == 1 ? "" : "s");
+    if (json_array_size(left_out))
+        tt_paragraph_add(&p, "; left out %zu:", json_array_size(left_out));
+    json_array_foreach(left_out, i, run)
+    {
+        if (i == MOST_VALUES) {
+            tt_paragraph_add(&p, ", ...");
+            break;
+        }
+        tt_paragraph_add(&p, "%s %s (%s)", i ? "," : "", text_of(run, "id"),
+                         text_of(run, "reason"));
+    }
+    tt_paragraph_print(&p, out, name);
+}
+
+/* ---- the table ---- */
+
+static int label_width(const json_t *metrics)
+{
+    size_t i, width = strlen("metric");
+    const json_t *m;
+
+    json_array_foreach(metrics, i, m)
+    {
+        size_t n = strlen(text_of(m, "label"));
+
+        width = n > width ? n : width;
+    }
+    return (int)width;
+}
+
+/* The median, or where there are too few runs for one to mean much, "min to" and in line 1 max. */
+static void print_value(const json_t *metric, const char *side, int line,
+                        char out[TT_UNIT_TEXT + 4])
+{
+    const json_t *s = json_object_get(metric, side);
+    const char *unit = text_of(metric, "unit");
+    double low = json_number_value(json_object_get(s, "min"));
+    double high = json_number_value(json_object_get(s, "max"));
+    bool range = is_verdict(metric, "too few") && low < high;
+    const char *what = !range ? "median" : line ? "max" : "min";
+    char text[TT_UNIT_TEXT] = "";
+
+    if (json_object_get(s, what) && (range || !line))
+        tt_format_value(json_number_value(json_object_get(s, what)), unit, text);
+    snprintf(out, TT_UNIT_TEXT + 4, "%s%s", text, range && !line ? " to" : "");
+}
+
+static void print_metric(FILE *out, const json_t *metric, int width)
+{
+    char a[TT_UNIT_TEXT + 4], b[TT_UNIT_TEXT + 4], mark[128];
+    struct tt_paragraph p = {0};
+
+    print_value(metric, "a", 0, a);
+    print_value(metric, "b", 0, b);
+    snprintf(mark, sizeof mark, "  %-*s %*s %*s  ", width, text_of(metric, "label"), VALUE, a,
+             VALUE, b);
+    tt_paragraph_add(&p, "%s",
+                     is_verdict(metric, "too few") ? "too few for an interval"
+                                                   : text_of(metric, "text"));
+    tt_paragraph_print_marked(&p, out, mark);
+    print_value(metric, "a", 1, a);
+    print_value(metric, "b", 1, b);
+    if (*a || *b)
+        fprintf(out, "  %-*s %*s%*s\n", width, "", VALUE, a, *b ? VALUE + 1 : 0, b);
+}
+
+static void print_metrics(FILE *out, const json_t *metrics)
+{
+    int width = label_width(metrics);
+    const json_t *m;
+    size_t i;
+
+    fprintf(out, "\n  %-*s %*s %*s  %s\n", width, "metric", VALUE, "A", VALUE, "B", "B against A");
+    json_array_foreach(metrics, i, m) print_metric(out, m, width);
+}
+
+/* ---- what differs ---- */
+
+static void add_values(struct tt_paragraph *p, const json_t *values, const char *side)
+{
+    const json_t *value;
+    size_t i;
+
+    json_array_foreach(values, i, value)
+    {
+        const char *text = json_string_value(value);
+
+        if (i < MOST_VALUES)
+            tt_paragraph_add(p, "%s%s", i ? " or " : " ", text && *text ? text : "nothing");
+    }
+    if (json_array_size(values) > MOST_VALUES)
+        tt_paragraph_add(p, " or %zu others", json_array_size(values) - MOST_VALUES);
+    tt_paragraph_add(p, "%s in %s", json_array_size(values) ? "" : " missing", side);
+}
+
+static void print_differences(FILE *out, const json_t *list, const char *label)
+{
+    struct tt_paragraph p = {0};
+    const json_t *d;
+    size_t i;
+
+    json_array_foreach(list, i, d)
+    {
+        tt_paragraph_add(&p, "%s%s", i ? "; " : "", text_of(d, "key"));
+        add_values(&p, json_object_get(d, "a"), "A,");
+        add_values(&p, json_object_get(d, "b"), "B");
+    }
+    if (!p.n)
+        tt_paragraph_add(&p, "nothing differs");
+    tt_paragraph_print(&p, out, label);
+}
+
+/* ---- what follows ---- */
+
+static void add_verdict(struct tt_paragraph *p, const json_t *metrics, const char *verdict)
+{
+    const char *separator = p->n ? "; " : "";
+    bool any = false;
+    const json_t *m;
+    size_t i;
+
+    json_array_foreach(metrics, i, m) if (is_verdict(m, verdict))
+    {
+        if (any)
+            tt_paragraph_add(p, ", %s", text_of(m, "label"));
+        else
+            tt_paragraph_add(p, "%s%s: %s", separator, verdict, text_of(m, "label"));
+        any = true;
+    }
+}
+
+/* Each way to be too few once; it is usually the same for all metrics. */
+static void print_too_few(FILE *out, const json_t *metrics)
+{
+    const char *last = "";
+    const json_t *m;
+    size_t i;
+
+    json_array_foreach(metrics, i, m)
+    {
+        struct tt_paragraph p = {0};
+
+        if (!is_verdict(m, "too few") || !strcmp(last, text_of(m, "text")))
+            continue;
+        last = text_of(m, "text");
+        tt_paragraph_add(&p, "%s", last);
+        tt_paragraph_print_marked(&p, out, "! ");
+    }
+}
+
+static void print_plan(FILE *out, const json_t *plan)
+{
+    static const char *const verdicts[] = {"worse",      "better",      "different",
+                                           "equivalent", "cannot tell", "not measured"};
+    const json_t *metrics = json_object_get(plan, "metrics");
+    struct tt_paragraph head = {0}, p = {0};
+
+    tt_paragraph_add(&head, "%s, ", text_of(plan, "workload"));
+    if (*text_of(plan, "plan"))
+        tt_paragraph_add(&head, "plan %s: ", text_of(plan, "plan"));
+    else
+        tt_paragraph_add(&head, "any plan: ");
+    tt_paragraph_add(&head, "%lld and %lld runs",
+                     (long long)json_integer_value(json_object_get(plan, "a")),
+                     (long long)json_integer_value(json_object_get(plan, "b")));
+    tt_paragraph_print_marked(&head, out, "\n");
+    print_metrics(out, metrics);
+    fputc('\n', out);
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
+        add_verdict(&p, metrics, verdicts[i]);
+    tt_paragraph_print(&p, out, "in short");
+    print_differences(out, json_object_get(plan, "parameters"), "parameters");
+    print_differences(out, json_object_get(plan, "environment"), "system");
+    print_too_few(out, metrics);
+}
+
+/* ---- all of it ---- */
+
+static void print_lonely(FILE *out, const json_t *plans, const char *has, const char *lacks)
+{
+    size_t n = json_array_size(plans), runs = 0, i;
+    struct tt_paragraph p = {0};
+    const json_t *plan;
+
+    json_array_foreach(plans, i, plan) runs +=
+        (size_t)json_integer_value(json_object_get(plan, "runs"));
+    if (n)
+        tt_paragraph_add(&p, "not compared: %s has %zu plan%s (%zu run%s) that %s has not", has, n,
+                         n == 1 ? "" : "s", runs, runs == 1 ? "" : "s", lacks);
+    tt_paragraph_print_marked(&p, out, "! ");
+}
+
+void tt_report_comparison(FILE *out, const json_t *comparison)
+{
+    long long both = (long long)json_integer_value(json_object_get(comparison, "in_both"));
+    struct tt_paragraph p = {0};
+    const json_t *plan;
+    size_t i;
+
+    fprintf(out, "tutti compare\n\n");
+    print_set(out, json_object_get(comparison, "a"), "A");
+    print_set(out, json_object_get(comparison, "b"), "B");
+    json_array_foreach(json_object_get(comparison, "plans"), i, plan) print_plan(out, plan);
+    print_lonely(out, json_object_get(comparison, "only_a"), "A", "B");
+    print_lonely(out, json_object_get(comparison, "only_b"), "B", "A");
+    if (both)
+        tt_paragraph_add(&p, "%lld run%s in both A and B", both, both == 1 ? " is" : "s are");
+    tt_paragraph_print_marked(&p, out, "! ");
+}
+
+int tt_report_comparison_json(const char *path, const json_t *comparison, struct tt_error *e)
+{
+    struct tt_outfile out;
+
+    if (tt_outfile_open(&out, path, e) != TT_OK)
+        return e->code;
+    json_dumpf(comparison, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    fputc('\n', out.stream);
+    return tt_outfile_close(&out, e);
+}
