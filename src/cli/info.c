@@ -225,7 +225,7 @@ static void print_info(const json_t *info)
 int tt_cmd_info(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    const char *dir = ".";
+    const char *dir = NULL;
     bool json = false;
     const struct tt_option options[] = {
         {"--dir", &dir, NULL}, {"--json", NULL, &json}, {NULL, NULL, NULL}};
@@ -233,7 +233,7 @@ int tt_cmd_info(int argc, char **argv)
 
     if (tt_take_options(argc, argv, options, NULL, &e) != TT_OK)
         return tt_report_error(&e);
-    info = gather(dir);
+    info = gather(dir ? dir : ".");
     if (!info) {
         tt_fail_nomem(&e, "what this machine is");
         return tt_report_error(&e);

@@ -31,6 +31,8 @@ static int take(char **argv, const struct tt_option *options, struct tt_error *e
         *o->given = true;
     if (!o->value)
         return joined ? tt_fail(e, TT_USAGE, "option %s takes no value", o->name) : 1;
+    if (*o->value)
+        return tt_fail(e, TT_USAGE, "option %s is given twice", o->name);
     *o->value = joined ? argv[0] + n + 1 : argv[1];
     if (!*o->value || !(*o->value)[0])
         return tt_fail(e, TT_USAGE, "option %s needs a value", o->name);

@@ -10,7 +10,7 @@
 
 struct tt_option {
     const char *name;   /* "--json" */
-    const char **value; /* where its value goes; NULL: takes none */
+    const char **value; /* where its value goes, NULL before; NULL: takes none */
     bool *given;        /* set to true if the option is there; may be NULL */
 };
 
