@@ -163,6 +163,17 @@ static int dump(struct fixture *f, uint64_t step)
     return rc;
 }
 
+/* As the engine does it, also after a failure that only some ranks know of. */
+static int ask_and_close(struct fixture *f)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_facts facts = {0};
+
+    tt_file_query(f->file, &facts, &ignored);
+    tt_facts_free(&facts);
+    return tt_file_close(f->file, &f->e);
+}
+
 static void full_disk(void **state)
 {
     static const char *const methods[] = {"collective", "independent"};
@@ -180,7 +191,7 @@ static void full_disk(void **state)
         if (rc == TT_OK) /* MPI may have kept it to itself */
             rc = tt_agree(MPI_COMM_WORLD, tt_file_sync(f.file, &f.e), &f.e);
         assert_int_equal(rc, TT_FAILED);
-        tt_file_close(f.file, &f.e);
+        ask_and_close(&f);
         assert_int_equal(f.e.sys_errno, ENOSPC);
         assert_null(strchr(f.e.text, '\n'));
         fixture_free(&f);
@@ -199,7 +210,7 @@ static void full_at_close(void **state)
     f.variable.dims[0] = ((1 << 20) - 8192) / sizeof(double);
     assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_OK);
     assert_int_equal(dump(&f, 0), TT_OK);
-    assert_int_equal(tt_file_close(f.file, &f.e), TT_FAILED);
+    assert_int_equal(ask_and_close(&f), TT_FAILED);
     assert_int_equal(f.e.sys_errno, ENOSPC);
     fixture_free(&f);
 }

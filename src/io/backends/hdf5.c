@@ -409,7 +409,7 @@ static int make_variables(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-static bool failed_anywhere(const struct tt_file *file)
+bool tt_hdf5_failed_anywhere(const struct tt_file *file)
 {
     int failed = ((const struct hdf5_state *)file->state)->failed;
 
@@ -427,7 +427,7 @@ static int check_space(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-static int flush(struct tt_file *file, struct tt_error *e)
+int tt_hdf5_flush(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     int rc = check_space(file, e);
@@ -443,12 +443,16 @@ static int flush(struct tt_file *file, struct tt_error *e)
 static int close_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
-    bool create = file->spec->access == TT_CREATE, failed = create && failed_anywhere(file);
+    bool create = file->spec->access == TT_CREATE, failed = create && tt_hdf5_failed_anywhere(file);
     int rc = TT_OK;
 
     if (create && !failed) {
-        rc = flush(file, e);
-        failed = failed_anywhere(file);
+        rc = tt_hdf5_flush(file, e);
+        failed = tt_hdf5_failed_anywhere(file);
+    }
+    if (failed && rc == TT_OK && s->late.code != TT_OK) {
+        rc = s->late.code;
+        *e = e->code == TT_OK ? s->late : *e;
     }
     if (failed) {
         tt_hdf5_divert(file->spec->path);
@@ -593,8 +597,8 @@ static int hdf5_sync(struct tt_file *file, struct tt_error *e)
 
     if (file->spec->access != TT_CREATE)
         return TT_OK;
-    rc = flush(file, e);
-    if (failed_anywhere(file))
+    rc = tt_hdf5_flush(file, e);
+    if (tt_hdf5_failed_anywhere(file))
         return rc;
     mpi = MPI_File_sync(s->handle);
     if (mpi != MPI_SUCCESS)

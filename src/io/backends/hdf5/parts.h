@@ -35,6 +35,7 @@ struct hdf5_state {
     uint64_t transfers;
     uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */
     bool failed;            /* a transfer or sync failed: what HDF5 keeps can not be flushed */
+    struct tt_error late;   /* of a flush that nobody asked for; told by close */
 };
 
 /* True if the step is a dimension of the variable's dataset. */
@@ -54,6 +55,10 @@ int tt_hdf5_check_full(const struct tt_file *file, struct tt_error *e);
 /* A rank that fails to write metadata misses the barrier in which HDF5 keeps the others waiting
  * forever. So nothing is flushed unless there is space for all metadata HDF5 holds. */
 int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e);
+/* Collective, as is every flush: what a rank knows of itself must not decide whether it takes part.
+ */
+bool tt_hdf5_failed_anywhere(const struct tt_file *file);
+int tt_hdf5_flush(struct tt_file *file, struct tt_error *e);
 /* HDF5 cannot give up a file: what it could not flush it tries again when MPI ends, in memory freed
  * by the first try. From here on what it writes to this file goes to memory instead. */
 void tt_hdf5_divert(const char *path);

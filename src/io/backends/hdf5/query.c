@@ -215,12 +215,16 @@ static int query_hints(const struct tt_file *file, struct tt_facts *facts)
 static void account(struct tt_file *file)
 {
     const struct tt_file_spec *spec = file->spec;
-    const struct hdf5_state *s = file->state;
+    struct hdf5_state *s = file->state;
     uint64_t payload = 0, steps = spec->policy == TT_OVERWRITE ? 1 : s->steps;
     MPI_Offset size = 0;
 
-    if (spec->access != TT_CREATE || s->failed || H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0 ||
-        MPI_File_get_size(s->handle, &size) != MPI_SUCCESS || file->rank != 0)
+    if (spec->access != TT_CREATE || tt_hdf5_failed_anywhere(file))
+        return;
+    tt_error_clear(&s->late);
+    tt_hdf5_flush(file, &s->late);
+    if (tt_hdf5_failed_anywhere(file) || MPI_File_get_size(s->handle, &size) != MPI_SUCCESS ||
+        file->rank != 0)
         return;
     if (spec->policy == TT_APPEND && spec->steps > steps)
         steps = spec->steps;
