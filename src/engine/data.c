@@ -78,6 +78,18 @@ void tt_data_withdraw(struct tt_engine *engine, const char *path)
     tt_manifest_withdraw(engine->p->folder, path, &ignored);
 }
 
+void tt_data_remove_orphans(struct tt_engine *engine)
+{
+    struct tt_engine_private *p = engine->p;
+    char *manifest = tt_folder_path(p->folder, "manifest");
+
+    if (manifest && access(manifest, F_OK) != 0)
+        for (const struct tt_made_file *f = p->made; f; f = f->next)
+            if (!f->withdrawn)
+                unlink(f->path);
+    free(manifest);
+}
+
 void tt_data_mark(struct tt_engine *engine, const char *path)
 {
     const char *id = tt_folder_id(engine->p->folder);

@@ -3,10 +3,11 @@
 #include "engine/private.h"
 #include "plan/limits.h"
 
-int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, struct tt_error *e)
+int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
+                         struct tt_error *e)
 {
     const struct tt_run_options *run = engine->config->run;
-    uint64_t mine[2] = {engine->p->bytes_written + bytes, bytes}, all[2];
+    uint64_t mine[2] = {engine->p->bytes_written + bytes, added}, all[2];
     struct tt_error why = TT_ERROR_CLEAR;
     int refused = 0;
 

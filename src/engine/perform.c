@@ -257,11 +257,11 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         *e = later;
     rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
     tt_error_clear(&later);
+    if (!config->run->keep)
+        tt_data_remove_orphans(&engine);
     if (engine.rank == 0 && !config->run->keep) {
         closed = tt_manifest_remove(folder, &later);
         rc = rc == TT_OK ? closed : rc;
-    } else if (engine.rank == 0 && p.data_folder_made) {
-        rmdir(p.data_folder); /* only if it is empty: kept files stay */
     }
     if (engine.rank == 0) {
         closed = tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
@@ -270,6 +270,8 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     if (rc != TT_OK && e->code == TT_OK)
         *e = later;
     rc = tt_agree(comm, rc, e);
+    if (p.data_folder_made)
+        rmdir(p.data_folder); /* only if it is empty: kept files stay */
     free_private(&p);
     MPI_Comm_free(&engine.comm);
     return rc;

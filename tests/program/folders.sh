@@ -53,3 +53,18 @@ rm "$data/thesis"
 long=$work/$(printf '%0200d' 1)/$(printf '%0200d' 2)/$(printf '%0200d' 3)
 mkdir -p "$long"
 expect 0 "$TUTTI" run "${job[@]}" --results "$long" --dir "$data" --write every=5
+
+# Results that somebody removes during the run: an error, and still no data left.
+"$TUTTI" run "${job[@]}" --results gone --dir "$data" --iterations 100000000 --max-time 20s \
+    --write every=100,files=process >out 2>err &
+driver=$!
+until [ -n "$(find "$data" -type f -size +1k)" ]; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+rm -rf gone
+status=0
+wait $driver || status=$?
+equal 1 $status "status"
+one_line "gone/"
+no_data_left

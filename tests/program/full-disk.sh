@@ -47,3 +47,7 @@ for backend in "${backends[@]}"; do
         no_data_left
     done
 done
+
+# What is written over needs no new room: every dump but the first.
+expect 0 "$TUTTI" run stencil -n 2 --size 300 --iterations 8 --write every=2 "${here[@]}"
+no_data_left
