@@ -73,6 +73,10 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
  * every rank calls it, also with nothing. Returns when data may be changed again. */
 int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e);
+/* Before a dump of this many bytes on this rank, by which its files grow so much: --max-bytes and
+ * --min-free once more. Collective; a workload that does not use tt_output calls it itself. */
+int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
+                         struct tt_error *e);
 /* Read; waits for dumps in flight on this series first. Collective. */
 int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e);

@@ -70,11 +70,6 @@ void tt_engine_stop_clock(struct tt_engine *engine);
 struct tt_cpu_time tt_cpu_now(void);
 struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 
-/* limits.c: before a dump of this many bytes on this rank, by which its files grow so much.
- * Collective. */
-int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
-                         struct tt_error *e);
-
 /* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
  * that tutti made, adds it to the manifest. On one rank per file. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);

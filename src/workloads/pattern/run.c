@@ -134,13 +134,20 @@ static uint64_t seed_of(const struct pattern *p, const struct tt_block *b, uint6
 static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
+    bool grows = step == 0 || p->options->series != TT_OVERWRITE;
+    uint64_t bytes = 0;
+    int rc;
 
     list_blocks(p, &p->written, step == 0);
     for (unsigned i = 0; i < p->nblocks; i++)
         tt_pattern_fill(&p->blocks[i], &p->element,
                         seed_of(p, &p->blocks[i], p->written_origin, step));
     tt_phase_add(p->engine, TT_COMPUTE, t);
-    return tt_series_dump(p->series, step, p->nblocks, p->blocks, e);
+    for (unsigned i = 0; i < p->nblocks; i++)
+        bytes += tt_selection_count(&p->blocks[i].file) *
+                 p->variables[p->blocks[i].variable].element->size;
+    rc = tt_limits_check_dump(p->engine, bytes, grows ? bytes : 0, e);
+    return rc == TT_OK ? tt_series_dump(p->series, step, p->nblocks, p->blocks, e) : rc;
 }
 
 static int check_step(struct pattern *p, uint64_t step, struct tt_error *e)
