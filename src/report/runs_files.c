@@ -80,7 +80,7 @@ int tt_report_runs_json(const char *path, struct tt_store *s, const struct tt_ru
         rc = (everything ? add_everything : add_shown)(run, s, runs->rows[i].key, e);
         if (rc == TT_OK) {
             fputs(i ? ",\n" : "\n", out.stream);
-            json_dumpf(run, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+            json_dumpf(run, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
         }
         json_decref(run);
     }
@@ -161,7 +161,7 @@ static void write_value(FILE *f, const json_t *value)
     if (json_is_string(value))
         write_field(f, json_string_value(value));
     else if (json_is_number(value))
-        fprintf(f, "%.15g", json_number_value(value));
+        fprintf(f, "%.17g", json_number_value(value));
 }
 
 static int write_run(FILE *f, struct tt_store *s, const struct tt_run_row *r,
