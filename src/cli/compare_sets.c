@@ -194,12 +194,45 @@ static size_t split_filters(char *text, const char **filters, size_t most)
     return n;
 }
 
+/* A word that is neither a folder nor a filter is an id as tutti runs prints it. */
+static int set_from_id(struct tt_search *search, const char *id, struct tt_compared_set *out,
+                       struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char *filter;
+    int rc;
+
+    if (asprintf(&filter, "id=%s", id) < 0)
+        return tt_fail_nomem(e, "a filter");
+    rc = tt_set_from_filters(search, 1, (const char *const *)&filter, NULL, out, &ignored);
+    free(filter);
+    if (rc == TT_OK)
+        return rc;
+    return tt_fail(e, TT_FAILED,
+                   "'%.80s' is no run folder, and no valid run in '%.80s' has that id; a filter is "
+                   "KEY=VALUE",
+                   id, search->results);
+}
+
+static int set_from_joined(struct tt_search *search, const char *word, struct tt_compared_set *out,
+                           struct tt_error *e)
+{
+    const char *filters[TT_MAX_CHOICE_WORDS];
+    char *copy = strdup(word);
+    int rc;
+
+    if (!copy)
+        return tt_fail_nomem(e, "a filter");
+    rc = tt_set_from_filters(search, split_filters(copy, filters, TT_MAX_CHOICE_WORDS - 1), filters,
+                             NULL, out, e);
+    free(copy);
+    return rc;
+}
+
 int tt_set_from_word(struct tt_search *search, const char *word, struct tt_compared_set *out,
                      struct tt_error *e)
 {
-    const char *filters[TT_MAX_CHOICE_WORDS];
     struct tt_search other = {.results = word};
-    char *copy;
     int rc;
 
     out->given = word;
@@ -211,13 +244,6 @@ int tt_set_from_word(struct tt_search *search, const char *word, struct tt_compa
         return rc;
     }
     if (!strpbrk(word, "=<>"))
-        return tt_fail(e, TT_FAILED, "there is no run folder '%.200s'; a filter is KEY=VALUE",
-                       word);
-    copy = strdup(word);
-    if (!copy)
-        return tt_fail_nomem(e, "a filter");
-    rc = tt_set_from_filters(search, split_filters(copy, filters, TT_MAX_CHOICE_WORDS - 1), filters,
-                             NULL, out, e);
-    free(copy);
-    return rc;
+        return set_from_id(search, word, out, e);
+    return set_from_joined(search, word, out, e);
 }

@@ -12,8 +12,9 @@ struct tt_search {
     struct tt_store *store;
 };
 
-/* One word: a run folder, a folder of run folders, or filters "label=a,stencil.size=64" that must
- * all hold. Only valid runs are taken; a set without any is an error. */
+/* One word: a run folder, a folder of run folders, the id of a run, or filters
+ * "label=a,stencil.size=64" that must all hold. Only valid runs are taken; a set without any is an
+ * error. */
 int tt_set_from_word(struct tt_search *search, const char *word, struct tt_compared_set *out,
                      struct tt_error *e);
 /* All runs that match every filter and are not in the baseline. */

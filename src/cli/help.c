@@ -85,8 +85,8 @@ static const struct {
      "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",
      runs_options},
     {"compare", "tutti compare A B | --baseline A [FILTER ...]",
-     "Say of every metric how B differs from A. Both are run folders, folders of run folders, or "
-     "filters: label=nightly,stencil.size=64. Runs are compared with those of the same plan.",
+     "Say of every metric how B differs from A. Both are run folders, folders of run folders, ids "
+     "or filters: label=nightly,stencil.size=64. Runs are compared with those of the same plan.",
      compare_options},
     {"export", "tutti export [DIR] [FILTER ...] --csv FILE | --json FILE",
      "Write parameters and metrics of the runs that tutti runs would list.", export_options},

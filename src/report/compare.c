@@ -249,7 +249,7 @@ int tt_report_comparison_json(const char *path, const json_t *comparison, struct
 
     if (tt_outfile_open(&out, path, e) != TT_OK)
         return e->code;
-    json_dumpf(comparison, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    json_dumpf(comparison, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     fputc('\n', out.stream);
     return tt_outfile_close(&out, e);
 }

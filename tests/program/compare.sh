@@ -82,7 +82,8 @@ equal "too few for an interval (1 and 8 runs; six each are needed)" "$(words run
 grep -q '10.0 s' out
 compare "$work/real" label=a --metric runtime,read_rate
 equal "not measured" "$(verdict read_rate)" verdict
-compare label=slow,id=slow-1 label=a
+compare label=slow,id=slow-1 a-0
+equal a-0 "$(jq -r '.b.runs[0].id' out.json)" "the run of B"
 
 # A baseline against everything else, or some of it; and - is stdout.
 compare --baseline label=a
@@ -119,8 +120,8 @@ usage "no metric 'runtme' \(did you mean 'runtime'" "$TUTTI" compare label=a lab
 usage "given twice" "$TUTTI" compare label=a label=b --metric runtime --metric write_rate
 usage "did you mean '--margin'" "$TUTTI" compare label=a label=b --margn 5%
 usage "labl" "$TUTTI" compare --dir "$runs" labl=a label=b
-expect 1 "$TUTTI" compare nowhere label=a
-one_line "there is no run folder 'nowhere'"
+expect 1 "$TUTTI" compare --dir "$runs" nowhere label=a
+one_line "'nowhere' is no run folder, and no valid run in .* has that id"
 expect 1 "$TUTTI" compare --dir "$runs" label=a label=nobody
 one_line "no valid run in .* matches label=nobody"
 
