@@ -2,6 +2,7 @@
 #include "io/backends/mpiio/parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -121,6 +122,16 @@ static int judge_result(const struct tt_file *file, enum tt_direction direction,
     return TT_OK;
 }
 
+/* A write that failed in romio keeps its lock on the file, and the other ranks wait for it. Locks of
+ * this kind end when any descriptor of the file is closed. */
+static void free_locks(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        close(fd);
+}
+
 /* What became of a call. */
 int tt_mpiio_check_result(struct tt_file *file, enum tt_direction direction, int mpi_code, int left,
                           const MPI_Status *status, uint64_t bytes, uint64_t offset,
@@ -129,7 +140,10 @@ int tt_mpiio_check_result(struct tt_file *file, enum tt_direction direction, int
     struct mpiio_state *s = file->state;
     int rc = judge_result(file, direction, mpi_code, left, status, bytes, offset, e);
 
-    s->failed = s->failed || (rc != TT_OK && direction == TT_WRITING);
+    if (rc != TT_OK && direction == TT_WRITING) {
+        s->failed = true;
+        free_locks(file->spec->path);
+    }
     return rc;
 }
 
