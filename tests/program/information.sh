@@ -20,7 +20,7 @@ for word in verify fault throttle; do "$TUTTI" list layers | grep -qw $word; don
 
 # Every component and metric that is listed can be looked up.
 for kind in workloads backends layers; do
-    for name in $("$TUTTI" list $kind | awk "/^  [a-z]/ { print \$1 }"); do
+    for name in $("$TUTTI" list $kind | awk "/^  [a-z]/ && !/not in this build/ { print \$1 }"); do
         expect 0 "$TUTTI" help "$name"
         grep -q "$name" out || fail "help $name does not name it"
     done
@@ -32,9 +32,11 @@ done
 expect 0 "$TUTTI" explain "hidden I/O"
 grep -q hidden_fraction out || fail "explain does not know the labels of the table"
 
-# The reference in the documentation is what the tables say.
+# The reference in the documentation is what the tables of a complete build say.
 expect 0 "$TUTTI" help --markdown
-diff -u "$SOURCE/docs/reference.md" out || fail "docs/reference.md is not current: run make docs"
+"$TUTTI" list backends >backends
+grep -q 'not in this build' backends || diff -u "$SOURCE/docs/reference.md" out ||
+    fail "docs/reference.md is not current: run make docs"
 
 # --help works wherever it is typed.
 for words in run 'run stencil' 'run stencil --size 64' show info list explain verify numio; do

@@ -12,7 +12,8 @@ needs() { # COMMAND...
     for c; do command -v "$c" >/dev/null || skip "needs $c"; done
 }
 needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
-needs_backend() { "$TUTTI" list backends | grep -qw "$1" || skip "this build has no backend $1"; }
+has_backend() { "$TUTTI" list backends | grep -w "^  $1" | grep -qv 'not in this build'; }
+needs_backend() { has_backend "$1" || skip "this build has no backend $1"; }
 
 # Start the script again in a mount namespace of its own, so that its mounts die with it.
 private_mounts() {
