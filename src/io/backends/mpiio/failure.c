@@ -122,8 +122,8 @@ static int judge_result(const struct tt_file *file, enum tt_direction direction,
     return TT_OK;
 }
 
-/* A write that failed in romio keeps its lock on the file, and the other ranks wait for it. Locks of
- * this kind end when any descriptor of the file is closed. */
+/* A write that failed in romio keeps its lock on the file, and the other ranks wait for it. Locks
+ * of this kind end when any descriptor of the file is closed. */
 static void free_locks(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
