@@ -122,7 +122,9 @@ function(tutti_add_kernels target file)
   foreach(set ${sets})
     add_library(kernels_${set} OBJECT ${file})
     target_link_libraries(kernels_${set} PRIVATE tutti_flags)
-    target_compile_options(kernels_${set} PRIVATE -O3 ${flags_${set}})
+    # gcc 12 believes that unrolling lines() goes beyond its n rows.
+    target_compile_options(kernels_${set} PRIVATE -O3 ${flags_${set}}
+      $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_definitions(kernels_${set} PRIVATE TT_ISA=${set})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernels_${set}>)
   endforeach()
@@ -142,8 +144,11 @@ function(tutti_write_build_info target)
   string(COMPARE EQUAL ${TUTTI_MPI} openmpi open_mpi)
   list(TRANSFORM TUTTI_MPIEXEC_OPTIONS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE options)
   list(JOIN options ", " options)
-  execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(revision unknown)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/.git) # else a repository around this tree would answer
+    execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_info.h @ONLY CONTENT
 "#define TT_VERSION \"@PROJECT_VERSION@\"
 #define TT_REVISION \"@revision@\"

@@ -29,8 +29,6 @@ typedef double unaligned
 
 #define LINE (TT_ROW_ALIGN / LANES) /* vectors in a cache line */
 #define MAX_GROUP 8                 /* vectors computed together */
-/* gcc 12 believes that unrolling lines() goes beyond its n rows. */
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #define INLINE static inline __attribute__((always_inline))
 
