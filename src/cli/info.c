@@ -211,6 +211,7 @@ static void print_info(const json_t *info)
     entry("build", "%s, %s, flags %s", text_of(info, "build"), text_of(info, "compiler"),
           text_of(info, "flags"));
     entry("MPI", "%s (standard %s)", text_of(mpi, "library"), text_of(mpi, "standard"));
+    entry("launcher", "%s", text_of(mpi, "launcher"));
     entry("thread level", "%s", text_of(mpi, "thread_level"));
     list_entry("libraries", json_object_get(info, "libraries"));
     list_entry("workloads", json_object_get(info, "workloads"));

@@ -46,8 +46,10 @@ static json_t *mpi_json(void)
     MPI_Get_library_version(text, &length);
     MPI_Get_version(&version, &minor);
     text[strcspn(text, "\n,")] = '\0';
-    return json_pack("{s:o, s:o}", "library", tt_json_text(text), "standard",
-                     json_sprintf("%d.%d", version, minor));
+    for (char *tab = text; (tab = strchr(tab, '\t'));)
+        *tab = ' ';
+    return json_pack("{s:o, s:o, s:s}", "library", tt_json_text(text), "standard",
+                     json_sprintf("%d.%d", version, minor), "launcher", TT_MPIEXEC);
 }
 
 /* ---- machine ---- */
