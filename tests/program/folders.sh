@@ -68,3 +68,14 @@ wait $driver || status=$?
 equal 1 $status "status"
 one_line "gone/"
 no_data_left
+
+# What a library would wait for or in for ever is no file to read from.
+mkfifo pipe
+for backend in posix mpiio hdf5; do
+    "$TUTTI" list backends | grep -qw $backend || continue
+    for source in pipe other; do
+        expect 1 "$TUTTI" run "${job[@]}" --dir "$data" --backend $backend --write every=5 \
+            --read "every=5,path=$work/$source"
+        one_line "'$work/$source' is a (pipe|folder)"
+    done
+done
