@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # On a device throttled to 50 MiB/s the reported write rate is that rate, and what the device
-# received is the payload plus what the library says it added; asynchrony hides the I/O there.
+# received is the payload plus what the library says it added; in the background the helper syncs.
 # timeout: 400
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
@@ -28,10 +28,11 @@ for backend in posix mpiio hdf5; do
     # File system metadata is all that comes on top; nothing of the payload may be missing.
     holds '$received >= $payload and $received < $payload * 1.02' received=$received payload="$payload"
 
-    # 32 MiB a dump are 0.64 s of I/O; the knob makes the computation beside it longer.
-    LIMIT=200 expect 0 "$TUTTI" run stencil -n 2 --size 2048 --iterations 250 --write every=25 --work 600 \
+    # The helper syncs, never the caller. How much that hides is a figure of make bench: it depends on
+    # who else uses the CPUs.
+    LIMIT=200 expect 0 "$TUTTI" run stencil -n 2 --size 2048 --iterations 40 --write every=10 \
         --mode async+bg --baseline 3 --backend $backend --dir "$disk" --results "$runs" --min-free 0 \
         --json out.json
-    holds '$compute > $io' compute="$(metric compute_only)" io="$(metric io_only)"
-    holds '$hidden > 0.5' hidden="$(metric hidden_fraction)"
+    jq -e '(.phases.sync.max // 0) == 0 and .phases.io_sync.max > 0' out.json >/dev/null || fail "the caller synced"
+    equal '"helper thread"' "$(jq .overlap.how out.json)" "overlap"
 done
