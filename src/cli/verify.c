@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agree.h"
@@ -97,6 +98,27 @@ static int print_outcome(const char *folder, struct tt_error *e)
     return rc;
 }
 
+/* A folder is untrusted: it must not send us elsewhere, nor make us start more ranks than it had.
+ */
+static int check_folder(const char *folder, const char *ledgers, uint64_t ranks, struct tt_error *e)
+{
+    struct stat st;
+    char *last;
+    int rc = TT_OK;
+
+    if (!ledgers || lstat(ledgers, &st) != 0 || !S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_USAGE,
+                       "%s has no ledgers: run with --layers verify --keep to verify later",
+                       folder);
+    if (asprintf(&last, "%s/records/%05llu.ttr", folder, (unsigned long long)ranks - 1) < 0)
+        return tt_fail_nomem(e, "a path");
+    if (access(last, F_OK) != 0)
+        rc = tt_fail(e, TT_CORRUPT, "%s has no records of rank %llu, which its plan speaks of",
+                     folder, (unsigned long long)ranks - 1);
+    free(last);
+    return rc;
+}
+
 static int drive(const char *folder, struct tt_error *e)
 {
     char self[PATH_MAX] = "";
@@ -105,9 +127,8 @@ static int drive(const char *folder, struct tt_error *e)
     struct tt_config config = {0};
     int rc = tt_folder_load_plan(folder, &config, NULL, e), status;
 
-    if (rc == TT_OK && (!ledgers || access(ledgers, F_OK) != 0))
-        rc = tt_fail(e, TT_USAGE,
-                     "%s has no ledgers: run with --layers verify --keep to verify later", folder);
+    if (rc == TT_OK)
+        rc = check_folder(folder, ledgers, config.run->ranks, e);
     outcome = tt_folder_path(folder, "verify/outcome.json");
     if (rc == TT_OK && outcome)
         unlink(outcome); /* of an earlier verify */

@@ -45,7 +45,7 @@ static void set_environment(unsigned ranks)
 static int redirect(const char *folder, const char *name, int to)
 {
     char *path = tt_folder_path(folder, name);
-    int fd = path ? open(path, O_CREAT | O_TRUNC | O_WRONLY, 0666) : -1;
+    int fd = path ? open(path, O_CREAT | O_TRUNC | O_WRONLY | TT_FOLDER_OPEN, 0666) : -1;
 
     free(path);
     if (fd < 0 || dup2(fd, to) < 0)

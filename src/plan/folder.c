@@ -60,7 +60,7 @@ static int write_renamed(const char *path, const char *text, struct tt_error *e)
     /* Two processes may make the same result at once. */
     if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0)
         return tt_fail_nomem(e, "a path");
-    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | TT_FOLDER_OPEN, 0666);
     failed = fd < 0 ? errno : write_all(fd, text, strlen(text));
     if (fd >= 0 && close(fd) != 0 && !failed)
         failed = errno;

@@ -16,6 +16,8 @@
 #ifndef TT_PLAN_FOLDER_H
 #define TT_PLAN_FOLDER_H
 
+#include <fcntl.h>
+
 #include <jansson.h>
 
 #include "base/error.h"
@@ -30,6 +32,10 @@ int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **p
 /* "<folder>/<name>"; caller frees; NULL: no memory. */
 char *tt_folder_path(const char *folder, const char *name);
 const char *tt_folder_id(const char *folder); /* its last component */
+
+/* How files in a folder are opened to be written: one that somebody sent may hold a link to a file
+ * of ours, or a pipe that nobody reads from. */
+#define TT_FOLDER_OPEN (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 /* Whole files, written to a temporary name and renamed, so that readers never see half of one. */
 int tt_folder_write_json(const char *folder, const char *name, const json_t *value,
