@@ -65,16 +65,6 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     return rc;
 }
 
-int tt_data_check_source(const char *path, struct tt_error *e)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode))
-        return TT_OK; /* what else is wrong with it shows when it is opened */
-    return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file to read from", path,
-                   S_ISDIR(st.st_mode) ? "folder" : "pipe or socket");
-}
-
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path)
 {

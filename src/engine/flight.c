@@ -46,14 +46,10 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
                      struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    bool creates = spec->access == TT_CREATE, looks = s->spec.per_process || s->engine->rank == 0;
-    bool claims = creates && looks;
-    int rc = TT_OK;
+    bool claims = spec->access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0);
+    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK;
 
     *file = NULL;
-    if (looks)
-        rc =
-            creates ? tt_data_claim(s->engine, spec->path, e) : tt_data_check_source(spec->path, e);
     rc = tt_agree(s->comm, rc, e);
     if (rc != TT_OK)
         return rc;

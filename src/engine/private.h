@@ -73,8 +73,6 @@ struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 /* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
  * that tutti made, adds it to the manifest. On one rank per file. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* Refuses what a library would wait for or in for ever: a pipe, a folder. */
-int tt_data_check_source(const char *path, struct tt_error *e);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* Removes the files this rank made, where no manifest is left to say so for all. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/agree.h"
 
@@ -205,6 +206,17 @@ int tt_below_close(struct tt_file *file, struct tt_error *e)
     return close_chain(file->below, e);
 }
 
+/* Libraries wait for ever for the other end of a pipe, and HDF5 in a folder. */
+static int check_source(const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode))
+        return TT_OK; /* what else is wrong with it shows when it is opened */
+    return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file to read from", path,
+                   S_ISDIR(st.st_mode) ? "folder" : "pipe or socket");
+}
+
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e)
 {
@@ -213,6 +225,8 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     int rc = file ? TT_OK : tt_fail_nomem(e, "an open file");
 
     *out = NULL;
+    if (rc == TT_OK && spec->access == TT_READ_ONLY)
+        rc = check_source(spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
     if (rc == TT_OK)
         rc = tt_agree(spec->comm, open_element(file, spec, e), e);

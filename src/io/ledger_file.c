@@ -3,10 +3,12 @@
 #include "io/ledger.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL /* its states on the stack */
 #include <xxhash.h>
@@ -360,12 +362,17 @@ static bool take_ledger(struct reader *r, struct tt_ledger *l)
 
 static int read_image(const char *path, char **image, size_t *size, struct tt_error *e)
 {
-    FILE *in = fopen(path, "rb");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+        rc = TT_OK; /* of a pipe, too, in time */
+    FILE *in = fd >= 0 ? fdopen(fd, "rb") : NULL;
     struct stat st;
-    int rc = TT_OK;
 
-    if (!in)
-        return tt_fail_call(e, errno, "open", path, -1);
+    if (!in) {
+        rc = tt_fail_call(e, errno, "open", path, -1);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
     if (fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
         rc = tt_fail(e, TT_CORRUPT, "'%s' is not a plain file", path);
     } else {

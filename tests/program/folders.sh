@@ -49,6 +49,26 @@ expect 1 "$TUTTI" verify stranger
 [ -f "$data/thesis" ] && [ -f stranger/verify/outcome.json ] || fail "a foreign file was deleted"
 rm "$data/thesis"
 
+# Nor does a folder with links in it let anything be written elsewhere, or more ranks be started.
+expect 0 "$TUTTI" run "${job[@]}" --dir "$data" --write every=5,path="$data/kept" --layers verify --keep
+folder=$(last_run)
+echo "somebody's thesis" >thesis
+ln -s "$work/thesis" "$folder/result.json.part"
+rm "$folder/result.json"
+expect 0 "$TUTTI" show "$folder"
+ln -sf "$work/thesis" "$folder/verify/stderr"
+expect 1 "$TUTTI" verify "$folder"
+rm "$folder/verify/stderr"
+expect 0 "$TUTTI" verify "$folder"
+mkfifo "$folder/verify/00001-0.ttv"
+expect 1 "$TUTTI" verify "$folder"
+one_line "not a plain file"
+sed -i 's/"ranks": "2"/"ranks": "60"/' "$folder/plan.json"
+expect 1 "$TUTTI" verify "$folder"
+one_line "no records of rank 59"
+equal "somebody's thesis" "$(cat thesis)" "the foreign file"
+rm "$data/kept"
+
 # A place of results of any length.
 long=$work/$(printf '%0200d' 1)/$(printf '%0200d' 2)/$(printf '%0200d' 3)
 mkdir -p "$long"
