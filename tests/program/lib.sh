@@ -91,4 +91,5 @@ no_data_left() {
     left=$(find "$data" -mindepth 1)
     [ -z "$left" ] || fail "data files left behind: $left"
 }
-last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1; }
+# By time: names of runs that began in the same second say nothing about their order.
+last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
