@@ -23,11 +23,13 @@ static void save_and_clean(struct tt_engine *engine)
         rmdir(engine->p->data_folder);
 }
 
+/* A launcher may ask twice, and another thread may be asked: the first one finishes its work. */
 static void save_and_end(int signal_number)
 {
-    struct tt_engine *engine = interrupted_engine;
+    struct tt_engine *engine = atomic_exchange(&interrupted_engine, NULL);
 
-    interrupted_engine = NULL;
+    if (!engine && signal_number != SIGALRM)
+        return;
     if (engine)
         save_and_clean(engine);
     _exit(128 + signal_number);

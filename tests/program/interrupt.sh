@@ -31,3 +31,22 @@ for launcher in driver mpirun; do
     expect 0 "$TUTTI" show "$(last_run)"
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
+
+# The driver is gone, and the ranks are told to end more than once: they clean up all the same.
+rm -rf "$runs"
+"$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --mode async+bg "${here[@]}" \
+    >out 2>err &
+driver=$!
+until [ -n "$(find "$data" -type f -size +1k)" ]; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+kill -9 $driver
+for ((i = 0; i < 300; i++)); do
+    pids=$(pgrep -f "perform.*$runs") || break
+    # shellcheck disable=SC2086 # a list of numbers
+    [ $i -gt 5 ] || kill $pids 2>/dev/null || true
+    sleep 0.1
+done
+[ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+no_data_left
