@@ -27,7 +27,7 @@ for launcher in driver mpirun; do
         one_line "interrupted"
     fi
     no_data_left
-    [ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+    no_process_left
     expect 0 "$TUTTI" show "$(last_run)"
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
@@ -48,5 +48,5 @@ for ((i = 0; i < 300; i++)); do
     [ $i -gt 5 ] || kill $pids 2>/dev/null || true
     sleep 0.1
 done
-[ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+no_process_left
 no_data_left

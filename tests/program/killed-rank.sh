@@ -21,7 +21,7 @@ for backend in posix mpiio hdf5; do
     one_line "rank [01] .*died"
     no_data_left
     sleep 0.2
-    [ -z "$(pgrep -f "$runs")" ] || fail "processes left"
+    no_process_left
     expect 0 "$TUTTI" show "$(last_run)"
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done

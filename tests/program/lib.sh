@@ -96,5 +96,13 @@ no_data_left() {
     done
     [ -z "$left" ] || fail "data files left behind: $left"
 }
+no_process_left() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        pgrep -f "$runs" >/dev/null || return 0
+        sleep 0.1
+    done
+    fail "processes left: $(pgrep -fa "$runs")"
+}
 # By time: names of runs that began in the same second say nothing about their order.
 last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
