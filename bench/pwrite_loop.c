@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define CHUNK (8u << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static int write_part(int fd, const char *data, uint64_t bytes, uint64_t offset)
 {
@@ -32,13 +34,15 @@ static int write_part(int fd, const char *data, uint64_t bytes, uint64_t offset)
 /* Seconds for all rounds, negative on failure. The memory is touched beforehand. */
 static double measure(const char *path, uint64_t bytes, unsigned rounds, int rank)
 {
-    char *data = malloc(bytes);
+    char *data = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     int fd = open(path, O_WRONLY | O_CREAT, 0644);
     int64_t start;
     int rc = !data || fd < 0 ? -1 : 0;
 
-    if (!rc)
+    if (!rc) {
+        madvise(data, bytes, MADV_HUGEPAGE); /* as the fields of the stencil: worth 15 % */
         memset(data, rank + 1, bytes);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     start = tt_now_ns();
     for (unsigned i = 0; i < rounds && !rc; i++)

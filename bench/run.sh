@@ -61,7 +61,7 @@ large_dump() {
     done
 }
 
-# Computation per epoch is made 1.3 times as long as the I/O by choosing the iterations between dumps.
+# Computation per epoch is made about 1.6 times as long as the I/O by choosing the iterations between dumps.
 hiding() {
     local status=0 size=2048 every backend
     "$source/testbed/throttled-disk" up 512M 50M "$disk" 2>"$work/why" || status=$?
@@ -69,13 +69,25 @@ hiding() {
         note "async+bg on a throttled device" "not measured: $(cat "$work/why")"
         return
     fi
-    run stencil --size $size --iterations 100 --write every=0 --dir "$shm"
-    every=$(calculate '1.3 * 0.64 / ($t / 100) | ceil' t="$(metric runtime)")
+    # The fastest of three: what disturbs the measurement must not make the computation too short.
+    for _ in 1 2 3; do
+        run stencil --size $size --iterations 100 --write every=0 --dir "$shm"
+        metric runtime >>"$work/calibration"
+    done
+    every=$(calculate '1.6 * 0.64 / ($t / 100) | ceil' t="$(sort -g "$work/calibration" | head -n 1)")
     for backend in $backends; do
         # Independent I/O: ranks that wait for each other in collective calls need a core to wait on.
         run stencil --size $size --iterations $((every * 13)) --write every="$every" --mode async+bg \
             --backend "$backend" --baseline 4 --dir "$disk" \
             $([ "$backend" = posix ] || echo "--$backend.method independent")
+        # The figures presuppose computation longer than I/O, and baselines that nothing disturbed.
+        if ! jq -e '.metrics | .compute_only.value > .io_only.value and .hidden_fraction.value <= 1.05' \
+            "$work/out.json" >/dev/null; then
+            missed=1
+            note "async+bg at 50 MiB/s, $backend" "invalid: compute $(metric compute_only) s, \
+I/O $(metric io_only) s, hidden $(metric hidden_fraction)"
+            continue
+        fi
         row "async+bg at 50 MiB/s, $backend: hidden fraction" "$(metric hidden_fraction)" '>=' 0.95
         row "async+bg at 50 MiB/s, $backend: epoch of max(compute, I/O)" "$(calculate '$e / ([$c, $i] | max)' \
             e="$(metric epoch_time)" c="$(metric compute_only)" i="$(metric io_only)")" '<=' 1.05
@@ -85,17 +97,22 @@ hiding() {
 
 tiny_runs() {
     local backend
-    for backend in $backends discard; do
+    for backend in $backends; do
         ranks "$build/bench/bench_tiny_runs" "$backend" "$shm/tiny" >"$work/tiny.json"
         rm -f "$shm/tiny"
-        if [ "$backend" = discard ]; then
-            row "discard: million writes/s per rank" "$(jq '.writes / 1e6' "$work/tiny.json")" '>=' 1
-        else
-            row "200,000 tiny runs, $backend: time outside the library" "$(jq .outside "$work/tiny.json")" '<' 0.05
-            note "  $backend: bytes of memory per run, library included" \
-                "$(printf '%8.1f' "$(jq .memory_per_run "$work/tiny.json")")"
-        fi
+        row "200,000 tiny runs, $backend: time outside the library" "$(jq .outside "$work/tiny.json")" '<' 0.05
+        note "  $backend: bytes of memory per run, library included" \
+            "$(printf '%8.1f' "$(jq .memory_per_run "$work/tiny.json")")"
     done
+}
+
+# Through the whole program, timing and counting included, over the whole runtime.
+discard() {
+    local blocks=65536 steps=100
+    run pattern --backend discard --phase write --variables 1 --dims $((2 * blocks)) --blocks $blocks \
+        --steps $steps --dir "$shm"
+    row "discard: million writes/s per rank" \
+        "$(calculate '$n / $t / 1e6' n=$((blocks * steps)) t="$(metric runtime)")" '>=' 1
 }
 
 # Beyond the two fields, and beyond what an MPI program that does nothing takes.
@@ -119,5 +136,6 @@ kernel
 large_dump
 hiding
 tiny_runs
+discard
 memory
 exit $missed

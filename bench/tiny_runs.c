@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A climate model's dump: 200,000 runs of 8 to 64 bytes per rank, interleaved over ranks, through a
  * backend. Prints as JSON what share of the time passed outside of the library below it and how
- * much memory it took per run; for discard also how many single writes there are per second.
+ * much memory it took per run.
  *   tiny_runs BACKEND FILE
  * Time in the library is taken by standing in front of its calls: what the executable defines comes
  * first, and the real one is the next. */
@@ -19,7 +19,6 @@
 
 #define RUNS 200000u
 #define ROUNDS 5
-#define WRITES 2000000u
 
 static struct {
     int depth; /* libraries call each other: only the outermost call counts */
@@ -133,20 +132,8 @@ static int write_runs(struct tt_file *file, const struct tt_block *block, double
     return rc;
 }
 
-static double writes_per_second(struct tt_file *file, struct tt_block *block, struct tt_error *e)
-{
-    const uint64_t start[] = {0}, count[] = {8};
-    int64_t since = tt_now_ns();
-
-    tt_select_slab(&block->file, 1, block->file.dims, start, NULL, count, NULL);
-    tt_select_slab(&block->memory, 1, block->memory.dims, start, NULL, count, NULL);
-    for (unsigned i = 0; i < WRITES; i++)
-        tt_file_write(file, 0, block, e);
-    return WRITES / tt_seconds(tt_now_ns() - since);
-}
-
 static int measure(const struct tt_backend *backend, const char *path, int rank, int size,
-                   double out[3], struct tt_error *e)
+                   double out[2], struct tt_error *e)
 {
     struct tt_run *runs = malloc(RUNS * sizeof *runs);
     void *opts = calloc(1, backend->opts_size + 1);
@@ -167,8 +154,6 @@ static int measure(const struct tt_backend *backend, const char *path, int rank,
         rc = tt_file_open(&stack, &spec, &file, e);
     if (rc == TT_OK) {
         rc = write_runs(file, &block, out, e);
-        if (rc == TT_OK && !strcmp(backend->name, "discard"))
-            out[2] = writes_per_second(file, &block, e);
         tt_file_close(file, e);
     }
     free(data);
@@ -181,7 +166,7 @@ int main(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     const struct tt_backend *backend;
-    double local[3] = {0}, most[3];
+    double local[2] = {0}, most[2];
     char text[1024];
     int rank, size, level, rc = TT_USAGE;
 
@@ -191,11 +176,10 @@ int main(int argc, char **argv)
     backend = argc == 3 ? tt_find_backend(argv[1], &e) : NULL;
     if (backend)
         rc = measure(backend, argv[2], rank, size, local, &e);
-    MPI_Reduce(local, most, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(local, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     tt_error_format(&e, text, sizeof text);
     if (rank == 0 && rc == TT_OK)
-        printf("{\"outside\": %.4f, \"memory_per_run\": %.1f, \"writes\": %.0f}\n", most[0],
-               most[1], most[2]);
+        printf("{\"outside\": %.4f, \"memory_per_run\": %.1f}\n", most[0], most[1]);
     if (rc != TT_OK)
         fprintf(stderr, "tiny_runs: %s\n", backend ? text : "usage: tiny_runs BACKEND FILE");
     MPI_Finalize();
