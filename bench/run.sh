@@ -62,8 +62,23 @@ large_dump() {
 }
 
 # Computation per epoch is made about 1.6 times as long as the I/O by choosing the iterations between dumps.
+# It is bound by the CPU: one bound by memory varies with what other machines on the same host do.
+hiding_run() { # EVERY BACKEND
+    # Independent I/O: ranks that wait for each other in collective calls need a core to wait on.
+    run stencil --size 2048 --perturbation sine --iterations $(($1 * 13)) --write every="$1" \
+        --mode async+bg --backend "$2" --baseline 2 --dir "$disk" \
+        $([ "$2" = posix ] || echo "--$2.method independent")
+    if ! jq -e '.metrics | .compute_only.value > .io_only.value' "$work/out.json" >/dev/null; then
+        missed=1
+        note "async+bg at 50 MiB/s, $2" "invalid: compute $(metric compute_only) s, I/O $(metric io_only) s"
+    fi
+    metric hidden_fraction >>"$work/hidden.$2"
+    calculate '$e / $c' e="$(metric epoch_time)" c="$(metric compute_only)" >>"$work/epoch.$2"
+    metric inflation >>"$work/inflation.$2"
+}
+
 hiding() {
-    local status=0 size=2048 every backend
+    local status=0 every backend round
     "$source/testbed/throttled-disk" up 512M 50M "$disk" 2>"$work/why" || status=$?
     if [ $status -ne 0 ]; then
         note "async+bg on a throttled device" "not measured: $(cat "$work/why")"
@@ -71,27 +86,20 @@ hiding() {
     fi
     # The fastest of three: what disturbs the measurement must not make the computation too short.
     for _ in 1 2 3; do
-        run stencil --size $size --iterations 100 --write every=0 --dir "$shm"
+        run stencil --size 2048 --perturbation sine --iterations 100 --write every=0 --dir "$shm"
         metric runtime >>"$work/calibration"
     done
     every=$(calculate '1.6 * 0.64 / ($t / 100) | ceil' t="$(sort -g "$work/calibration" | head -n 1)")
+    for round in 1 2 3; do
+        for backend in $backends; do hiding_run "$every" "$backend"; done
+    done
     for backend in $backends; do
-        # Independent I/O: ranks that wait for each other in collective calls need a core to wait on.
-        run stencil --size $size --iterations $((every * 13)) --write every="$every" --mode async+bg \
-            --backend "$backend" --baseline 4 --dir "$disk" \
-            $([ "$backend" = posix ] || echo "--$backend.method independent")
-        # The figures presuppose computation longer than I/O, and baselines that nothing disturbed.
-        if ! jq -e '.metrics | .compute_only.value > .io_only.value and .hidden_fraction.value <= 1.05' \
-            "$work/out.json" >/dev/null; then
-            missed=1
-            note "async+bg at 50 MiB/s, $backend" "invalid: compute $(metric compute_only) s, \
-I/O $(metric io_only) s, hidden $(metric hidden_fraction)"
-            continue
-        fi
-        row "async+bg at 50 MiB/s, $backend: hidden fraction" "$(metric hidden_fraction)" '>=' 0.95
-        row "async+bg at 50 MiB/s, $backend: epoch of max(compute, I/O)" "$(calculate '$e / ([$c, $i] | max)' \
-            e="$(metric epoch_time)" c="$(metric compute_only)" i="$(metric io_only)")" '<=' 1.05
-        note "  $backend: inflation of the computation beside it" "$(printf '%8.3f' "$(metric inflation)")"
+        row "async+bg at 50 MiB/s, $backend: hidden fraction" "$(median <"$work/hidden.$backend")" '>=' 0.95
+        row "async+bg at 50 MiB/s, $backend: epoch of max(compute, I/O)" "$(median <"$work/epoch.$backend")" \
+            '<=' 1.05
+        note "  $backend: hidden fraction in each round" "$(printf '%8.3f' $(<"$work/hidden.$backend"))"
+        note "  $backend: inflation of the computation beside it" \
+            "$(printf '%8.3f' "$(median <"$work/inflation.$backend")")"
     done
 }
 
