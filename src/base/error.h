@@ -14,6 +14,7 @@ enum tt_code {
     TT_LIMIT = -6,       /* --max-bytes, --max-time or --min-free was reached */
     TT_INTERRUPTED = -7, /* Ctrl-C or the launcher ended the run */
     TT_BUSY = -8,        /* somebody is at it: a run that is not over, an index being written */
+    TT_STOPPED = -9,     /* the driver told the run to end: no failure */
 };
 
 struct tt_error {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <mpi.h>
+#include <string.h>
 
 #include "base/agree.h"
 #include "cli/command.h"
@@ -25,8 +26,15 @@ int tt_cmd_perform(int argc, char **argv)
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_settings none = {0};
     struct tt_config config = {0};
+    struct tt_perform_how how = {0};
     int level, rc, rank, size;
 
+    for (; argc > 2; argc--) {
+        how.held |= !strcmp(argv[argc - 1], "--held");
+        how.loop |= !strcmp(argv[argc - 1], "--loop");
+        if (strcmp(argv[argc - 1], "--held") && strcmp(argv[argc - 1], "--loop"))
+            break;
+    }
     if (argc != 2) {
         tt_fail(&e, TT_USAGE, "perform takes a run folder and is started by a launcher");
         return tt_report_error(&e);
@@ -47,7 +55,7 @@ int tt_cmd_perform(int argc, char **argv)
         rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",
                      (unsigned long long)config.run->ranks, size);
     if (rc == TT_OK)
-        rc = tt_perform_here(level, argv[1], &config, &e);
+        rc = tt_perform_here(level, argv[1], &config, how, &e);
     else if (rank == 0)
         note_failure(argv[1], &e);
     tt_config_free(&config);

@@ -61,7 +61,7 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
 }
 
 int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
-                    struct tt_error *e)
+                    struct tt_perform_how how, struct tt_error *e)
 {
     json_t *environment = NULL;
     int rank, rc;
@@ -69,7 +69,7 @@ int tt_perform_here(int thread_level, const char *folder, const struct tt_config
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         environment = tt_environment(config->run->dir);
-    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, environment, e);
+    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, how, environment, e);
     json_decref(environment);
     return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef TT_CLI_RANK_H
 #define TT_CLI_RANK_H
 
+#include "engine/perform.h"
 #include "plan/config.h"
 
 /* Initialise MPI and set `ranks` to its size. A launcher that announced another size than MPI sees,
@@ -12,6 +13,6 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
 
 /* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
 int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
-                    struct tt_error *e);
+                    struct tt_perform_how how, struct tt_error *e);
 
 #endif

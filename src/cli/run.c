@@ -162,8 +162,11 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
 
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return tt_fail(e, TT_FAILED, "cannot find my own program file");
-    rc =
-        tt_launch_local(folder, (unsigned)config->run->ranks, argv, config->run->quiet, &status, e);
+    rc = tt_launch_and_wait(&(struct tt_launch){.options = tt_config_opts(config, "launch"),
+                                                .folder = folder,
+                                                .ranks = (unsigned)config->run->ranks,
+                                                .words = argv},
+                            config->run->quiet, &status, e);
     if (rc == TT_INTERRUPTED)
         return note_interruption(folder, e, &ignored);
     return rc;
@@ -236,7 +239,7 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
     } else if (!config->run->dry_run) {
         if (rank == 0)
             say_mode(config);
-        rc = tt_perform_here(thread_level, folder, config, &e);
+        rc = tt_perform_here(thread_level, folder, config, (struct tt_perform_how){0}, &e);
         status = rank == 0 ? finish_run(config, folder, print) : tt_exit_status(rc);
     }
     free(folder);

@@ -135,7 +135,11 @@ static int drive(const char *folder, struct tt_error *e)
     if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
     if (rc == TT_OK)
-        rc = tt_launch_local(ledgers, (unsigned)config.run->ranks, argv, true, &status, e);
+        rc = tt_launch_and_wait(&(struct tt_launch){.options = tt_config_opts(&config, "launch"),
+                                                    .folder = ledgers,
+                                                    .ranks = (unsigned)config.run->ranks,
+                                                    .words = argv},
+                                true, &status, e);
     if (rc == TT_OK)
         rc = print_outcome(folder, e);
     tt_config_free(&config);

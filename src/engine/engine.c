@@ -8,12 +8,17 @@
 
 #include "base/agree.h"
 #include "engine/private.h"
+#include "plan/cues.h"
 #include "plan/folder.h"
 
 /* Time between looks at the clock of rank 0, for --max-time and the progress display. */
 #define CHECK_SECONDS 0.2
 /* All ranks have heard of the start before it comes. */
 #define START_DELAY_NS 5000000
+/* How soon the driver's go is seen. */
+#define GO_POLL_NS 2000000
+/* A driver that has not been heard of for so long is dead. */
+#define SILENCE_NS 60000000000
 
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 {
@@ -64,22 +69,39 @@ static void next_record(struct tt_engine *engine, uint64_t iteration)
     p->now.start_ns = now;
 }
 
-/* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. */
+/* Until the driver has said when. */
+static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e)
+{
+    const struct tt_launch_options *launch = tt_config_opts(engine->config, "launch");
+    int64_t deadline = tt_now_ns() + (int64_t)(2e9 * launch->start_timeout);
+
+    while ((*go = tt_cue_read(engine->p->folder, TT_CUE_GO)) == 0) {
+        if (tt_now_ns() > deadline)
+            return tt_fail(e, TT_FAILED, "nobody said go within twice the start_timeout of %g s",
+                           launch->start_timeout);
+        tt_sleep_until(tt_now_ns() + GO_POLL_NS);
+    }
+    return TT_OK;
+}
+
+/* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. The others
+ * sleep while they wait: other jobs may be at work. */
 static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
 {
+    const char *folder = engine->p->folder;
     int64_t go = 0;
-    char text[32];
     int rc = TT_OK;
 
     if (engine->rank == 0) {
-        snprintf(text, sizeof text, "%lld\n", (long long)tt_wall_ns());
-        rc = tt_folder_write_text(engine->p->folder, "ready", text, e);
-        go = tt_wall_ns() + START_DELAY_NS;
-        snprintf(text, sizeof text, "%lld\n", (long long)go);
-        if (rc == TT_OK)
-            rc = tt_folder_write_text(engine->p->folder, "go", text, e);
+        rc = tt_cue_write(folder, TT_CUE_READY, tt_wall_ns(), e);
+        if (rc == TT_OK && engine->p->how.held) {
+            rc = wait_for_go(engine, &go, e);
+        } else if (rc == TT_OK) {
+            go = tt_wall_ns() + START_DELAY_NS;
+            rc = tt_cue_write(folder, TT_CUE_GO, go, e);
+        }
     }
-    rc = tt_agree(engine->comm, rc, e);
+    rc = tt_agree_patiently(engine->comm, rc, e);
     MPI_Bcast(&go, 1, MPI_INT64_T, 0, engine->comm);
     tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
     return rc;
@@ -92,6 +114,8 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     int rc;
 
     MPI_Barrier(engine->comm);
+    if (p->start_ns != 0) /* a later pass of a run that goes on until it is told to stop */
+        return TT_OK;
     rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
     p->start_ns = tt_now_ns();
@@ -103,38 +127,77 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
+/* A driver that has died cannot say stop any more. */
+static bool driver_is_silent(struct tt_engine_private *p, int64_t beats)
+{
+    int64_t now = tt_now_ns();
+
+    if (beats != p->beats || p->beat_ns == 0) {
+        p->beats = beats;
+        p->beat_ns = now;
+    }
+    return now - p->beat_ns > SILENCE_NS;
+}
+
+/* On rank 0: 0, or the code of the reason to end. */
+static int reason_to_end(struct tt_engine *engine, double seconds)
+{
+    struct tt_engine_private *p = engine->p;
+    double limit = engine->config->run->max_time;
+    int64_t beats = p->beats;
+
+    if (limit > 0 && seconds > limit)
+        return TT_LIMIT;
+    if (!p->how.loop)
+        return TT_OK;
+    if (tt_cue_says_stop(p->folder, &beats))
+        return TT_STOPPED;
+    return driver_is_silent(p, beats) ? TT_INTERRUPTED : TT_OK;
+}
+
+static int end_because(const struct tt_engine *engine, int reason, uint64_t iteration,
+                       uint64_t total, struct tt_error *e)
+{
+    if (reason == TT_LIMIT)
+        return tt_fail(e, TT_LIMIT, "stopped by --max-time %g s at iteration %llu of %llu",
+                       engine->config->run->max_time, (unsigned long long)(iteration - 1),
+                       (unsigned long long)total);
+    if (reason == TT_INTERRUPTED)
+        return tt_fail(e, TT_INTERRUPTED, "the driver of this run is gone");
+    return tt_fail(e, TT_STOPPED, "told to stop");
+}
+
 /* Collective. What rank 0 sees on its clock holds for all. */
 static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t total,
                        struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     double seconds = tt_seconds(tt_now_ns() - p->start_ns);
-    double limit = engine->config->run->max_time;
-    uint64_t decision[2] = {0, iteration + 1};
+    int64_t decision[2] = {TT_OK, 0};
 
     if (engine->rank == 0) {
-        struct tt_progress progress = {iteration - 1, total, seconds};
+        struct tt_progress progress = {iteration - 1, p->how.loop ? 0 : total, seconds};
         double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
 
-        decision[0] = limit > 0 && seconds > limit;
-        decision[1] = iteration + (per_check < 1     ? 1
-                                   : per_check > 1e9 ? 1000000000
-                                                     : (uint64_t)per_check);
+        decision[0] = reason_to_end(engine, seconds);
+        decision[1] = (int64_t)iteration + (per_check < 1     ? 1
+                                            : per_check > 1e9 ? 1000000000
+                                                              : (int64_t)per_check);
         tt_progress_write(p->progress_fd, &progress);
     }
-    MPI_Bcast(decision, 2, MPI_UINT64_T, 0, engine->comm);
-    p->next_check = decision[1];
-    if (decision[0])
-        return tt_fail(e, TT_LIMIT, "stopped by --max-time %g s at iteration %llu of %llu", limit,
-                       (unsigned long long)(iteration - 1), (unsigned long long)total);
-    return TT_OK;
+    MPI_Bcast(decision, 2, MPI_INT64_T, 0, engine->comm);
+    p->next_check = (uint64_t)decision[1];
+    return decision[0] ? end_because(engine, (int)decision[0], iteration, total, e) : TT_OK;
 }
 
+/* Iterations of a run that is played several times are counted through. */
 int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
                        struct tt_error *e)
 {
     int rc = TT_OK;
 
+    engine->p->last_iteration = iteration;
+    iteration += engine->p->played;
     if (iteration >= engine->p->next_check)
         rc = check_clock(engine, iteration, total, e);
     next_record(engine, iteration);
@@ -160,13 +223,16 @@ void tt_engine_stop_clock(struct tt_engine *engine)
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 {
     (void)e;
-    tt_engine_stop_clock(engine);
+    if (!engine->p->how.loop)
+        tt_engine_stop_clock(engine);
     MPI_Barrier(engine->comm);
     return TT_OK;
 }
 
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value)
 {
+    if (engine->p->how.loop && kind == TT_RESULT_SUM)
+        return; /* of one pass, which the runtime is not of */
     json_object_set_new(
         engine->p->results, name,
         json_pack("{s:f, s:s}", "value", value, "kind", kind == TT_RESULT_SUM ? "sum" : "same"));

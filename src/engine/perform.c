@@ -183,7 +183,8 @@ int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, str
 {
     static const char *const names[] = {[-TT_LIMIT] = "stopped", [-TT_INTERRUPTED] = "interrupted"};
     char text[1024] = "";
-    const char *status = rc == TT_OK ? "done" : names[-rc] ? names[-rc] : "failed";
+    const char *known = -rc < (int)(sizeof names / sizeof *names) ? names[-rc] : NULL;
+    const char *status = rc == TT_OK ? "done" : known ? known : "failed";
     json_t *o;
 
     if (rc != TT_OK)
@@ -213,6 +214,23 @@ static void free_private(struct tt_engine_private *p)
     json_decref(p->facts);
 }
 
+/* Once, or again and again until told to stop, which is no failure. Every pass replaces the files
+ * of the one before. */
+static int play_workload(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    int rc;
+
+    do {
+        rc = tt_agree(engine->comm, engine->config->workload->run(engine, e), e);
+        p->played += p->last_iteration;
+    } while (rc == TT_OK && p->how.loop);
+    if (rc != TT_STOPPED)
+        return rc;
+    tt_error_clear(e);
+    return TT_OK;
+}
+
 /* Prepare, run, verify: the part during which a signal saves the records. */
 static int play(struct tt_engine *engine, int thread_level, json_t *environment, struct tt_error *e)
 {
@@ -226,7 +244,7 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     if (rc == TT_OK)
         rc = probe(engine, e);
     if (rc == TT_OK)
-        rc = tt_agree(engine->comm, engine->config->workload->run(engine, e), e);
+        rc = play_workload(engine, e);
     tt_engine_stop_clock(engine);
     if (p->stop_ns != 0)
         tt_iteration_end(engine); /* what came after the end, such as closing files */
@@ -239,9 +257,10 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
 }
 
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
-               json_t *environment, struct tt_error *e)
+               struct tt_perform_how how, json_t *environment, struct tt_error *e)
 {
-    struct tt_engine_private p = {.folder = folder, .stack = config->stack, .progress_fd = -1};
+    struct tt_engine_private p = {
+        .folder = folder, .how = how, .stack = config->stack, .progress_fd = -1};
     struct tt_engine engine = {.config = config, .p = &p};
     struct tt_error later = TT_ERROR_CLEAR;
     int rc, closed;

@@ -7,10 +7,15 @@
 
 #include "plan/config.h"
 
+struct tt_perform_how {
+    bool held; /* start when the driver says so (plan/cues.h), not when ready */
+    bool loop; /* again and again until the driver says stop */
+};
+
 /* Collective over comm: run the workload as planned in the folder, verify and remove data files as
  * asked, leave records and outcome.json. MPI was initialised with the given thread level; rank 0
  * keeps the environment (may be NULL) with its records. */
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
-               json_t *environment, struct tt_error *e);
+               struct tt_perform_how how, json_t *environment, struct tt_error *e);
 
 #endif

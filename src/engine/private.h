@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/helper.h"
+#include "engine/perform.h"
 #include "engine/probe.h"
 #include "engine/recorder.h"
 
@@ -26,7 +27,11 @@ struct tt_cpu_time {
 
 struct tt_engine_private {
     const char *folder; /* the run folder */
-    char *data_folder;  /* <dir>/tutti-<id> */
+    struct tt_perform_how how;
+    uint64_t played,
+        last_iteration;     /* iterations of earlier passes; the current one of this pass */
+    int64_t beats, beat_ns; /* of the driver, and when they last changed; rank 0 only */
+    char *data_folder;      /* <dir>/tutti-<id> */
     bool data_folder_made;
     struct tt_stack stack;
     struct tt_recorder *recorder;

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "launch/process.h"
+#include "launch/words.h"
+#include "plan/config.h"
 
 /* Size announced by a launcher's environment (mpirun, mpiexec, srun); 0 if nobody launched us. */
 int tt_launched_size(void);
@@ -13,10 +16,42 @@ int tt_launched_size(void);
  * up come from rank 0 only. */
 int tt_launched_rank(void);
 
-/* Run argv as `ranks` ranks through mpiexec, its stdout and stderr in the folder; draws progress on
- * a terminal unless quiet. Ctrl-C ends the ranks and is reported as TT_INTERRUPTED. *status is the
- * launcher's exit status (128 + signal if it was killed). */
-int tt_launch_local(const char *folder, unsigned ranks, char *const argv[], bool quiet, int *status,
-                    struct tt_error *e);
+struct tt_launch {
+    const struct tt_launch_options *options;
+    const char *folder; /* for stdout and stderr */
+    unsigned ranks;
+    char *const *words;    /* what every rank runs, NULL-terminated */
+    const char *nodes;     /* Slurm: a list of nodes instead of options->nodes; NULL: that */
+    const cpu_set_t *cpus; /* local: NULL for all */
+    const char *cgroup;    /* local: NULL for the driver's */
+};
+
+/* A way to start ranks: it only says which command does it, and whether ending that command ends
+ * them. */
+struct tt_launcher {
+    const char *name;
+    int (*command)(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e);
+    const char *instead; /* program to try if the command's is missing; NULL: none */
+    const char *out;     /* file for the command's stdout, if that is not the ranks' */
+    /* Ends what the command has started elsewhere; NULL: a signal to the command does. */
+    void (*cancel)(const char *folder);
+};
+/* The launcher that the options ask for; auto looks at the environment. */
+const struct tt_launcher *tt_launcher_choose(const struct tt_launch_options *options);
+
+struct tt_job {
+    const struct tt_launcher *launcher;
+    struct tt_process process;
+    char folder[4096];
+};
+/* Between tt_processes_begin() and tt_processes_end(). */
+int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error *e);
+/* Asks the job to end; kill it if that has been asked before and was of no use. */
+void tt_job_terminate(struct tt_job *job);
+void tt_job_kill(struct tt_job *job);
+
+/* Start a job and wait for its end, with progress on a terminal unless quiet. Ctrl-C ends the ranks
+ * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. */
+int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struct tt_error *e);
 
 #endif

@@ -256,6 +256,8 @@ static int add_components(struct tt_config *c, const struct tt_settings *setting
     const struct tt_backend *backend;
     int rc = add_adapted(c, w->name, w->summary, w->params, w->opts_size, e);
 
+    if (rc == TT_OK)
+        rc = add_part(c, &tt_launch_component, e);
     for (size_t i = 0; rc == TT_OK && w->uses && w->uses[i]; i++)
         rc = add_used(c, w->uses[i], e);
     if (rc)

@@ -44,6 +44,22 @@ struct tt_run_options {
 };
 extern const struct tt_component tt_run_component;
 
+enum tt_launch_by {
+    TT_LAUNCH_AUTO,
+    TT_LAUNCH_LOCAL,
+    TT_LAUNCH_SLURM,
+    TT_LAUNCH_BATCH,
+    TT_LAUNCH_TEMPLATE
+};
+struct tt_launch_options {
+    int by; /* enum tt_launch_by */
+    struct tt_words template, nodes, options;
+    uint64_t tasks_per_node; /* 0: the launcher's choice */
+    bool exclusive;
+    double start_timeout; /* seconds */
+};
+extern const struct tt_component tt_launch_component;
+
 /* The components a job can use besides workload, backend and layers. */
 extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component;
 

@@ -125,12 +125,19 @@ static uint64_t hash_parameters(const json_t *parameters)
 {
     static const char *const unhashed[] = {"json",    "csv",   "quiet", "dry_run",
                                            "results", "label", "dir",   NULL};
-    json_t *copy = json_copy((json_t *)parameters);
+    json_t *copy = json_copy((json_t *)parameters), *value;
+    const char *key;
     char *text;
     uint64_t hash;
+    void *next;
 
     for (int i = 0; unhashed[i]; i++)
         json_object_del(copy, unhashed[i]);
+    json_object_foreach_safe(copy, next, key, value)
+    {
+        if (!strncmp(key, "launch.", 7))
+            json_object_del(copy, key);
+    }
     text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
     hash = text ? XXH3_64bits(text, strlen(text)) : 0;
     free(text);

@@ -4,6 +4,7 @@
  *   plan.json       what is to be done: resolved parameters and their hash
  *   ready           written by rank 0 when all ranks are prepared
  *   go              the wall-clock instant (ns) at which they start
+ *   stop            the driver's word that a load has played long enough (plan/cues.h)
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
  *   manifest        data files the run made, one path a line; nothing else is ever deleted, nor is
  *                   a path that a later line after a tab takes back

@@ -75,6 +75,7 @@ static void each_element(const struct tt_backend *const *list, const char *kind,
 void tt_each_component(tt_component_fn *visit, void *context)
 {
     visit("run", &tt_run_component, context);
+    visit("run", &tt_launch_component, context);
     visit("engine", &tt_write_component, context);
     visit("engine", &tt_read_component, context);
     visit("engine", &tt_collective_component, context);

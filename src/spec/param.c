@@ -160,6 +160,22 @@ static int parse_counts(const struct tt_param *p, const char *text, struct tt_co
     return rc;
 }
 
+/* Up to the next comma, which *at is left at; a backslash makes the next character an ordinary one.
+ */
+static char *next_word(const char **at)
+{
+    char *word = malloc(strlen(*at) + 1), *end = word;
+
+    for (; word && **at && **at != ','; (*at)++) {
+        if (**at == '\\' && (*at)[1])
+            (*at)++;
+        *end++ = **at;
+    }
+    if (word)
+        *end = '\0';
+    return word;
+}
+
 static int parse_words(const struct tt_param *p, const char *text, struct tt_words *out,
                        struct tt_error *e)
 {
@@ -173,21 +189,18 @@ static int parse_words(const struct tt_param *p, const char *text, struct tt_wor
             return tt_fail_nomem(e, p->key);
     }
     while (rc == TT_OK && *text) {
-        size_t length = strcspn(at, ",");
+        char *word = next_word(&at);
 
-        if (!length) {
-            rc = tt_fail(e, TT_USAGE, "'%.80s' has an empty word: expected a list such as a,b",
-                         text);
-            break;
-        }
-        v.words.words[v.words.n] = strndup(at, length);
-        if (!v.words.words[v.words.n])
+        if (!word)
             rc = tt_fail_nomem(e, p->key);
         else
-            v.words.n++;
-        if (!at[length])
+            v.words.words[v.words.n++] = word;
+        if (word && !*word)
+            rc = tt_fail(e, TT_USAGE, "'%.80s' has an empty word: expected a list such as a,b",
+                         text);
+        if (!*at)
             break;
-        at += length + 1;
+        at++;
     }
     if (rc)
         free_value(TT_PARAM_WORDS, &v);
@@ -334,8 +347,12 @@ static char *words_text(const struct tt_words *w)
 
     if (!f)
         return NULL;
-    for (size_t i = 0; i < w->n; i++)
-        fprintf(f, "%s%s", i ? "," : "", w->words[i]);
+    for (size_t i = 0; i < w->n; i++) {
+        if (i)
+            putc(',', f);
+        for (const char *c = w->words[i]; *c; c++)
+            fprintf(f, "%s%c", *c == ',' || *c == '\\' ? "\\" : "", *c);
+    }
     if (fclose(f)) {
         free(out);
         return NULL;

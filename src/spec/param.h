@@ -21,7 +21,7 @@ enum tt_param_type {
     TT_PARAM_CHOICE,   /* int: index into choices */
     TT_PARAM_TEXT,     /* char *: owned by the options, NULL if empty */
     TT_PARAM_COUNTS,   /* struct tt_counts: 10:0:1 or [10, 0, 1] */
-    TT_PARAM_WORDS,    /* struct tt_words: a,b,c or [a, b, c] */
+    TT_PARAM_WORDS,    /* struct tt_words: a,b,c or [a, b, c]; a comma in a word is written \, */
     TT_PARAM_SPACE,    /* struct tt_space: 20% or 10g */
 };
 

@@ -59,9 +59,7 @@ static int join_sequence(struct reader *r, const yaml_node_t *node, char **out)
 
         if (rc)
             return rc;
-        if (strchr(scalar(item), ','))
-            return fail_at(r, item, "a value in a list may not contain a comma:", scalar(item));
-        size += item->data.scalar.length + 1;
+        size += 2 * item->data.scalar.length + 1;
     }
     char *at = *out = malloc(size);
 
@@ -71,10 +69,22 @@ static int join_sequence(struct reader *r, const yaml_node_t *node, char **out)
          i++) {
         if (at != *out)
             *at++ = ',';
-        at = stpcpy(at, scalar(yaml_document_get_node(r->document, *i)));
+        for (const char *c = scalar(yaml_document_get_node(r->document, *i)); *c; c++) {
+            if (*c == ',' || *c == '\\')
+                *at++ = '\\';
+            *at++ = *c;
+        }
     }
     *at = '\0';
     return TT_OK;
+}
+
+static bool is_list_of_mappings(struct reader *r, const yaml_node_t *node)
+{
+    yaml_node_item_t *first = node->data.sequence.items.start;
+
+    return first < node->data.sequence.items.top &&
+           yaml_document_get_node(r->document, *first)->type == YAML_MAPPING_NODE;
 }
 
 static int add(struct reader *r, const yaml_node_t *key, const char *name, const char *value)
@@ -103,6 +113,26 @@ static int set_workload(struct reader *r, const yaml_node_t *value)
 
 static int read_mapping(struct reader *r, const yaml_node_t *node, const char *prefix, int depth);
 
+/* "load: [{size: 1}, {size: 2}]" is load.0.size and load.1.size. */
+static int read_list(struct reader *r, const yaml_node_t *node, const char *name, int depth)
+{
+    yaml_node_item_t *first = node->data.sequence.items.start;
+    int rc = TT_OK;
+
+    for (yaml_node_item_t *i = first; rc == TT_OK && i < node->data.sequence.items.top; i++) {
+        const yaml_node_t *item = yaml_document_get_node(r->document, *i);
+        char *numbered = NULL;
+
+        if (item->type != YAML_MAPPING_NODE)
+            return fail_at(r, item, "expected a mapping, as the others in this list", NULL);
+        if (asprintf(&numbered, "%s.%zu", name, (size_t)(i - first)) < 0)
+            return tt_fail_nomem(r->e, r->path);
+        rc = read_mapping(r, item, numbered, depth + 1);
+        free(numbered);
+    }
+    return rc;
+}
+
 static int read_pair(struct reader *r, const yaml_node_t *key, const yaml_node_t *value,
                      const char *prefix, int depth)
 {
@@ -115,6 +145,8 @@ static int read_pair(struct reader *r, const yaml_node_t *key, const yaml_node_t
         return tt_fail_nomem(r->e, r->path);
     if (value->type == YAML_MAPPING_NODE) {
         rc = read_mapping(r, value, name, depth + 1);
+    } else if (value->type == YAML_SEQUENCE_NODE && is_list_of_mappings(r, value)) {
+        rc = read_list(r, value, name, depth + 1);
     } else if (value->type == YAML_SEQUENCE_NODE) {
         rc = join_sequence(r, value, &list);
         if (rc == TT_OK)

@@ -95,7 +95,7 @@ static void defaults(void **state)
 
     (void)state;
     assert_int_equal(MAKE(&c, &e, "probe"), TT_OK);
-    assert_int_equal(c.nparts, 5);
+    assert_int_equal(c.nparts, 6);
     assert_int_equal(c.run->ranks, 1);
     assert_string_equal(c.run->dir, ".");
     assert_int_equal(c.run->overlap, TT_OVERLAP_NONE);
@@ -146,7 +146,7 @@ static void keys_find_their_owner(void **state)
     assert_ptr_equal(c.stack.elements[0], &tt_layer_throttle);
     assert_ptr_equal(c.stack.elements[2], &tt_backend_posix);
     assert_int_equal(c.parts[1].given, 7);
-    assert_int_equal(c.parts[3].given, 0);
+    assert_int_equal(c.parts[4].given, 0);
     tt_config_free(&c);
 }
 

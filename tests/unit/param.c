@@ -87,6 +87,7 @@ static void values_survive_the_way_to_text_and_back(void **state)
         {COUNTS, "7", "7"},
         {WORDS, "", ""},
         {WORDS, "x,y,z", "x,y,z"},
+        {WORDS, "a\\,b,\\\\", "a\\,b,\\\\"},
         {SPACE, "10g", "10737418240"},
         {SPACE, "12.5%", "12.5%"},
         {SPACE, "0", "0%"},

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/cues.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plan/folder.h"
+
+static int put(const char *folder, const char *cue, int how, const char *text, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, cue);
+    int fd = path ? open(path, O_CREAT | O_WRONLY | how | TT_FOLDER_OPEN, 0666) : -1;
+    size_t length = strlen(text);
+    int rc = TT_OK;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (fd < 0)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    else if (write(fd, text, length) != (ssize_t)length)
+        rc = tt_fail_call(e, errno ? errno : ENOSPC, "write", path, -1);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
+int tt_cues_prepare(const char *folder, struct tt_error *e)
+{
+    static const char *const cues[] = {TT_CUE_READY, TT_CUE_GO, TT_CUE_STOP};
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < sizeof cues / sizeof *cues && rc == TT_OK; i++)
+        rc = put(folder, cues[i], O_EXCL, "", e);
+    return rc;
+}
+
+int tt_cue_write(const char *folder, const char *cue, int64_t wall_ns, struct tt_error *e)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRId64 "\n", wall_ns);
+    return put(folder, cue, 0, text, e);
+}
+
+int64_t tt_cue_read(const char *folder, const char *cue)
+{
+    char *path = tt_folder_path(folder, cue), text[32] = "";
+    FILE *in = path ? fopen(path, "re") : NULL;
+    int64_t instant = 0;
+
+    if (in) {
+        size_t n = fread(text, 1, sizeof text - 1, in);
+
+        if (n > 0 && text[n - 1] == '\n')
+            instant = strtoll(text, NULL, 10);
+        fclose(in);
+    }
+    free(path);
+    return instant;
+}
+
+int tt_cue_beat(const char *folder, bool stop, struct tt_error *e)
+{
+    return put(folder, TT_CUE_STOP, O_APPEND, stop ? "!" : ".", e);
+}
+
+bool tt_cue_says_stop(const char *folder, int64_t *beats)
+{
+    char *path = tt_folder_path(folder, TT_CUE_STOP), last = 0;
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1;
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+        *beats = st.st_size;
+        if (pread(fd, &last, 1, st.st_size - 1) != 1)
+            last = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return last == '!';
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a driver starts and stops a run at instants of its choosing: the files ready, go and stop of
+ * its folder. They are there, empty, before the run is launched, and written in place: a network
+ * file system may show a new file late, but shows the newest contents of one that is opened. */
+#ifndef TT_PLAN_CUES_H
+#define TT_PLAN_CUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define TT_CUE_READY "ready" /* by the run: the instant at which all ranks were prepared */
+#define TT_CUE_GO "go"       /* by the driver: the instant at which they are to start */
+#define TT_CUE_STOP "stop"   /* by the driver: a dot now and then while it lives, at last a '!' */
+
+int tt_cues_prepare(const char *folder, struct tt_error *e);
+/* Write an instant of the wall clock, and read it: 0 if it has not been written yet. */
+int tt_cue_write(const char *folder, const char *cue, int64_t wall_ns, struct tt_error *e);
+int64_t tt_cue_read(const char *folder, const char *cue);
+
+/* The driver: still here, or stop now. */
+int tt_cue_beat(const char *folder, bool stop, struct tt_error *e);
+/* The run: true if it is told to stop; *beats grows while the driver lives. */
+bool tt_cue_says_stop(const char *folder, int64_t *beats);
+
+#endif
