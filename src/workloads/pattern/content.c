@@ -2,20 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mix.h"
 #include "workloads/pattern/pattern.h"
-
-/* The finaliser of splitmix64. */
-uint64_t tt_pattern_mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
 
 uint64_t tt_pattern_seed(uint64_t seed, uint64_t origin, unsigned variable, uint64_t step)
 {
-    return tt_pattern_mix(tt_pattern_mix(tt_pattern_mix(seed ^ origin << 32) + variable) ^ step);
+    return tt_mix(tt_mix(tt_mix(seed ^ origin << 32) + variable) ^ step);
 }
 
 /* Numbers that every format keeps as they are: no NaN, and characters are letters. */
@@ -56,7 +48,7 @@ static void put_element(const struct tt_element *element, uint64_t h, unsigned c
 
         for (uint32_t j = 0; j < f->count; j++) {
             put_value(f->kind, h, to + f->offset + j * tt_kind_size(f->kind));
-            h = tt_pattern_mix(h);
+            h = tt_mix(h);
         }
     }
 }
@@ -70,7 +62,7 @@ void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element,
     tt_extents_begin(&it, b, 1); /* in elements, not bytes */
     while (tt_extents_next(&it, &x))
         for (uint64_t i = 0; i < x.length; i++)
-            put_element(element, tt_pattern_mix(seed + x.file_offset + i),
+            put_element(element, tt_mix(seed + x.file_offset + i),
                         data + (x.memory_offset + i) * element->size);
 }
 
@@ -95,7 +87,7 @@ bool tt_pattern_check(const struct tt_block *b, const struct tt_element *element
         for (uint64_t i = 0; i < x.length; i++) {
             unsigned char *here = data + (x.memory_offset + i) * element->size;
 
-            put_element(element, tt_pattern_mix(seed + x.file_offset + i), right);
+            put_element(element, tt_mix(seed + x.file_offset + i), right);
             if (memcmp(here, right, element->size)) {
                 *index = x.file_offset + i;
                 show(right, element->size, expected);

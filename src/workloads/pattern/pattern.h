@@ -67,8 +67,6 @@ int tt_pattern_shape_make(struct tt_pattern_shape *s, const struct tt_pattern_op
 void tt_pattern_shape_free(struct tt_pattern_shape *s);
 
 /* ---- content.c ---- */
-/* A well mixed function of its argument. */
-uint64_t tt_pattern_mix(uint64_t x);
 /* The seed of one variable's content in one step; origin tells files of ranks apart. */
 uint64_t tt_pattern_seed(uint64_t seed, uint64_t origin, unsigned variable, uint64_t step);
 void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element, uint64_t seed);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mix.h"
 #include "workloads/pattern/pattern.h"
 
 /* A rank's part of a whole of `of` parts: [first, first + width). */
@@ -75,7 +76,7 @@ static struct tt_run run_at(const struct tt_pattern_options *o, const struct lan
                             const uint64_t *dims, uint64_t j)
 {
     uint64_t slot = j / l->width * l->of + l->first + j % l->width;
-    uint64_t room = slot_length(o, l, dims), h = tt_pattern_mix(slot);
+    uint64_t room = slot_length(o, l, dims), h = tt_mix(slot);
     struct tt_run run;
 
     run.length = o->run_min + h % (o->run_max - o->run_min + 1);
@@ -86,7 +87,7 @@ static struct tt_run run_at(const struct tt_pattern_options *o, const struct lan
 static void shuffle(struct tt_run *runs, uint64_t n)
 {
     for (uint64_t i = n; i > 1; i--) {
-        uint64_t j = tt_pattern_mix(i) % i;
+        uint64_t j = tt_mix(i) % i;
         struct tt_run r = runs[j];
 
         runs[j] = runs[i - 1];
