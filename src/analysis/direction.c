@@ -8,6 +8,7 @@ static const struct tt_direction directions[] = {
     {TT_METRIC_runtime, TT_BETTER_LOWER, TT_RATIO, "slower", "faster", true},
     {TT_METRIC_update_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
     {TT_METRIC_flop_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
+    {TT_METRIC_communication_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
     {TT_METRIC_write_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
     {TT_METRIC_read_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
     {TT_METRIC_application_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},

@@ -137,6 +137,15 @@ static struct tt_value formula_bytes_communicated(const struct tt_evidence *ev)
     return counted(ev, ev->bytes_communicated);
 }
 
+static struct tt_value formula_communication_rate(const struct tt_evidence *ev)
+{
+    if (!(ev->bytes_communicated > 0))
+        return unknown("nothing was communicated");
+    return ratio(get(ev, TT_METRIC_bytes_communicated),
+                 known(tt_evidence_slowest(ev, TT_HALO, TT_COLLECTIVE)),
+                 "communication took no time");
+}
+
 static struct tt_value formula_bytes_written(const struct tt_evidence *ev)
 {
     return counted(ev, ev->bytes_written);

@@ -18,7 +18,11 @@
     X(flop_rate, "flop/s", "flop rate", "flops / runtime") \
     X(bytes_communicated, "B", "communicated", \
       "bytes handed to MPI for sending by the workload " \
-      "(halo and collective filler), over all ranks; not those inside I/O libraries") \
+      "(halo, collective filler, traffic), over all ranks; not those inside I/O libraries; a " \
+      "message of traffic counts for each rank that gets it") \
+    X(communication_rate, "B/s", "communication rate", \
+      "bytes_communicated / the slowest rank's time in halo exchange and collectives; where " \
+      "computation goes on beside an exchange, only the rest of it is seen") \
     X(bytes_written, "B", "written", \
       "payload bytes of all dumps, over all ranks; not what " \
       "libraries add") \
