@@ -155,7 +155,8 @@ static int perform(const char *pattern, const char *outstanding, struct tt_error
         snprintf(folder, sizeof folder, "%s", made);
     }
     MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, &config, NULL, e);
+    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, &config, (struct tt_perform_how){0}, NULL,
+                    e);
     tt_config_free(&config);
     tt_settings_free(&settings);
     free(made);
