@@ -409,12 +409,17 @@ static int make_variables(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
+static bool anywhere(const struct tt_file *file, bool here)
+{
+    int any = here;
+
+    MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, file->spec->comm);
+    return any;
+}
+
 bool tt_hdf5_failed_anywhere(const struct tt_file *file)
 {
-    int failed = ((const struct hdf5_state *)file->state)->failed;
-
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, file->spec->comm);
-    return failed;
+    return anywhere(file, ((const struct hdf5_state *)file->state)->failed);
 }
 
 /* Before HDF5 may write metadata. Collective, and ranks have agreed. */
@@ -432,14 +437,28 @@ int tt_hdf5_flush(struct tt_file *file, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc = check_space(file, e);
 
-    if (rc == TT_OK && H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0)
+    if (rc == TT_OK && H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0) {
         rc = tt_hdf5_fail(file, "H5Fflush", NULL, e);
+        s->flush_failed = true;
+    }
     s->failed |= rc != TT_OK;
     return rc;
 }
 
+/* The first flush after one that failed complains, but cleans up. Where none has failed there must
+ * be none: it syncs, and ompio 5 refuses that for ever on a rank whose collective write has failed,
+ * which leaves the others in a barrier. */
+static void abandon(struct tt_file *file)
+{
+    struct hdf5_state *s = file->state;
+
+    tt_hdf5_divert(file->spec->path);
+    if (anywhere(file, s->flush_failed))
+        H5Fflush(s->file, H5F_SCOPE_GLOBAL);
+}
+
 /* H5Fclose must not be the first to fail, see tt_hdf5_divert; so everything is flushed before it.
- * The first flush after one that failed complains, but cleans up. */
+ */
 static int close_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
@@ -454,10 +473,8 @@ static int close_file(struct tt_file *file, struct tt_error *e)
         rc = s->late.code;
         *e = e->code == TT_OK ? s->late : *e;
     }
-    if (failed) {
-        tt_hdf5_divert(file->spec->path);
-        H5Fflush(s->file, H5F_SCOPE_GLOBAL);
-    }
+    if (failed)
+        abandon(file);
     if (H5Fclose(s->file) < 0 && rc == TT_OK)
         rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
     if (create && !failed && rc == TT_OK && file->rank == 0)

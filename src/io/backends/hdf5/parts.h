@@ -35,6 +35,7 @@ struct hdf5_state {
     uint64_t transfers;
     uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */
     bool failed;            /* a transfer or sync failed: what HDF5 keeps can not be flushed */
+    bool flush_failed;      /* and this was H5Fflush itself */
     struct tt_error late;   /* of a flush that nobody asked for; told by close */
 };
 

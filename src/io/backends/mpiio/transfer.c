@@ -296,6 +296,10 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
         rc = tt_fail(e, TT_FAILED, "an earlier write to '%s' has failed", file->spec->path);
     if (rc != TT_OK)
         shape = NULL;
+    /* A failed write of ompio 5 keeps its lock on the file until it is looked at; others may wait
+     * for it where this rank is not to be met. */
+    if (tt_mpiio_method(file) == SPLIT)
+        tt_mpiio_land_all(file);
     a = agree_on(file, shape, base);
     if (ticket && a.pieces > 0) {
         ticket->flights = calloc((size_t)a.pieces, sizeof *ticket->flights);
