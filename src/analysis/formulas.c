@@ -194,8 +194,8 @@ static struct tt_value formula_read_rate(const struct tt_evidence *ev)
 {
     if (!(ev->bytes_read > 0))
         return unknown("nothing was read");
-    return ratio(get(ev, TT_METRIC_bytes_read), known(tt_evidence_slowest(ev, TT_LOAD, TT_LOAD)),
-                 "reading took no time");
+    return ratio(get(ev, TT_METRIC_bytes_read),
+                 known(tt_evidence_slowest(ev, TT_IO_READ, TT_IO_READ)), "reading took no time");
 }
 
 static struct tt_value formula_application_rate(const struct tt_evidence *ev)

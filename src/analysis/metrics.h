@@ -31,7 +31,8 @@
       "bytes_written / time of the I/O phases: the slowest " \
       "rank's own duration of write and sync calls, wherever they ran; with native nonblocking " \
       "calls, whose end nobody sees, only in baseline epochs") \
-    X(read_rate, "B/s", "read rate", "bytes_read / the slowest rank's time in reads") \
+    X(read_rate, "B/s", "read rate", \
+      "bytes_read / the slowest rank's own duration of read calls, wherever they ran") \
     X(application_rate, "B/s", "application rate", "bytes_written / runtime") \
     X(hidden_fraction, "1", "hidden I/O", \
       "1 - (epoch - compute-only) / I/O-only: medians over " \

@@ -302,7 +302,7 @@ int tt__flight_fill(struct tt__flight *f, uint64_t step, bool with_fixed, unsign
 {
     f->step = step;
     f->file = NULL;
-    f->open_ns = f->write_ns = f->sync_ns = 0;
+    f->open_ns = f->write_ns = f->sync_ns = f->read_ns = 0;
     snprintf(f->path, strlen(f->series->path) + STEP_SUFFIX, "%s.%06llu", f->series->path,
              (unsigned long long)step);
     tt_error_clear(&f->error);
@@ -417,6 +417,7 @@ int tt__run_load(void *argument, struct tt_error *e)
     struct tt__flight *f = argument;
     struct tt_series *s = f->series;
     bool own_file = s->spec.policy == TT_FILE_PER_STEP;
+    int64_t t;
     int rc = TT_OK, now;
 
     f->file = s->file;
@@ -428,7 +429,10 @@ int tt__run_load(void *argument, struct tt_error *e)
         *e = f->error;
         rc = f->rc;
     }
-    rc = tt_agree(s->comm, read_blocks(f, rc, e), e);
+    t = tt_now_ns();
+    rc = read_blocks(f, rc, e);
+    f->read_ns = tt_now_ns() - t;
+    rc = tt_agree(s->comm, rc, e);
     if (own_file) {
         now = tt_agree(s->comm, tt_file_close(f->file, e), e);
         rc = rc == TT_OK ? now : rc;

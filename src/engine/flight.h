@@ -20,7 +20,7 @@ struct tt__flight {
     size_t staging_size;
     char *ticket_states;
     struct tt_ticket *tickets;
-    int64_t submitted_ns, open_ns, write_ns, sync_ns; /* open: of a file of this step only */
+    int64_t submitted_ns, open_ns, write_ns, sync_ns, read_ns; /* open: of a file of this step */
     int rc; /* a failure before or while submitting, told to the others when they agree */
     struct tt_error error;
 };

@@ -14,10 +14,11 @@
     X(SYNC, sync, "making data durable, in the caller") \
     X(OPEN, open, "opening files") \
     X(CLOSE, close, "closing files") \
-    X(LOAD, read, "reading") \
+    X(LOAD, read, "reading, or waiting for reads started earlier") \
     X(IO_WRITE, io_write, \
       "the write calls' own duration, wherever they ran; until waited for if native") \
-    X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran")
+    X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran") \
+    X(IO_READ, io_read, "the read calls' own duration, wherever they ran")
 
 enum tt_phase {
 #define X(id, name, text) TT_##id,

@@ -292,16 +292,26 @@ int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
     return TT_OK;
 }
 
+/* Of a prefetch only the waiting falls into the main thread. */
+static int finish_prefetch(struct tt_series *s, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int rc = tt_helper_wait(helper_of(s), &s->prefetch_job, e);
+
+    s->prefetching = false;
+    tt_phase_add(s->engine, TT_LOAD, t);
+    tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
+    return rc;
+}
+
 int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
+    int64_t t;
     int rc = TT_OK;
 
     if (s->prefetching) {
-        s->prefetching = false;
-        rc = tt_helper_wait(helper_of(s), &s->prefetch_job, e);
-        tt_phase_add(s->engine, TT_LOAD, t);
+        rc = finish_prefetch(s, e);
         if (rc != TT_OK || s->prefetch.step == step)
             return rc;
     }
@@ -313,6 +323,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
     rc = tt_helper_call(helper_of(s), tt__run_load, &s->prefetch, e);
     s->failed = s->failed || rc != TT_OK;
     tt_phase_add(s->engine, TT_LOAD, t);
+    tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
     return rc;
 }
 
@@ -330,7 +341,7 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
     engine = s->engine;
     rc = tt_series_complete(s, 0, e);
     if (s->prefetching) {
-        now = tt_helper_wait(helper_of(s), &s->prefetch_job, e);
+        now = finish_prefetch(s, e);
         rc = rc == TT_OK ? now : rc;
     }
     if (s->file) {

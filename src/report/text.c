@@ -385,7 +385,7 @@ static void print_phases(FILE *out, const json_t *result)
             fprintf(out, "\n  %-10s %10s %10s %10s%s\n", "phases", "min", "median", "max",
                     whole > 0 ? "  share of runtime (= any thread)" : "");
         any = true;
-        print_phase(out, tt_phase_names[i], phase, whole, i == TT_IO_WRITE || i == TT_IO_SYNC);
+        print_phase(out, tt_phase_names[i], phase, whole, i >= TT_IO_WRITE);
     }
 }
 

@@ -2,6 +2,7 @@
 # What pattern and verify find, in the same run and in a later one.
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
+needs jq
 
 pattern=("$TUTTI" run pattern -n 2 --quiet --seed 3 --series append "${here[@]}")
 
@@ -27,6 +28,11 @@ rm "$data/kept"
 
 # Files of several steps are open at once; none may be taken for another.
 expect 0 "${pattern[@]}" --series file --steps 6 --layers verify --mode async --inflight 3
+
+# Reads in the background are known by their own duration, not by what was waited for.
+expect 0 "${pattern[@]}" --prefetch yes --mode async --json out.json
+jq -e '.metrics.bytes_read.value / .phases.io_read.max / .metrics.read_rate.value | . > 0.999 and . < 1.001' \
+    out.json >/dev/null || fail "read_rate is not bytes_read over io_read"
 
 usage "pattern.dims" "${pattern[@]}" --dims 0:3
 usage "1 to 4 dimensions" "${pattern[@]}" --dims 1:2:3:4:5

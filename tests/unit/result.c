@@ -266,6 +266,31 @@ static void metrics_follow_their_definitions(void **unused)
     json_decref(result);
 }
 
+/* Of reads in the background the main thread sees only the waiting. */
+static void reads_take_their_own_time(void **unused)
+{
+    struct tt_iteration_record r = {.iteration = 17, .bytes_read = 1 << 20};
+    json_t *result;
+
+    (void)unused;
+    r.phase_ns[TT_LOAD] = SECOND / 100;
+    r.phase_ns[TT_IO_READ] = SECOND / 4;
+    for (unsigned rank = 0; rank < 2; rank++) {
+        char path[96];
+        FILE *f;
+
+        snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+        f = fopen(path, "ab");
+        assert_non_null(f);
+        chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        assert_int_equal(fclose(f), 0);
+    }
+    result = make();
+    expect_metric(result, "bytes_read", 2 * MIB);
+    expect_metric(result, "read_rate", 2 * MIB / 0.25);
+    json_decref(result);
+}
+
 static void details_are_there(void **unused)
 {
     json_t *result = make(), *compute, *open, *close, *write;
@@ -522,6 +547,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(metrics_follow_their_definitions),
+        TEST(reads_take_their_own_time),
         TEST(details_are_there),
         TEST(doubts_are_warnings),
         TEST(waits_are_shared_by_dumps_in_flight),
