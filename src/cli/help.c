@@ -113,7 +113,7 @@ static const char *topic_name(const struct tt_component *c)
 
 /* ---- one parameter ---- */
 
-static const char *type_name(enum tt_param_type type)
+static const char *value_name(const struct tt_param *p)
 {
     static const char *const names[] = {
         [TT_PARAM_BOOL] = "yes|no",      [TT_PARAM_COUNT] = "COUNT",
@@ -123,7 +123,7 @@ static const char *type_name(enum tt_param_type type)
         [TT_PARAM_COUNTS] = "N:N:...",   [TT_PARAM_WORDS] = "A,B,...",
         [TT_PARAM_SPACE] = "SHARE|BYTES"};
 
-    return names[type];
+    return p->placeholder ? p->placeholder : names[p->type];
 }
 
 /* "1 to 64", "at least 9", "none, async" or nothing. */
@@ -168,7 +168,7 @@ static void print_param(const struct tt_component *c, const char *kind, const st
 
     snprintf(name, sizeof name, "%s%s--%s%s%s %s", p->flag ? p->flag : "", p->flag ? ", " : "",
              bare ? "" : c->name, bare ? "" : ".", p->key,
-             p->type == TT_PARAM_BOOL && !*c->name ? "" : type_name(p->type));
+             p->type == TT_PARAM_BOOL && !*c->name ? "" : value_name(p));
     for (char *at = name; *at; at++)
         if (*at == '_')
             *at = '-';
@@ -295,7 +295,7 @@ static void print_markdown(const char *kind, const struct tt_component *c, void 
 
         describe_range(p, range, sizeof range);
         printf("| `%s%s%s` |", c->name, *c->name ? "." : "", p->key);
-        print_cell(type_name(p->type));
+        print_cell(value_name(p));
         print_cell(p->fallback ? p->fallback : "");
         print_cell(range);
         print_cell(p->unit ? p->unit : "");

@@ -48,6 +48,7 @@ struct tt_param {
     int64_t min, max;           /* numbers only; both 0: none; max < min: no upper limit */
     const char *const *choices; /* NULL-terminated; TT_PARAM_CHOICE only */
     const char *flag;           /* a short alias such as "-n"; NULL: none */
+    const char *placeholder;    /* for the value, in help: "FILE"; NULL: what the type says */
 };
 /* A table ends with a parameter whose key is NULL. */
 

@@ -29,6 +29,8 @@ for name in runtime residual write_rate hidden_fraction inflation; do
     expect 0 "$TUTTI" explain $name
     grep -q "$name" out || fail "explain $name does not name it"
 done
+expect 0 "$TUTTI" help run
+for option in json csv; do grep -qE -- "--$option FILE" out || fail "help run says not that --$option takes a file"; done
 expect 0 "$TUTTI" explain "hidden I/O"
 grep -q hidden_fraction out || fail "explain does not know the labels of the table"
 
