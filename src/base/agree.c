@@ -50,6 +50,11 @@ static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patie
     return first;
 }
 
+static bool is_wanted(int code)
+{
+    return code == TT_LIMIT || code == TT_STOPPED || code == TT_INTERRUPTED;
+}
+
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
     int rank, size, first;
@@ -61,8 +66,9 @@ static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
     first = first_failure(comm, rc == TT_OK ? size : rank, e, patiently);
     if (first == size)
         return TT_OK;
-    /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. */
-    if (first == rank && e->rank < 0 && size > 1)
+    /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. Nor
+     * does it where the run was ended on purpose. */
+    if (first == rank && e->rank < 0 && size > 1 && !is_wanted(e->code))
         e->rank = rank;
     MPI_Bcast(e, (int)sizeof *e, MPI_BYTE, first, comm);
     return e->code;

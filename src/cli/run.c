@@ -109,21 +109,33 @@ static FILE *table_stream(const struct tt_run_options *run)
     return taken ? stderr : stdout;
 }
 
+/* A run that reached its limit has measured what it did until then. A dialect's own lines are for
+ * whole runs. */
+static void print_table(const struct tt_run_options *run, const json_t *result, bool stopped,
+                        tt_print_result *print)
+{
+    if (!run->quiet)
+        (stopped ? tt_report_text : print)(table_stream(run), result);
+}
+
 static int finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *result = NULL;
-    const char *why;
+    const char *why, *end;
+    bool stopped;
     int status = 0;
 
     if (tt_result_make(folder, &result, &e) != TT_OK)
         return tt_report_error(&e);
     why = json_string_value(json_object_get(result, "error"));
+    end = json_string_value(json_object_get(result, "status"));
+    stopped = end && !strcmp(end, "stopped");
+    if (!why || stopped)
+        print_table(config->run, result, stopped, print);
     if (why) {
         fprintf(stderr, "tutti: %s (more: tutti show %s)\n", why, folder);
         status = 1;
-    } else if (!config->run->quiet) {
-        print(table_stream(config->run), result);
     }
     if (export_files(config->run, folder, result, &e) != TT_OK)
         status = tt_report_error(&e);

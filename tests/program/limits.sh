@@ -17,7 +17,9 @@ one_line "min-free"
 expect 0 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100% --backend discard
 # Time runs out inside the loop: what was recorded until then is kept, the data is not.
 expect 1 "$TUTTI" run "${job[@]}" --iterations 100000000 --min-free 0 --max-time 1s
-one_line "max-time"
+one_line "^tutti: stopped by --max-time 1 s at iteration"
+grep -qE '^tutti stencil .*stopped$' out || fail "no table of what was measured"
+grep -q 'update rate' out || fail "the table is empty"
 expect 0 "$TUTTI" show "$(last_run)"
 jq -e '.status == "stopped"' "$(last_run)/result.json" >/dev/null
 holds '$n > 0' n="$(metric bytes_written "$(last_run)/result.json")"
