@@ -126,6 +126,10 @@ int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
 struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step);
 int tt_output_drain(struct tt_output *o, struct tt_error *e);
 int tt_output_close(struct tt_output *o, struct tt_error *e);
+/* Files written at the end of an iteration: the pattern spread evenly over all iterations, in every
+ * write.every-th of them. Without MPI. */
+uint64_t tt_output_copies(const struct tt_write_options *w, uint64_t iteration,
+                          uint64_t iterations);
 /* Without MPI, for estimates: write events and files written over the whole run. */
 void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
                     uint64_t *dumps);

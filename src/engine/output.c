@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/agree.h"
 #include "engine/private.h"
 
 struct tt_output {
@@ -13,6 +14,7 @@ struct tt_output {
     unsigned ncopies;
     struct tt_series **copies;
     uint64_t *steps; /* dumps so far, per copy */
+    char *path;      /* of the files, but for their endings */
     unsigned nvariables;
     const struct tt_variable *variables;
     bool in_epoch;
@@ -23,18 +25,16 @@ struct tt_output {
     uint64_t last_iteration;     /* of the epoch's dump */
 };
 
-/* Copies at a write event: the pattern spread evenly over all iterations. */
-static uint64_t copies_at(const struct tt_write_options *w, uint64_t iteration, uint64_t iterations)
+uint64_t tt_output_copies(const struct tt_write_options *w, uint64_t iteration, uint64_t iterations)
 {
+    size_t n = w->pattern.n;
+
+    if (w->every == 0 || iteration == 0 || iteration % w->every != 0)
+        return 0;
     /* ceil(iteration / (iterations / n)) - 1, in whole numbers */
-    uint64_t k = (iteration * w->pattern.n + iterations - 1) / iterations - 1;
-
-    return w->pattern.n == 0 ? 1 : w->pattern.values[k];
-}
-
-static bool is_event(const struct tt_write_options *w, uint64_t iteration)
-{
-    return w->every > 0 && iteration > 0 && iteration % w->every == 0;
+    return n == 0
+               ? 1
+               : w->pattern.values[((__uint128_t)iteration * n + iterations - 1) / iterations - 1];
 }
 
 void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
@@ -42,7 +42,7 @@ void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint6
 {
     *events = *dumps = 0;
     for (uint64_t i = w->every; w->every > 0 && i <= iterations; i += w->every) {
-        uint64_t n = copies_at(w, i, iterations);
+        uint64_t n = tt_output_copies(w, i, iterations);
 
         *events += n > 0;
         *dumps += n;
@@ -54,7 +54,7 @@ static uint64_t steps_of_copy(const struct tt_write_options *w, uint64_t iterati
     uint64_t n = 0;
 
     for (uint64_t i = w->every; i <= iterations; i += w->every)
-        n += copies_at(w, i, iterations) > copy;
+        n += tt_output_copies(w, i, iterations) > copy;
     return n;
 }
 
@@ -81,26 +81,29 @@ static char *base_path(struct tt_output *o, const char *name)
     return asprintf(&path, "%s/%s", o->engine->config->run->dir, given) < 0 ? NULL : path;
 }
 
-static int open_copy(struct tt_output *o, const char *name, unsigned copy, struct tt_error *e)
+static int open_copy(struct tt_output *o, unsigned copy, struct tt_error *e)
 {
     struct tt_series_spec spec = {.access = TT_CREATE,
                                   .policy = (enum tt_policy)o->options->series,
                                   .per_process = o->options->files == 1,
                                   .steps = steps_of_copy(o->options, o->iterations, copy),
                                   .nvariables = o->nvariables,
-                                  .variables = o->variables};
-    char *path = base_path(o, name), suffix[16] = "";
-    int rc;
+                                  .variables = o->variables,
+                                  .path = o->path};
+    char suffix[16] = "";
 
-    if (!path)
-        return tt_fail_nomem(e, "a path");
     if (o->ncopies > 1)
         snprintf(suffix, sizeof suffix, "_r%u", copy);
-    spec.path = path;
     spec.suffix = suffix;
-    rc = tt_series_open(o->engine, &spec, &o->copies[copy], e);
-    free(path);
-    return rc;
+    return tt_series_open(o->engine, &spec, &o->copies[copy], e);
+}
+
+static int allocate(struct tt_output *o, const char *name, struct tt_error *e)
+{
+    o->copies = calloc(o->ncopies, sizeof(struct tt_series *));
+    o->steps = calloc(o->ncopies, sizeof *o->steps);
+    o->path = base_path(o, name);
+    return o->copies && o->steps && o->path ? TT_OK : tt_fail_nomem(e, "the output");
 }
 
 int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iterations,
@@ -109,26 +112,23 @@ int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iteratio
 {
     const struct tt_write_options *w = tt_config_opts(engine->config, "write");
     struct tt_output *o;
-    int rc = TT_OK;
+    int rc;
 
     *out = NULL;
     if (!w || w->every == 0 || w->every > iterations || most_copies(w) == 0)
         return TT_OK;
     o = calloc(1, sizeof *o);
-    if (!o)
-        return tt_fail_nomem(e, "the output");
-    *o = (struct tt_output){.engine = engine,
-                            .options = w,
-                            .iterations = iterations,
-                            .ncopies = most_copies(w),
-                            .nvariables = nvariables,
-                            .variables = variables};
-    o->copies = calloc(o->ncopies, sizeof(struct tt_series *));
-    o->steps = calloc(o->ncopies, sizeof *o->steps);
-    if (!o->copies || !o->steps)
-        rc = tt_fail_nomem(e, "the output");
-    for (unsigned i = 0; i < o->ncopies && rc == TT_OK; i++)
-        rc = open_copy(o, name, i, e);
+    if (o)
+        *o = (struct tt_output){.engine = engine,
+                                .options = w,
+                                .iterations = iterations,
+                                .ncopies = most_copies(w),
+                                .nvariables = nvariables,
+                                .variables = variables};
+    /* Opening is collective: nobody may stay away alone. */
+    rc = tt_agree(engine->comm, o ? allocate(o, name, e) : tt_fail_nomem(e, "the output"), e);
+    for (unsigned i = 0; rc == TT_OK && i < o->ncopies; i++)
+        rc = open_copy(o, i, e);
     if (rc == TT_OK) {
         *out = o;
         return TT_OK;
@@ -139,8 +139,7 @@ int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iteratio
 
 bool tt_output_is_due(const struct tt_output *o, uint64_t iteration)
 {
-    return o && is_event(o->options, iteration) &&
-           copies_at(o->options, iteration, o->iterations) > 0;
+    return o && tt_output_copies(o->options, iteration, o->iterations) > 0;
 }
 
 /* ---- epochs ---- */
@@ -220,7 +219,7 @@ static uint64_t count_growing(const struct tt_output *o, uint64_t n)
 static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
                 const struct tt_block *blocks, struct tt_error *e)
 {
-    uint64_t n = copies_at(o->options, iteration, o->iterations);
+    uint64_t n = tt_output_copies(o->options, iteration, o->iterations);
     uint64_t each = bytes_of(o, nblocks, blocks), bytes = n * each;
     bool baseline = next_is_baseline(o);
     unsigned left = baseline ? 0 : tt_dumps_in_flight(o->engine) - 1;
@@ -299,6 +298,7 @@ int tt_output_close(struct tt_output *o, struct tt_error *e)
     }
     free(o->copies);
     free(o->steps);
+    free(o->path);
     free(o);
     return rc;
 }

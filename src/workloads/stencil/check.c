@@ -27,17 +27,9 @@ int tt_stencil_partition(const struct tt_stencil_options *o, int ranks, struct t
 /* The first iteration that writes something; 0 if none does. */
 static uint64_t first_write(const struct tt_write_options *w, uint64_t iterations)
 {
-    uint64_t n = w->pattern.n;
-
-    if (w->every == 0)
-        return 0;
-    for (uint64_t it = w->every; it <= iterations; it += w->every) {
-        uint64_t entry =
-            n ? (uint64_t)(((__uint128_t)it * n + iterations - 1) / iterations) - 1 : 0;
-
-        if (n == 0 || w->pattern.values[entry] > 0)
-            return it;
-    }
+    for (uint64_t i = w->every; w->every > 0 && i <= iterations; i += w->every)
+        if (tt_output_copies(w, i, iterations) > 0)
+            return i;
     return 0;
 }
 
