@@ -290,6 +290,22 @@ static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, 
     return rc;
 }
 
+/* A rank that cannot open it would leave the others alone in collective transfers. */
+static int open_dataset_together(struct tt_file *file, unsigned variable, uint64_t step,
+                                 struct tt_error *e)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct hdf5_state *s = file->state;
+    int rc = open_dataset(file, variable, step, e);
+
+    if (o->method && file->size > 1)
+        rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
+                                   : tt_agree(file->spec->comm, rc, e);
+    if (rc != TT_OK)
+        slot_close(&s->slots[variable]);
+    return rc;
+}
+
 /* Opening and closing */
 
 static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
@@ -585,7 +601,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     bool own = v->per_step && file->spec->policy == TT_GROUP;
 
     if (slot->dataset < 0 || (own && slot->step != step)) {
-        int rc = open_dataset(file, b->variable, step, e);
+        int rc = open_dataset_together(file, b->variable, step, e);
 
         if (rc != TT_OK)
             return rc;
