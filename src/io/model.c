@@ -27,11 +27,6 @@ size_t tt_kind_size(enum tt_kind kind)
     return kinds[kind].size;
 }
 
-const char *tt_kind_name(enum tt_kind kind)
-{
-    return kinds[kind].name;
-}
-
 bool tt_kind_from_name(const char *name, enum tt_kind *kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

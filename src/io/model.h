@@ -24,8 +24,7 @@ enum tt_kind {
 
 /* Size in bytes of one value of a kind (0 for TT_RECORD). */
 size_t tt_kind_size(enum tt_kind kind);
-const char *tt_kind_name(enum tt_kind kind);              /* "u8", "f64", ... */
-bool tt_kind_from_name(const char *name, enum tt_kind *); /* false if unknown */
+bool tt_kind_from_name(const char *name, enum tt_kind *); /* "u8", "f64", ...; false if unknown */
 
 struct tt_field {
     const char *name;
