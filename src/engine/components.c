@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of the engine that a workload may use, as parameter tables. */
+#include "engine/counters.h"
 #include "engine/engine.h"
 
 /* In the order of enum tt_policy. */
@@ -67,4 +68,21 @@ const struct tt_component tt_collective_component = {
     .summary = "collective communication as filler",
     .params = collective_params,
     .opts_size = sizeof(struct tt_collective_options),
+};
+
+#define AT(member) offsetof(struct tt_counters_options, member)
+static const struct tt_param counters_params[] = {
+    {"interval", TT_PARAM_DURATION, AT(interval), "100ms", NULL,
+     "time between two samples of a node's counters; 0: none"},
+    {"watch", TT_PARAM_WORDS, AT(watch), NULL, NULL,
+     "series of your own, NAME=PATH: the first number in the file is sampled, on every node"},
+    {0},
+};
+#undef AT
+const struct tt_component tt_counters_component = {
+    .name = "counters",
+    .summary = "the nodes' own counters during the run, as time series",
+    .params = counters_params,
+    .opts_size = sizeof(struct tt_counters_options),
+    .check = tt_counters_check,
 };

@@ -113,6 +113,8 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     struct tt_iteration_record before = p->now;
     int rc;
 
+    if (p->start_ns == 0)
+        tt_node_watch(engine);
     MPI_Barrier(engine->comm);
     if (p->start_ns != 0) /* a later pass of a run that goes on until it is told to stop */
         return TT_OK;

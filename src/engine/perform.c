@@ -248,6 +248,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     tt_engine_stop_clock(engine);
     if (p->stop_ns != 0)
         tt_iteration_end(engine); /* what came after the end, such as closing files */
+    tt_counters_stop(p->counters);
+    p->counters = NULL;
     if (rc == TT_OK)
         rc = verify(engine, &report, &verified, e);
     if (p->recorder && p->calls && p->results)

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "engine/counters.h"
 #include "engine/engine.h"
 #include "engine/helper.h"
 #include "engine/perform.h"
@@ -35,7 +36,8 @@ struct tt_engine_private {
     bool data_folder_made;
     struct tt_stack stack;
     struct tt_recorder *recorder;
-    struct tt_helper *helper;   /* NULL without overlap */
+    struct tt_counters *counters; /* on one rank of each node */
+    struct tt_helper *helper;     /* NULL without overlap */
     struct tt_probe probes[2];  /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;         /* probes were made */
     const char *overlap_way;    /* how dumps really overlapped; NULL before the first */
@@ -74,6 +76,10 @@ void tt_engine_stop_clock(struct tt_engine *engine);
 /* cpu.c */
 struct tt_cpu_time tt_cpu_now(void);
 struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
+
+/* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be
+ * done, that is a warning. */
+void tt_node_watch(struct tt_engine *engine);
 
 /* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
  * that tutti made, adds it to the manifest. On one rank per file. */

@@ -260,6 +260,8 @@ static int add_components(struct tt_config *c, const struct tt_settings *setting
         rc = add_part(c, &tt_launch_component, e);
     for (size_t i = 0; rc == TT_OK && w->uses && w->uses[i]; i++)
         rc = add_used(c, w->uses[i], e);
+    if (rc == TT_OK)
+        rc = add_part(c, &tt_counters_component, e);
     if (rc)
         return rc;
     for (size_t i = 0; i < c->run->layers.n; i++) {
@@ -278,6 +280,9 @@ static int check(const struct tt_config *c, struct tt_error *e)
 {
     int rc = tt_stack_check(&c->stack, e);
 
+    for (size_t i = 0; rc == TT_OK && i < c->nparts; i++)
+        if (c->parts[i].component->check)
+            rc = c->parts[i].component->check(c->parts[i].opts, e);
     for (unsigned i = 0; rc == TT_OK && i < c->stack.n; i++)
         if (c->stack.elements[i]->check)
             rc = c->stack.elements[i]->check(c->stack.opts[i], e);

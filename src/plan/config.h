@@ -62,6 +62,8 @@ extern const struct tt_component tt_launch_component;
 
 /* The components a job can use besides workload, backend and layers. */
 extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component;
+/* Every job has it: what its nodes count meanwhile. */
+extern const struct tt_component tt_counters_component;
 
 struct tt_config_part {
     const struct tt_component *component;
@@ -72,7 +74,7 @@ struct tt_config {
     const struct tt_workload *workload;
     struct tt_run_options *run;
     size_t nparts;
-    struct tt_config_part parts[16]; /* run, workload, write, ..., layers, backend */
+    struct tt_config_part parts[16]; /* run, workload, write, ..., counters, layers, backend */
     struct tt_component adapted[16]; /* components made from workload, backend and layer tables */
     struct tt_stack stack;
 };

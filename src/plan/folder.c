@@ -120,7 +120,8 @@ int tt_folder_read_json(const char *folder, const char *name, json_t **value, st
 
 /* ---- making a folder ---- */
 
-/* What a result depends on: every parameter but where it is reported and what it is called. */
+/* What a result depends on: every parameter but where it is reported, what it is called and
+ * who watches. */
 static uint64_t hash_parameters(const json_t *parameters)
 {
     static const char *const unhashed[] = {"json",    "csv",   "quiet", "dry_run",
@@ -135,7 +136,7 @@ static uint64_t hash_parameters(const json_t *parameters)
         json_object_del(copy, unhashed[i]);
     json_object_foreach_safe(copy, next, key, value)
     {
-        if (!strncmp(key, "launch.", 7))
+        if (!strncmp(key, "launch.", 7) || !strncmp(key, "counters.", 9))
             json_object_del(copy, key);
     }
     text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);

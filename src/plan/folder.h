@@ -6,6 +6,7 @@
  *   go              the wall-clock instant (ns) at which they start
  *   stop            the driver's word that a load has played long enough (plan/cues.h)
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
+ *   counters/HOST.csv  what each node counted meanwhile (engine/counters.h)
  *   manifest        data files the run made, one path a line; nothing else is ever deleted, nor is
  *                   a path that a later line after a tab takes back
  *   progress        where the loop is; overwritten in place

@@ -58,6 +58,7 @@ struct tt_component {
     const char *summary;
     const struct tt_param *params;
     size_t opts_size;
+    int (*check)(const void *opts, struct tt_error *e); /* what a table cannot say; may be NULL */
 };
 
 /* Parse value and store it at p->offset of opts. e->text names key and value, not the place. */

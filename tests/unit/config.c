@@ -95,7 +95,7 @@ static void defaults(void **state)
 
     (void)state;
     assert_int_equal(MAKE(&c, &e, "probe"), TT_OK);
-    assert_int_equal(c.nparts, 6);
+    assert_int_equal(c.nparts, 7);
     assert_int_equal(c.run->ranks, 1);
     assert_string_equal(c.run->dir, ".");
     assert_int_equal(c.run->overlap, TT_OVERLAP_NONE);
