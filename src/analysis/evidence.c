@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/counters.h"
 #include "plan/folder.h"
 
 #define MAX_RANKS 100000
@@ -195,6 +196,43 @@ static int load_outcome(struct tt_evidence *ev, struct tt_error *e)
     return there ? tt_folder_read_json(ev->folder, "outcome.json", &ev->outcome, e) : TT_OK;
 }
 
+/* ---- counters ---- */
+
+/* The measured time of a rank on the wall clock; of one that did not finish, as far as it got. The
+ * first record tells how long before the start the clocks were read. */
+static bool rank_window(const struct tt_rank_records *r, int64_t *from, int64_t *to)
+{
+    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
+    int64_t length = json_integer_value(runtime);
+
+    if (r->niterations == 0 || r->iterations[0].start_ns > 0 ||
+        __builtin_sub_overflow(r->header.start_wall_ns, r->iterations[0].start_ns, from))
+        return false;
+    for (size_t i = 0; !runtime && i < r->niterations; i++) {
+        int64_t end;
+
+        if (!__builtin_add_overflow(r->iterations[i].start_ns, r->iterations[i].span_ns, &end) &&
+            end > length)
+            length = end;
+    }
+    return length > 0 && !__builtin_add_overflow(*from, length, to);
+}
+
+int tt_evidence_load_counters(struct tt_evidence *ev, struct tt_error *e)
+{
+    int64_t from = INT64_MAX, to = INT64_MIN;
+
+    for (size_t i = 0; i < ev->nranks; i++) {
+        int64_t first, last;
+
+        if (!rank_window(&ev->ranks[i], &first, &last))
+            continue;
+        from = first < from ? first : from;
+        to = last > to ? last : to;
+    }
+    return from < to ? tt_counters_summary(ev->folder, from, to, &ev->counters, e) : TT_OK;
+}
+
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e)
 {
     int rc;
@@ -230,5 +268,6 @@ void tt_evidence_free(struct tt_evidence *ev)
     free(ev->epochs);
     json_decref(ev->plan);
     json_decref(ev->outcome);
+    json_decref(ev->counters);
     memset(ev, 0, sizeof *ev);
 }

@@ -51,12 +51,16 @@ struct tt_evidence {
     struct tt_epoch *epochs;
     struct tt_epoch_medians medians;
 
+    json_t *counters; /* what the nodes counted in the measured time, or NULL */
+
     char damage[512]; /* why records of some rank could not be read; empty: none */
     struct tt_value metrics[TT_NMETRICS];
 };
 
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e);
 void tt_evidence_free(struct tt_evidence *ev);
+/* Add the nodes' counters, which not everybody needs. */
+int tt_evidence_load_counters(struct tt_evidence *ev, struct tt_error *e);
 
 /* A parameter of the plan as text, or "" if the plan has no such key. */
 const char *tt_evidence_parameter(const struct tt_evidence *ev, const char *key);

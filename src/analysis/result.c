@@ -366,6 +366,7 @@ static int fill(const struct tt_evidence *ev, json_t *result)
               json_pack("{s:f, s:f}", "written", sum_of(ev, "library_bytes", NULL, 0), "read",
                         sum_of(ev, "library_bytes", NULL, 1)));
     rc |= set(result, "verify", verify_json(ev));
+    rc |= set(result, "counters", or_null(ev->counters));
     rc |= tt_warnings_collect(ev, warnings);
     rc |= set(result, "warnings", warnings);
     rc |= set(result, "environment", or_null(ev->environment));
@@ -388,6 +389,8 @@ int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
     if (running)
         rc = tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", folder,
                      running->header.rank, running->header.pid);
+    else if ((rc = tt_evidence_load_counters(&ev, e)) != TT_OK)
+        made = NULL;
     else if (!(made = json_object()) || fill(&ev, made) != 0)
         rc = tt_fail_nomem(e, "the result");
     else

@@ -253,6 +253,54 @@ static bool oversubscribed(const struct tt_evidence *ev, char text[TEXT])
                ranks, each, each == 1 ? "" : "s", cpus);
 }
 
+/* Somebody waited for a CPU, and no other warning says who. */
+static bool cpu_pressure(const struct tt_evidence *ev, char text[TEXT])
+{
+    const json_t *claim;
+    char other[TEXT];
+    size_t i;
+
+    if (is_disturbed(ev) || oversubscribed(ev, other))
+        return false;
+    json_array_foreach(json_object_get(ev->counters, "saturated"), i, claim)
+    {
+        if (!strcmp(fact_text(claim, "resource"), "cpu pressure"))
+            return say(text, "CPUs were short on %s: %s, by the node's own counters",
+                       fact_text(claim, "host"), fact_text(claim, "text"));
+    }
+    return false;
+}
+
+static bool unreadable_counters(const struct tt_evidence *ev, char text[TEXT])
+{
+    json_t *all = json_object_get(ev->counters, "unreadable"), *why;
+    const char *host;
+
+    json_object_foreach(all, host, why) return say(text, "some counters could not be read: %s",
+                                                   json_string_value(why));
+    return false;
+}
+
+/* A typing error in a path would go unnoticed. */
+static bool unread_series(const struct tt_evidence *ev, char text[TEXT])
+{
+    json_t *hosts = json_object_get(ev->counters, "hosts"), *host, *series;
+    const char *node, *name;
+
+    json_object_foreach(hosts, node, host)
+    {
+        json_object_foreach(json_object_get(host, "watched"), name, series)
+        {
+            if (json_is_null(json_object_get(series, "mean")))
+                return say(text,
+                           "counters.watch: '%s' was not read on %s: its file is not there, "
+                           "or holds no number",
+                           name, node);
+        }
+    }
+    return false;
+}
+
 static bool inflation(const struct tt_evidence *ev, char text[TEXT])
 {
     double value = metric(ev, TT_METRIC_inflation);
@@ -319,6 +367,9 @@ static rule *const rules[] = {
     few_epochs,
     hidden_uncertain,
     oversubscribed,
+    cpu_pressure,
+    unreadable_counters,
+    unread_series,
     inflation,
     faster_than_memory,
     nothing_stored,

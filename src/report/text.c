@@ -417,6 +417,26 @@ static void print_calls(FILE *out, const json_t *result)
     }
 }
 
+/* What a counter showed to be used up, on which node; nothing if nothing was. */
+static void print_saturated(FILE *out, const json_t *result)
+{
+    const json_t *all = json_object_get(json_object_get(result, "counters"), "saturated"), *claim;
+    size_t i, n = json_array_size(all);
+    struct tt_paragraph p = {0};
+
+    json_array_foreach(all, i, claim)
+    {
+        if (i < 4)
+            tt_paragraph_add(&p, "%s%s: %s", i ? "; " : "", text_of(claim, "host"),
+                             text_of(claim, "text"));
+    }
+    if (n > 4)
+        tt_paragraph_add(&p, "; and %zu more", n - 4);
+    if (n)
+        fputc('\n', out);
+    tt_paragraph_print(&p, out, "saturated");
+}
+
 static void print_warnings(FILE *out, const json_t *result)
 {
     const json_t *all = json_object_get(result, "warnings"), *warning;
@@ -441,6 +461,7 @@ void tt_report_text(FILE *out, const json_t *result)
     print_metrics(out, result);
     print_phases(out, result);
     print_calls(out, result);
+    print_saturated(out, result);
     print_warnings(out, result);
     tt_paragraph_add(&folder, "%s", text_of(result, "folder"));
     fputc('\n', out);
