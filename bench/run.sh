@@ -135,6 +135,16 @@ memory() {
     done
 }
 
+# The collector's own account of its CPU time; fewer samples than asked for would be no saving.
+counters() {
+    local folder
+    run stencil --size 1024 --perturbation sine --iterations 1000 --max-time 20s --write every=50 --dir "$shm" || true
+    folder=$(jq -r .folder "$work/out.json")
+    row "counters at 10 Hz: share of a core" "$(jq '[.counters.hosts[].collector_cpus] | max' "$work/out.json")" '<' 0.01
+    row "counters at 10 Hz: samples per 100 ms" "$(calculate '$n / $t / 10' \
+        n="$(tail -n +2 "$folder"/counters/*.csv | wc -l)" t="$(metric runtime)")" '>=' 0.9
+}
+
 read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
@@ -146,4 +156,5 @@ hiding
 tiny_runs
 discard
 memory
+counters
 exit $missed
