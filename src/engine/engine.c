@@ -44,6 +44,16 @@ void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)
     engine->p->now.bytes_communicated += bytes;
 }
 
+void tt_count_read(struct tt_engine *engine, uint64_t bytes)
+{
+    engine->p->now.bytes_read += bytes;
+}
+
+void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt_histogram *seen)
+{
+    tt_histogram_merge(&engine->p->calls[call], seen);
+}
+
 static bool has_happened(const struct tt_iteration_record *r)
 {
     uint64_t sum = r->iteration + r->bytes_written + r->bytes_read + r->bytes_communicated;
@@ -189,6 +199,7 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
     }
     MPI_Bcast(decision, 2, MPI_INT64_T, 0, engine->comm);
     p->next_check = (uint64_t)decision[1];
+    p->ended = decision[0] != TT_OK;
     return decision[0] ? end_because(engine, (int)decision[0], iteration, total, e) : TT_OK;
 }
 
@@ -231,10 +242,21 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
     return TT_OK;
 }
 
+bool tt_engine_is_endless(const struct tt_engine *engine)
+{
+    return engine->p->how.loop;
+}
+
+/* Of several passes only the last one's sums would be known, but the runtime is that of all. */
+static bool is_of_one_pass(const struct tt_engine_private *p)
+{
+    return p->how.loop && (p->played > 0 || !p->ended);
+}
+
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value)
 {
-    if (engine->p->how.loop && kind == TT_RESULT_SUM)
-        return; /* of one pass, which the runtime is not of */
+    if (kind == TT_RESULT_SUM && is_of_one_pass(engine->p))
+        return;
     json_object_set_new(
         engine->p->results, name,
         json_pack("{s:f, s:s}", "value", value, "kind", kind == TT_RESULT_SUM ? "sum" : "same"));

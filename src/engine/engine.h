@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include "base/clock.h"
+#include "engine/histogram.h"
 #include "engine/phases.h"
 #include "io/model.h"
 #include "plan/config.h"
@@ -28,6 +29,10 @@ void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_n
 void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
                  int64_t since_ns);
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
+/* For a workload that reads with threads of its own, past the series below: what they have read,
+ * and the latencies they have seen. Like everything here from the main thread. */
+void tt_count_read(struct tt_engine *engine, uint64_t bytes);
+void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt_histogram *seen);
 
 /* ---- the loop ---- */
 /* Collective: all ranks are ready; waits for the common start. */
@@ -39,6 +44,9 @@ int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t to
 void tt_iteration_end(struct tt_engine *engine);
 /* Collective: the end of the measured time (after the last drain). */
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
+/* True for a run that goes on until it is told to stop. A workload that can go on for ever does so
+ * then; any other is played again from its beginning. */
+bool tt_engine_is_endless(const struct tt_engine *engine);
 
 /* ---- results of the workload ---- */
 /* A metric the workload knows ("residual", "flops", "updates"); the same value on all ranks for
@@ -65,6 +73,15 @@ struct tt_series_spec {
 };
 /* <dir>/tutti-<run id>/<name>; the folder is made. Caller frees; NULL: no memory. */
 char *tt_data_path(struct tt_engine *engine, const char *name);
+
+/* A series does this by itself; a workload that makes files in another way calls it for each, on
+ * one rank. Makes room for a new file: refuses a foreign one, removes one that tutti made, adds it
+ * to the manifest. */
+int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* The file claimed last could not be made since somebody else's is there now: it is left alone. */
+void tt_data_withdraw(struct tt_engine *engine, const char *path);
+/* Marks a finished file as made by tutti, so that a later run may replace it. */
+void tt_data_mark(struct tt_engine *engine, const char *path);
 
 int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
                    struct tt_series **out, struct tt_error *e);

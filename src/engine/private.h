@@ -31,6 +31,7 @@ struct tt_engine_private {
     struct tt_perform_how how;
     uint64_t played,
         last_iteration;     /* iterations of earlier passes; the current one of this pass */
+    bool ended;             /* told to end, by the driver or a limit */
     int64_t beats, beat_ns; /* of the driver, and when they last changed; rank 0 only */
     char *data_folder;      /* <dir>/tutti-<id> */
     bool data_folder_made;
@@ -81,15 +82,9 @@ struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
  * done, that is a warning. */
 void tt_node_watch(struct tt_engine *engine);
 
-/* data.c: the place of a data file. Makes room for a new one: refuses a foreign file, removes one
- * that tutti made, adds it to the manifest. On one rank per file. */
-int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* The claimed file could not be made since somebody else's is there now: it is left alone. */
-void tt_data_withdraw(struct tt_engine *engine, const char *path);
+/* data.c */
 /* Removes the files this rank made, where no manifest is left to say so for all. */
 void tt_data_remove_orphans(struct tt_engine *engine);
-/* Marks a finished file as made by tutti, so that a later run may replace it. */
-void tt_data_mark(struct tt_engine *engine, const char *path);
 
 /* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made
  * (unless they are kept) and end the process. */
