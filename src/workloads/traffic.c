@@ -43,6 +43,7 @@ static const struct tt_param params[] = {
 struct traffic {
     struct tt_engine *engine;
     const struct traffic_opts *opts;
+    uint64_t iterations;
     unsigned char *out, *in;   /* messages of opts->size bytes */
     uint64_t out_slots, slots; /* how many of them: to be sent, in both together */
     MPI_Request *requests;
@@ -257,7 +258,7 @@ static int allocate(struct traffic *t, struct tt_error *e)
 static int communicate(struct traffic *t, uint64_t iteration)
 {
     const struct traffic_opts *o = t->opts;
-    bool meet = iteration % AGREE_EVERY == 0 || iteration == o->iterations;
+    bool meet = iteration % AGREE_EVERY == 0 || iteration == t->iterations;
     int64_t start = tt_now_ns();
 
     acts[o->pattern](t, iteration);
@@ -275,12 +276,12 @@ static int iterate(struct traffic *t, struct tt_error *e)
     const struct traffic_opts *o = t->opts;
     int rc = TT_OK;
 
-    for (uint64_t it = 1; rc == TT_OK && it <= o->iterations; it++) {
-        rc = tt_iteration_begin(t->engine, it, o->iterations, e);
+    for (uint64_t it = 1; rc == TT_OK && it <= t->iterations; it++) {
+        rc = tt_iteration_begin(t->engine, it, t->iterations, e);
         if (rc == TT_OK)
             rc = communicate(t, it);
         tt_iteration_end(t->engine);
-        if (rc == TT_OK && o->pause > 0 && it < o->iterations)
+        if (rc == TT_OK && o->pause > 0 && it < t->iterations)
             tt_sleep_until(tt_now_ns() + (int64_t)(o->pause * 1e9));
     }
     return rc;
@@ -308,6 +309,7 @@ static int traffic_run(struct tt_engine *engine, struct tt_error *e)
                         .failure = TT_ERROR_CLEAR};
     int rc = tt_agree(engine->comm, allocate(&t, e), e);
 
+    t.iterations = tt_engine_is_endless(engine) ? UINT64_MAX : t.opts->iterations;
     if (rc == TT_OK)
         rc = measured(&t, e);
     free(t.out);

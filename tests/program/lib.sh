@@ -106,3 +106,23 @@ no_process_left() {
 }
 # By time: names of runs that began in the same second say nothing about their order.
 last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
+# perform_endlessly N FOLDER: the plan of a finished run of N ranks again, until something was done, and
+# then told to stop, as a driver does it. Its folder is $work/endless.
+perform_endlessly() {
+    local n=$1 i pid status=0 past=0
+    rm -rf endless
+    mkdir -p endless/records
+    cp "$2/plan.json" endless
+    touch endless/{manifest,ready,go,stop}
+    timeout -k 5 "${LIMIT:-60}" "${ranks[@]}" "$n" "$TUTTI" perform "$work/endless" --loop >out 2>err </dev/null &
+    pid=$!
+    for ((i = 0; i < 300 && ${past:-0} < ${iterations_wanted:-1}; i++)); do
+        sleep 0.1
+        past=$(cut -d ' ' -f 1 endless/progress 2>/dev/null) || true
+    done
+    printf '!' >>endless/stop
+    wait $pid || status=$?
+    [ $status = 0 ] && return 0
+    tail -n 20 out err
+    fail "status $status of a run that was told to stop"
+}

@@ -35,4 +35,10 @@ for pattern in incast broadcast alltoall many-to-many; do
     one_line "max-time"
     holds '$n > 0' n="$(metric bytes_communicated "$(last_run)/result.json")"
 done
+for pattern in incast broadcast alltoall many-to-many; do
+    expect 0 "$TUTTI" run traffic -n 2 --pattern $pattern --size 1k --iterations 20 "${here[@]}"
+    iterations_wanted=50 perform_endlessly 2 "$(last_run)"
+    expect 0 "$TUTTI" show endless
+    holds '$n >= 50 * 1024' n="$(metric bytes_communicated endless/result.json)"
+done
 no_process_left
