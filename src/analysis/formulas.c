@@ -156,6 +156,11 @@ static struct tt_value formula_bytes_read(const struct tt_evidence *ev)
     return counted(ev, ev->bytes_read);
 }
 
+static struct tt_value formula_bytes_cached(const struct tt_evidence *ev)
+{
+    return reported(ev, "bytes_cached");
+}
+
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline
  * epochs they are waited for at once. */
 static struct tt_value baseline_write_rate(const struct tt_evidence *ev)

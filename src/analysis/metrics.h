@@ -27,6 +27,9 @@
       "payload bytes of all dumps, over all ranks; not what " \
       "libraries add") \
     X(bytes_read, "B", "read", "payload bytes of all loads, over all ranks") \
+    X(bytes_cached, "B", "found in the cache", \
+      "bytes of files that were in the node's page cache already when they were opened to be " \
+      "read, as the kernel counts them, over all files and ranks") \
     X(write_rate, "B/s", "write rate", \
       "bytes_written / time of the I/O phases: the slowest " \
       "rank's own duration of write and sync calls, wherever they ran; with native nonblocking " \

@@ -14,7 +14,7 @@ for kind in workloads backends layers metrics; do
     [ "$(wc -l <out)" -ge 2 ] || fail "list $kind is empty"
     awk 'length > 80 { exit 1 }' out || fail "list $kind is wider than 80 columns"
 done
-for word in stencil pattern traffic; do "$TUTTI" list workloads | grep -qw $word; done
+for word in stencil pattern reader traffic; do "$TUTTI" list workloads | grep -qw $word; done
 for word in discard posix mpiio; do "$TUTTI" list backends | grep -qw $word; done
 for word in verify fault throttle; do "$TUTTI" list layers | grep -qw $word; done
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the reader workload: its options, the files, and what the kernel has of them. */
+#ifndef TT_WORKLOADS_READER_H
+#define TT_WORKLOADS_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct tt_engine;
+
+enum tt_reader_checksum { TT_READER_NONE, TT_READER_XXHASH };
+
+struct tt_reader_options {
+    uint64_t files, size, size_max, concurrency, transfer, passes;
+    int checksum; /* enum tt_reader_checksum */
+    char *path;   /* NULL: files are made */
+    bool cold;
+};
+
+/* ---- files.c ---- */
+/* Bytes of a file that is made: between size and size_max, each order of magnitude as likely. */
+uint64_t tt_reader_size(const struct tt_reader_options *o, uint64_t seed, uint64_t file);
+/* Its content from an offset, a multiple of 8, on: nothing can compress it. */
+void tt_reader_fill(uint64_t seed, uint64_t file, uint64_t offset, unsigned char *data, size_t n);
+
+/* Files that are there already: their paths one after the other, each ended by a NUL. */
+struct tt_reader_list {
+    size_t n, length, capacity;
+    char *paths;
+    uint64_t bytes;
+};
+/* All regular files in a folder and in those below, in the order of their names; links are not
+ * followed. Caller frees paths, also after a failure. */
+int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_error *e);
+
+/* ---- cache.c ---- */
+/* Ask the kernel to forget what it has of a file; whether it did, tt_cache_resident() tells. */
+void tt_cache_evict(int fd);
+/* Bytes of a file of this size that are in the page cache; -1 if the kernel does not say. */
+int64_t tt_cache_resident(int fd, uint64_t size);
+
+/* ---- run.c ---- */
+int tt_reader_run(struct tt_engine *engine, struct tt_error *e);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank does: make its files, then read them with a crew of threads, pass after pass. The
+ * main thread only keeps the books: an iteration is over when one more of its files has been read,
+ * in whatever order that happens. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL /* its states on the stack */
+#include <xxhash.h>
+
+#include "base/agree.h"
+#include "base/sys.h"
+#include "engine/crew.h"
+#include "engine/engine.h"
+#include "workloads/reader/reader.h"
+
+struct file {
+    char *path;
+    uint64_t number, size; /* of a file that was made */
+    uint64_t hash;
+    bool hash_known;
+};
+
+/* What a thread has to itself. */
+struct hand {
+    unsigned char *buffer; /* transfer bytes */
+    struct tt_histogram opens, reads;
+};
+
+struct reader {
+    struct tt_engine *engine;
+    const struct tt_reader_options *options;
+    uint64_t nfiles, iterations; /* this rank's; of a pass: the most that any rank has */
+    struct file *files;
+    unsigned nhands;
+    struct hand *hands;
+    struct tt_crew *crew;
+    int64_t since;           /* until when reading has been accounted for */
+    uint64_t iteration;      /* through all passes */
+    _Atomic uint64_t unread; /* bytes that threads have read, not yet accounted for */
+    _Atomic uint64_t cached; /* bytes that were in the page cache when a file was opened */
+    atomic_bool cache_unknown;
+    int failed;
+    struct tt_error failure; /* not yet known to all ranks */
+};
+
+/* ---- which files ---- */
+
+static bool makes_files(const struct reader *r)
+{
+    return !r->options->path;
+}
+
+/* Every size-th file, from the rank-th on. */
+static int share_files(struct reader *r, uint64_t all, struct tt_error *e)
+{
+    uint64_t rank = (uint64_t)r->engine->rank, size = (uint64_t)r->engine->size;
+
+    r->nfiles = all / size + (rank < all % size);
+    r->iterations = (all + size - 1) / size;
+    r->files = calloc(r->nfiles + 1, sizeof *r->files);
+    if (!r->files)
+        return tt_fail_nomem(e, "the list of files");
+    for (uint64_t i = 0; i < r->nfiles; i++)
+        r->files[i].number = rank + i * size;
+    return TT_OK;
+}
+
+static int name_new_files(struct reader *r, struct tt_error *e)
+{
+    int rc = share_files(r, r->options->files, e);
+    char name[48];
+
+    for (uint64_t i = 0; rc == TT_OK && i < r->nfiles; i++) {
+        struct file *f = &r->files[i];
+
+        snprintf(name, sizeof name, "reader-%06llu", (unsigned long long)f->number);
+        f->size = tt_reader_size(r->options, r->engine->config->run->seed, f->number);
+        f->path = tt_data_path(r->engine, name);
+        if (!f->path)
+            rc = tt_fail_nomem(e, "a path");
+    }
+    return rc;
+}
+
+/* The paths that belong to this rank, of a list with all of them. */
+static int take_paths(struct reader *r, const char *paths, uint64_t all, struct tt_error *e)
+{
+    uint64_t rank = (uint64_t)r->engine->rank, size = (uint64_t)r->engine->size;
+    int rc = share_files(r, all, e);
+
+    for (uint64_t i = 0; rc == TT_OK && i < all; i++, paths += strlen(paths) + 1)
+        if (i % size == rank && !(r->files[i / size].path = strdup(paths)))
+            rc = tt_fail_nomem(e, "a path");
+    return rc;
+}
+
+/* Collective. Rank 0 looks, so that all ranks share the same files. */
+static int find_files(struct reader *r, struct tt_error *e)
+{
+    struct tt_reader_list list = {0};
+    uint64_t size[2];
+    int rc = TT_OK;
+
+    if (r->engine->rank == 0)
+        rc = tt_reader_list(r->options->path, &list, e);
+    if (rc == TT_OK && list.length > INT_MAX)
+        rc = tt_fail(e, TT_USAGE, "'%s' holds more files than can be listed", r->options->path);
+    rc = tt_agree(r->engine->comm, rc, e);
+    size[0] = list.n;
+    size[1] = list.length;
+    if (rc == TT_OK)
+        MPI_Bcast(size, 2, MPI_UINT64_T, 0, r->engine->comm);
+    if (rc == TT_OK && r->engine->rank != 0 && !(list.paths = malloc(size[1])))
+        rc = tt_fail_nomem(e, "the list of files");
+    rc = tt_agree(r->engine->comm, rc, e);
+    if (rc == TT_OK) {
+        MPI_Bcast(list.paths, (int)size[1], MPI_CHAR, 0, r->engine->comm);
+        rc = take_paths(r, list.paths, size[0], e);
+    }
+    free(list.paths);
+    return rc;
+}
+
+static int allocate_hands(struct reader *r, struct tt_error *e)
+{
+    const struct tt_reader_options *o = r->options;
+    uint64_t n = r->nfiles < o->concurrency ? r->nfiles : o->concurrency;
+
+    r->hands = calloc(n + 1, sizeof *r->hands);
+    if (!r->hands)
+        return tt_fail_nomem(e, "threads");
+    while (r->nhands < n)
+        if (posix_memalign((void **)&r->hands[r->nhands++].buffer, 4096, o->transfer) != 0)
+            return tt_fail_nomem(e, "the threads' buffers");
+    return TT_OK;
+}
+
+/* ---- making files, before the measured time ---- */
+
+/* One after the other, in the main thread: they are ours from here on. */
+static int claim_files(struct reader *r, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t i = 0; rc == TT_OK && i < r->nfiles; i++) {
+        const char *path = r->files[i].path;
+        int fd;
+
+        rc = tt_data_claim(r->engine, path, e);
+        if (rc != TT_OK)
+            return rc;
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            rc = tt_fail_call(e, errno, "open", path, -1);
+            if (e->sys_errno == EEXIST)
+                tt_data_withdraw(r->engine, path);
+            return rc;
+        }
+        close(fd);
+    }
+    return rc;
+}
+
+static int write_all(int fd, const char *path, const unsigned char *data, size_t n, off_t offset,
+                     struct tt_error *e)
+{
+    while (n > 0) {
+        struct iovec piece = {(void *)data, n};
+        ssize_t moved = tt_sys_pwritev(fd, &piece, 1, offset);
+
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0)
+            return tt_fail_call(e, errno, "write", path, offset);
+        data += moved;
+        n -= (size_t)moved;
+        offset += moved;
+    }
+    return TT_OK;
+}
+
+static int make_file(void *context, unsigned member, uint64_t task, const atomic_bool *stop,
+                     struct tt_error *e)
+{
+    struct reader *r = context;
+    struct file *f = &r->files[task];
+    unsigned char *buffer = r->hands[member].buffer;
+    uint64_t piece = r->options->transfer / 8 * 8; /* content is words */
+    int fd = open(f->path, O_WRONLY | O_CLOEXEC), rc = TT_OK;
+    XXH3_state_t state;
+
+    if (fd < 0)
+        return tt_fail_call(e, errno, "open", f->path, -1);
+    XXH3_64bits_reset(&state);
+    for (uint64_t at = 0, n; rc == TT_OK && at < f->size && !*stop; at += n) {
+        n = f->size - at < piece ? f->size - at : piece;
+        tt_reader_fill(r->engine->config->run->seed, f->number, at, buffer, n);
+        if (r->options->checksum == TT_READER_XXHASH)
+            XXH3_64bits_update(&state, buffer, n);
+        rc = write_all(fd, f->path, buffer, n, (off_t)at, e);
+    }
+    f->hash = XXH3_64bits_digest(&state);
+    f->hash_known = true;
+    if (rc == TT_OK && fsync(fd) != 0)
+        rc = tt_fail_call(e, errno, "fsync", f->path, -1);
+    if (close(fd) != 0 && rc == TT_OK)
+        rc = tt_fail_call(e, errno, "close", f->path, -1);
+    return rc;
+}
+
+/* Collective. */
+static int make_files(struct reader *r, struct tt_error *e)
+{
+    uint64_t bytes = 0;
+    int rc;
+
+    for (uint64_t i = 0; i < r->nfiles; i++)
+        bytes += r->files[i].size;
+    rc = tt_limits_check_dump(r->engine, bytes, bytes, e);
+    if (rc != TT_OK)
+        return rc;
+    rc = claim_files(r, e);
+    if (rc == TT_OK)
+        rc = tt_crew_start(&r->crew, r->nhands, r->nfiles, make_file, r, e);
+    if (rc == TT_OK)
+        rc = tt_crew_end(r->crew, false, e);
+    r->crew = NULL;
+    for (uint64_t i = 0; rc == TT_OK && i < r->nfiles; i++)
+        tt_data_mark(r->engine, r->files[i].path);
+    return rc;
+}
+
+/* ---- reading, by threads ---- */
+
+/* A file that is there may have become a pipe since it was listed. */
+static int open_file(const char *path, struct hand *hand, struct stat *st, int *fd,
+                     struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+
+    *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    tt_histogram_add(&hand->opens, tt_now_ns() - t);
+    if (*fd < 0 || fstat(*fd, st) != 0)
+        return tt_fail_call(e, errno, "open", path, -1);
+    return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is no regular file", path);
+}
+
+static void look_into_cache(struct reader *r, int fd, uint64_t size)
+{
+    int64_t resident;
+
+    if (r->options->cold)
+        tt_cache_evict(fd);
+    resident = tt_cache_resident(fd, size);
+    if (resident >= 0)
+        r->cached += (uint64_t)resident;
+    else
+        r->cache_unknown = true;
+}
+
+/* From beginning to end, or until told to stop; *at is how far it came. */
+static int read_through(struct reader *r, int fd, const char *path, struct hand *hand,
+                        XXH3_state_t *state, const atomic_bool *stop, uint64_t *at,
+                        struct tt_error *e)
+{
+    struct iovec piece = {hand->buffer, r->options->transfer};
+
+    for (*at = 0; !*stop;) {
+        int64_t t = tt_now_ns();
+        ssize_t n = tt_sys_preadv(fd, &piece, 1, (off_t)*at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tt_fail_call(e, errno, "read", path, (long long)*at);
+        if (n == 0)
+            break;
+        tt_histogram_add(&hand->reads, tt_now_ns() - t);
+        r->unread += (uint64_t)n;
+        *at += (uint64_t)n;
+        if (r->options->checksum == TT_READER_XXHASH)
+            XXH3_64bits_update(state, hand->buffer, (size_t)n);
+    }
+    return TT_OK;
+}
+
+static int compare(const struct reader *r, struct file *f, uint64_t bytes, uint64_t hash,
+                   struct tt_error *e)
+{
+    if (makes_files(r) && bytes != f->size)
+        return tt_fail(e, TT_CORRUPT, "'%s' has %llu bytes instead of %llu", f->path,
+                       (unsigned long long)bytes, (unsigned long long)f->size);
+    if (r->options->checksum == TT_READER_XXHASH && f->hash_known && hash != f->hash)
+        return tt_fail(e, TT_CORRUPT, "'%s' was not read as it was %s", f->path,
+                       makes_files(r) ? "written" : "in the first pass");
+    f->hash = hash;
+    f->hash_known = true;
+    return TT_OK;
+}
+
+static int read_file(void *context, unsigned member, uint64_t task, const atomic_bool *stop,
+                     struct tt_error *e)
+{
+    struct reader *r = context;
+    struct file *f = &r->files[task];
+    struct hand *hand = &r->hands[member];
+    XXH3_state_t state;
+    uint64_t bytes = 0;
+    struct stat st;
+    int fd, rc = open_file(f->path, hand, &st, &fd, e);
+
+    XXH3_64bits_reset(&state);
+    if (rc == TT_OK) {
+        look_into_cache(r, fd, (uint64_t)st.st_size);
+        rc = read_through(r, fd, f->path, hand, &state, stop, &bytes, e);
+    }
+    if (rc == TT_OK && !*stop)
+        rc = compare(r, f, bytes, XXH3_64bits_digest(&state), e);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- the books, by the main thread ---- */
+
+/* The main thread was waiting since then; if the threads were still at it, they have been reading
+ * since the last entry, also while ranks met at the beginning of this iteration. */
+static void account(struct reader *r, int64_t waiting_since, bool reading)
+{
+    tt_phase_add(r->engine, TT_LOAD, waiting_since);
+    if (reading)
+        tt_phase_add(r->engine, TT_IO_READ, r->since);
+    r->since = tt_now_ns();
+    tt_count_read(r->engine, atomic_exchange(&r->unread, 0));
+}
+
+static void end_crew(struct reader *r, bool now)
+{
+    int rc = tt_crew_end(r->crew, now, &r->failure);
+
+    r->failed = r->failed == TT_OK ? rc : r->failed;
+    r->crew = NULL;
+}
+
+/* A rank that has failed, or has fewer files than others, still takes part in every iteration. */
+static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    r->since = tt_now_ns();
+    r->failed = tt_crew_start(&r->crew, r->nhands, r->nfiles, read_file, r, &r->failure);
+    for (uint64_t i = 1; rc == TT_OK && i <= r->iterations; i++) {
+        bool reading = r->crew && i <= r->nfiles;
+        int64_t t;
+
+        rc = tt_iteration_begin(r->engine, ++r->iteration, total, e);
+        t = tt_now_ns();
+        if (rc == TT_OK && reading)
+            tt_crew_wait(r->crew, i);
+        if (rc != TT_OK || i >= r->nfiles)
+            end_crew(r, rc != TT_OK);
+        account(r, t, reading);
+        tt_iteration_end(r->engine);
+    }
+    r->failed = tt_agree(r->engine->comm, r->failed, &r->failure);
+    if (r->failed != TT_OK)
+        *e = r->failure; /* outweighs the reason to stop */
+    return r->failed != TT_OK ? r->failed : rc;
+}
+
+/* Collective. */
+static void report(struct reader *r)
+{
+    int mine = r->cache_unknown, unknown;
+
+    for (unsigned i = 0; i < r->nhands; i++) {
+        tt_calls_merge(r->engine, TT_CALL_OPEN, &r->hands[i].opens);
+        tt_calls_merge(r->engine, TT_CALL_READ, &r->hands[i].reads);
+    }
+    MPI_Allreduce(&mine, &unknown, 1, MPI_INT, MPI_MAX, r->engine->comm);
+    if (!unknown)
+        tt_result(r->engine, "bytes_cached", TT_RESULT_SUM, (double)r->cached);
+}
+
+static int measured(struct reader *r, struct tt_error *e)
+{
+    bool endless = tt_engine_is_endless(r->engine);
+    int rc = tt_engine_start(r->engine, e);
+
+    for (uint64_t pass = 0; rc == TT_OK && (endless || pass < r->options->passes); pass++)
+        rc = read_pass(r, r->options->passes * r->iterations, e);
+    if (rc == TT_OK)
+        rc = tt_engine_stop(r->engine, e);
+    report(r);
+    return rc;
+}
+
+static void free_reader(struct reader *r)
+{
+    for (uint64_t i = 0; r->files && i < r->nfiles; i++)
+        free(r->files[i].path);
+    for (unsigned i = 0; i < r->nhands; i++)
+        free(r->hands[i].buffer);
+    free(r->files);
+    free(r->hands);
+}
+
+int tt_reader_run(struct tt_engine *engine, struct tt_error *e)
+{
+    struct reader r = {.engine = engine,
+                       .options = tt_config_opts(engine->config, "reader"),
+                       .failure = TT_ERROR_CLEAR};
+    int rc = makes_files(&r) ? name_new_files(&r, e) : find_files(&r, e);
+
+    if (rc == TT_OK)
+        rc = allocate_hands(&r, e);
+    rc = tt_agree(engine->comm, rc, e);
+    if (rc == TT_OK && makes_files(&r))
+        rc = tt_agree(engine->comm, make_files(&r, e), e);
+    if (rc == TT_OK)
+        rc = measured(&r, e);
+    free_reader(&r);
+    return rc;
+}
