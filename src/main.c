@@ -24,6 +24,7 @@ static const struct tt_command commands[] = {
     {"numio", tt_cmd_numio, true, "run with the options of numio"},
     {"perform", tt_cmd_perform, true,
      "what the launcher starts as ranks: run the plan of a run folder"},
+    {"hold", tt_cmd_hold, true, "the same for a plan that is a command"},
 };
 
 int tt_usage(FILE *out)

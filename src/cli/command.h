@@ -29,6 +29,7 @@ int tt_cmd_explain(int argc, char **argv);
 int tt_cmd_info(int argc, char **argv);
 int tt_cmd_numio(int argc, char **argv);
 int tt_cmd_perform(int argc, char **argv);
+int tt_cmd_hold(int argc, char **argv);
 
 int tt_usage(FILE *out);
 /* What a command with --help among its words prints instead of running. */

@@ -102,7 +102,12 @@ static const struct {
     {"info", "tutti info [--dir DIR] [--json]", "This build and this machine.", info_options},
     {"numio", "[mpirun -n RANKS] tutti numio -m iter=I,size=N,pert=1|2 [-w ...] [...]",
      "Run the stencil with the options of numio, and print what numio prints.", numio_options},
-    {"perform", "tutti perform FOLDER", "What the launcher starts as ranks.", NULL},
+    {"perform", "tutti perform FOLDER [--held] [--loop]",
+     "What the launcher starts as ranks. Held, it waits for an instant in the file go; looping, it "
+     "plays again and again until the file stop says so.",
+     NULL},
+    {"hold", "tutti hold FOLDER [--held] [--loop]",
+     "What the launcher starts where the plan is a command.", NULL},
 };
 #define NSYNOPSES (sizeof synopses / sizeof *synopses)
 

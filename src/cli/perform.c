@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <mpi.h>
-#include <string.h>
 
 #include "base/agree.h"
 #include "cli/command.h"
@@ -27,37 +26,30 @@ int tt_cmd_perform(int argc, char **argv)
     struct tt_settings none = {0};
     struct tt_config config = {0};
     struct tt_perform_how how = {0};
+    const char *folder;
     int level, rc, rank, size;
 
-    for (; argc > 2; argc--) {
-        how.held |= !strcmp(argv[argc - 1], "--held");
-        how.loop |= !strcmp(argv[argc - 1], "--loop");
-        if (strcmp(argv[argc - 1], "--held") && strcmp(argv[argc - 1], "--loop"))
-            break;
-    }
-    if (argc != 2) {
-        tt_fail(&e, TT_USAGE, "perform takes a run folder and is started by a launcher");
+    if (tt_perform_words(argc, argv, &folder, &how, &e) != TT_OK)
         return tt_report_error(&e);
-    }
     if (tt_ranks_begin(&none, &level, &e) != TT_OK)
         return tt_exit_status(e.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(argv[1], &e) : TT_OK, &e);
+    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, &e) : TT_OK, &e);
     if (rc != TT_OK) { /* what is in there belongs to another run, and stays */
         e.rank = -1;
         MPI_Finalize();
         return tt_report_error(&e);
     }
-    rc = tt_folder_load_plan(argv[1], &config, NULL, &e);
+    rc = tt_folder_load_plan(folder, &config, NULL, &e);
     if (rc == TT_OK && config.run->ranks != (uint64_t)size)
         rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",
                      (unsigned long long)config.run->ranks, size);
     if (rc == TT_OK)
-        rc = tt_perform_here(level, argv[1], &config, how, &e);
+        rc = tt_perform_here(level, folder, &config, how, &e);
     else if (rank == 0)
-        note_failure(argv[1], &e);
+        note_failure(folder, &e);
     tt_config_free(&config);
     MPI_Finalize();
     return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "cli/command.h"
+#include "cli/option.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
 #include "report/environment.h"
@@ -57,6 +58,20 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
         tt_report_error(e);
         MPI_Finalize();
     }
+    return rc;
+}
+
+int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
+                     struct tt_error *e)
+{
+    const struct tt_option options[] = {
+        {"--held", NULL, &how->held}, {"--loop", NULL, &how->loop}, {0}};
+    int rc;
+
+    *folder = NULL;
+    rc = tt_take_options(argc, argv, options, folder, e);
+    if (rc == TT_OK && !*folder)
+        rc = tt_fail(e, TT_USAGE, "%s takes a run folder and is started by a launcher", argv[0]);
     return rc;
 }
 

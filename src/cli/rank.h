@@ -11,6 +11,10 @@
  * MPI is finalised again, since a launcher may kill the others as soon as one rank has ended. */
 int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e);
 
+/* "FOLDER [--held] [--loop]", the words after perform and hold. */
+int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
+                     struct tt_error *e);
+
 /* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
 int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
                     struct tt_perform_how how, struct tt_error *e);

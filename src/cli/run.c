@@ -168,7 +168,8 @@ static int note_interruption(const char *folder, const struct tt_error *why, str
 static int launch(const struct tt_config *config, const char *folder, struct tt_error *e)
 {
     char self[PATH_MAX] = "";
-    char *argv[] = {self, "perform", (char *)folder, NULL};
+    bool is_command = !strcmp(config->workload->name, "command");
+    char *argv[] = {self, is_command ? "hold" : "perform", (char *)folder, NULL};
     struct tt_error ignored = TT_ERROR_CLEAR;
     int rc, status = 0;
 
@@ -177,6 +178,7 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
     rc = tt_launch_and_wait(&(struct tt_launch){.options = tt_config_opts(config, "launch"),
                                                 .folder = folder,
                                                 .ranks = (unsigned)config->run->ranks,
+                                                .is_command = is_command,
                                                 .words = argv},
                             config->run->quiet, &status, e);
     if (rc == TT_INTERRUPTED)

@@ -18,4 +18,7 @@ struct tt_perform_how {
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
                struct tt_perform_how how, json_t *environment, struct tt_error *e);
 
+/* How the run ended, into outcome.json. */
+int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);
+
 #endif

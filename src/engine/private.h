@@ -94,7 +94,4 @@ void tt_signals_restore(void);
  */
 void tt_signals_watch_failure(const struct tt_engine *engine);
 
-/* perform.c: how the run ended, into outcome.json. */
-int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);
-
 #endif

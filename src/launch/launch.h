@@ -20,6 +20,7 @@ struct tt_launch {
     const struct tt_launch_options *options;
     const char *folder; /* for stdout and stderr */
     unsigned ranks;
+    bool is_command;       /* one rank of it needs no MPI launcher, and may start one itself */
     char *const *words;    /* what every rank runs, NULL-terminated */
     const char *nodes;     /* Slurm: a list of nodes instead of options->nodes; NULL: that */
     const cpu_set_t *cpus; /* local: NULL for all */

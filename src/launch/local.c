@@ -41,8 +41,11 @@ static int check_open_files(struct tt_error *e)
 
 static int local_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
-    int rc = check_open_files(e);
+    int rc;
 
+    if (l->is_command && l->ranks == 1)
+        return tt_command_add_array(out, l->words, e);
+    rc = check_open_files(e);
     set_environment(l);
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "%s", mpiexec[0]);

@@ -107,6 +107,8 @@ static int take_place(const struct tt_process_spec *spec)
         return -1;
     if (spec->cgroup && enter_cgroup(spec->cgroup) != 0)
         return -1;
+    if (!spec->folder)
+        return 0;
     if (redirect(spec->folder, spec->out ? spec->out : "stdout", 1) != 0)
         return -1;
     return redirect(spec->folder, "stderr", 2);

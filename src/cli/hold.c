@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "launch/hold.h"
+
+#include "cli/command.h"
+#include "cli/rank.h"
+#include "launch/launch.h"
+#include "plan/folder.h"
+#include "report/environment.h"
+
+/* What a launcher starts for a command, as perform is what it starts for a workload. */
+int tt_cmd_hold(int argc, char **argv)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_perform_how how = {0};
+    struct tt_config config = {0};
+    json_t *environment = NULL;
+    const char *folder;
+    int rc = tt_perform_words(argc, argv, &folder, &how, &e);
+
+    if (rc == TT_OK)
+        rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    if (rc == TT_OK && tt_launched_rank() == 0)
+        environment = tt_environment(config.run->dir);
+    if (rc == TT_OK)
+        rc = tt_hold(folder, &config, how, environment, &e);
+    json_decref(environment);
+    tt_config_free(&config);
+    return rc == TT_OK ? 0 : tt_report_error(&e);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "launch/hold.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/recorder.h"
+#include "launch/launch.h"
+#include "plan/cues.h"
+#include "workloads/command.h"
+
+/* How soon go and stop are seen. */
+#define GO_POLL_NS 2000000
+#define STOP_POLL_SECONDS 0.1
+/* What a command gets to end when it is told to. */
+#define GRACE_NS 5000000000
+
+struct hold {
+    const char *folder;
+    const struct tt_config *config;
+    struct tt_perform_how how;
+    int rank, size;
+    struct tt_recorder *recorder;
+    int64_t start_ns, stop_ns;
+    uint64_t rounds;
+    char **words;
+};
+
+/* ---- before ---- */
+
+static int wait_for_go(struct hold *h, struct tt_error *e)
+{
+    const struct tt_launch_options *launch = tt_config_opts(h->config, "launch");
+    int64_t deadline = tt_now_ns() + (int64_t)(2e9 * launch->start_timeout), go;
+
+    while ((go = tt_cue_read(h->folder, TT_CUE_GO)) == 0) {
+        if (tt_now_ns() > deadline)
+            return tt_fail(e, TT_FAILED, "nobody said go within twice the start_timeout of %g s",
+                           launch->start_timeout);
+        if (tt_signal_wait(tt_seconds(GO_POLL_NS)))
+            return tt_fail(e, TT_INTERRUPTED, "ended before it was started");
+    }
+    tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
+    return TT_OK;
+}
+
+static int begin(struct hold *h, struct tt_error *e)
+{
+    struct tt_iteration_record before = {0};
+    int rc = tt_recorder_open(h->folder, h->rank, h->size, &h->recorder, e);
+
+    if (rc == TT_OK && h->rank == 0)
+        rc = tt_cue_write(h->folder, TT_CUE_READY, tt_wall_ns(), e);
+    if (rc == TT_OK && h->rank == 0 && !h->how.held)
+        rc = tt_cue_write(h->folder, TT_CUE_GO, tt_wall_ns(), e);
+    if (rc == TT_OK)
+        rc = wait_for_go(h, e);
+    h->start_ns = tt_now_ns();
+    if (rc == TT_OK) {
+        before.start_ns = tt_recorder_header(h->recorder)->start_monotonic_ns - h->start_ns;
+        before.span_ns = -before.start_ns;
+        tt_recorder_iteration(h->recorder, &before);
+    }
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int fail_status(const struct hold *h, const struct tt_process *p, struct tt_error *e)
+{
+    if (p->status > 128)
+        return tt_fail(e, TT_FAILED, "command '%s' was ended by signal %d (%s)", h->words[0],
+                       p->status - 128, strsignal(p->status - 128));
+    return tt_fail(e, TT_FAILED, "command '%s' ended with status %d; its words are in stderr",
+                   h->words[0], p->status);
+}
+
+static void end_command(struct tt_process *p)
+{
+    int64_t deadline = tt_now_ns() + GRACE_NS;
+
+    tt_process_terminate(p);
+    while (!tt_process_poll(p)) {
+        if (tt_now_ns() > deadline)
+            tt_process_kill(p);
+        tt_signal_wait(0.01);
+    }
+}
+
+/* One round: TT_STOPPED if the driver wanted no more of it. */
+static int play_once(struct hold *h, struct tt_error *e)
+{
+    const struct tt_process_spec spec = {.words = h->words};
+    double limit = h->config->run->max_time;
+    struct tt_process process;
+    int64_t beats;
+    int rc = tt_process_start(&spec, &process, e);
+
+    while (rc == TT_OK && !tt_process_poll(&process)) {
+        if (tt_signal_wait(STOP_POLL_SECONDS))
+            rc = tt_fail(e, TT_INTERRUPTED, "the command was told to end");
+        else if (h->how.loop && tt_cue_says_stop(h->folder, &beats))
+            rc = TT_STOPPED;
+        else if (limit > 0 && tt_seconds(tt_now_ns() - h->start_ns) > limit)
+            rc = tt_fail(e, TT_LIMIT, "stopped by --max-time %g s", limit);
+    }
+    if (rc != TT_OK) {
+        end_command(&process);
+        return rc;
+    }
+    return process.status == 0 ? TT_OK : fail_status(h, &process, e);
+}
+
+static int play(struct hold *h, struct tt_error *e)
+{
+    int64_t beats;
+    int rc;
+
+    do {
+        struct tt_iteration_record round = {.iteration = ++h->rounds,
+                                            .start_ns = tt_now_ns() - h->start_ns};
+
+        rc = play_once(h, e);
+        round.span_ns = tt_now_ns() - h->start_ns - round.start_ns;
+        tt_recorder_iteration(h->recorder, &round);
+    } while (rc == TT_OK && h->how.loop && !tt_cue_says_stop(h->folder, &beats));
+    return rc == TT_STOPPED ? TT_OK : rc;
+}
+
+/* ---- after ---- */
+
+static double cpu_seconds(const struct rusage *r)
+{
+    return (double)r->ru_utime.tv_sec + 1e-6 * (double)r->ru_utime.tv_usec +
+           (double)r->ru_stime.tv_sec + 1e-6 * (double)r->ru_stime.tv_usec;
+}
+
+static void record_summary(struct hold *h, json_t *environment)
+{
+    struct rusage children;
+    json_t *o;
+
+    getrusage(RUSAGE_CHILDREN, &children);
+    o = json_pack(
+        "{s:{}, s:[], s:f, s:I, s:I, s:I, s:[i, i]}", "results", "warnings", "cpu_seconds",
+        cpu_seconds(&children), "peak_memory", (json_int_t)children.ru_maxrss * 1024, "runtime_ns",
+        (json_int_t)(h->stop_ns - h->start_ns), "files", (json_int_t)0, "library_bytes", 0, 0);
+    if (o && environment && h->rank == 0)
+        json_object_set(o, "environment", environment);
+    if (o)
+        tt_recorder_json(h->recorder, o);
+    json_decref(o);
+}
+
+static int copy_words(struct hold *h, struct tt_error *e)
+{
+    const struct tt_command_options *o = tt_config_opts(h->config, "command");
+
+    if (!o)
+        return tt_fail(e, TT_USAGE, "the plan in '%s' is of no command", h->folder);
+    h->words = calloc(o->words.n + 1, sizeof *h->words);
+    if (!h->words)
+        return tt_fail_nomem(e, "the command");
+    memcpy(h->words, o->words.words, o->words.n * sizeof *h->words);
+    return TT_OK;
+}
+
+int tt_hold(const char *folder, const struct tt_config *config, struct tt_perform_how how,
+            json_t *environment, struct tt_error *e)
+{
+    int size = tt_launched_size(), rc, closed;
+    struct hold h = {.folder = folder,
+                     .config = config,
+                     .how = how,
+                     .rank = tt_launched_rank(),
+                     .size = size > 0 ? size : 1};
+    struct tt_error later = TT_ERROR_CLEAR;
+
+    tt_processes_begin();
+    rc = copy_words(&h, e);
+    if (rc == TT_OK)
+        rc = begin(&h, e);
+    if (rc == TT_OK)
+        rc = play(&h, e);
+    h.stop_ns = tt_now_ns();
+    if (h.recorder) {
+        record_summary(&h, environment);
+        closed = tt_recorder_close(h.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);
+        rc = rc == TT_OK ? closed : rc;
+    }
+    if (h.rank == 0 || rc != TT_OK)
+        tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
+    free(h.words);
+    tt_processes_end();
+    return rc;
+}
