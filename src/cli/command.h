@@ -18,6 +18,7 @@ struct tt_command {
 
 int tt_cmd_run(int argc, char **argv);
 int tt_cmd_show(int argc, char **argv);
+int tt_cmd_ensemble(int argc, char **argv);
 int tt_cmd_runs(int argc, char **argv);
 int tt_cmd_compare(int argc, char **argv);
 int tt_cmd_export(int argc, char **argv);

@@ -34,7 +34,7 @@ struct tt_run_options {
         baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
     struct tt_words layers;
     uint64_t seed;
-    char *label;
+    char *label, *context;
     bool keep, quiet, dry_run;
     char *json, *csv;
     uint64_t max_bytes; /* 0: no cap */

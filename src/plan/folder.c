@@ -163,7 +163,7 @@ static int write_plan(const struct tt_config *config, const char *folder, struct
     return rc;
 }
 
-static int make_folder(const char *results, char **path, struct tt_error *e)
+int tt_folder_make(const char *results, const char *prefix, char **path, struct tt_error *e)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -175,7 +175,7 @@ static int make_folder(const char *results, char **path, struct tt_error *e)
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     if (getrandom(&id, sizeof id, 0) != sizeof id)
         id = (uint32_t)getpid();
-    if (asprintf(path, "%s/%s-%08" PRIx32, results, stamp, id) < 0) {
+    if (asprintf(path, "%s/%s%s-%08" PRIx32, results, prefix, stamp, id) < 0) {
         *path = NULL;
         return tt_fail_nomem(e, "a path");
     }
@@ -190,7 +190,7 @@ int tt_folder_create(const struct tt_config *config, char **path, struct tt_erro
     int rc;
 
     *path = NULL;
-    rc = make_folder(config->run->results, path, e);
+    rc = tt_folder_make(config->run->results, "", path, e);
     if (rc == TT_OK)
         rc = write_plan(config, *path, e);
     if (rc == TT_OK)

@@ -25,6 +25,8 @@
 #include "base/error.h"
 #include "plan/config.h"
 
+/* Make the folder <results>/<prefix><utc>-<id>/, and results if need be. *path: caller frees. */
+int tt_folder_make(const char *results, const char *prefix, char **path, struct tt_error *e);
 /* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees.
  */
 int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e);

@@ -38,6 +38,9 @@ static const struct tt_param params[] = {
      "every so many epochs one is serialised to measure compute-only and I/O-only; 0: never"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of everything that is random"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the run by"},
+    {"context", TT_PARAM_TEXT, AT(context), NULL, NULL,
+     "what goes on around the run, such as '3 others'; runs of different contexts are not "
+     "compared; ensembles set it"},
     {"keep", TT_PARAM_BOOL, AT(keep), "no", NULL, "leave the data files when the run is over"},
     {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no table"},
     {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL,

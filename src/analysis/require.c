@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/require.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/metrics.h"
+#include "spec/units.h"
+
+enum comparison { AT_MOST, AT_LEAST, BELOW, ABOVE };
+struct condition {
+    char metric[40]; /* "slowdown", or one of tt_metrics */
+    uint64_t others;
+    enum comparison comparison;
+    double value;
+    const char *unit;
+};
+
+/* ---- reading ---- */
+
+static int fail(const char *text, const char *what, struct tt_error *e)
+{
+    return tt_fail(e, TT_USAGE,
+                   "require: '%.100s': %s; write it as 'slowdown(3) <= 2.5' or 'write_rate >= 40 "
+                   "GB/s'",
+                   text, what);
+}
+
+static const char *skip(const char *at)
+{
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* "(3)", or nothing for the reference alone. */
+static int read_others(const char *text, const char **at, struct condition *c, struct tt_error *e)
+{
+    char *end;
+
+    *at = skip(*at);
+    if (**at != '(')
+        return TT_OK;
+    c->others = strtoull(*at + 1, &end, 10);
+    if (end == *at + 1 || !isdigit((unsigned char)(*at)[1]) || *skip(end) != ')')
+        return fail(text, "in brackets stands the number of others", e);
+    *at = skip(end) + 1;
+    return TT_OK;
+}
+
+static int read_comparison(const char *text, const char **at, struct condition *c,
+                           struct tt_error *e)
+{
+    *at = skip(*at);
+    if (**at != '<' && **at != '>')
+        return fail(text, "expected <=, >=, < or >", e);
+    c->comparison = **at == '<' ? BELOW : ABOVE;
+    ++*at;
+    if (**at == '=') {
+        c->comparison = c->comparison == BELOW ? AT_MOST : AT_LEAST;
+        ++*at;
+    }
+    *at = skip(*at);
+    return TT_OK;
+}
+
+/* Rates and bytes have their usual suffixes; in "40 GB/s" the blank goes. */
+static int read_value(const char *text, const char *at, struct condition *c, struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char squeezed[64], *end;
+    size_t n = 0;
+    uint64_t bytes;
+    int rc = TT_OK;
+
+    for (; *at && n + 1 < sizeof squeezed; at++)
+        if (!isspace((unsigned char)*at))
+            squeezed[n++] = *at;
+    squeezed[n] = '\0';
+    if (!strcmp(c->unit, "B/s")) {
+        rc = tt_parse_rate(squeezed, &c->value, &ignored);
+    } else if (!strcmp(c->unit, "B")) {
+        rc = tt_parse_bytes(squeezed, &bytes, &ignored);
+        c->value = (double)bytes;
+    } else if (!strcmp(c->unit, "s")) {
+        rc = tt_parse_duration(squeezed, &c->value, &ignored);
+    } else {
+        c->value = strtod(squeezed, &end);
+        rc = n > 0 && (*end == '\0' || !strcmp(end, c->unit)) ? TT_OK : TT_USAGE;
+    }
+    return rc == TT_OK ? TT_OK : fail(text, "the value is none", e);
+}
+
+static int parse(const char *text, struct condition *c, struct tt_error *e)
+{
+    const char *at = skip(text);
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    const struct tt_metric *m;
+    int rc;
+
+    *c = (struct condition){.unit = "1"};
+    if (n == 0 || n >= sizeof c->metric)
+        return fail(text, "begins with no metric", e);
+    memcpy(c->metric, at, n);
+    at += n;
+    m = tt_find_metric(c->metric);
+    if (m)
+        c->unit = m->unit;
+    else if (strcmp(c->metric, "slowdown"))
+        return tt_fail(
+            e, TT_USAGE,
+            "require: '%.40s' is neither slowdown nor a metric; tutti list metrics names "
+            "them",
+            c->metric);
+    rc = read_others(text, &at, c, e);
+    if (rc == TT_OK)
+        rc = read_comparison(text, &at, c, e);
+    return rc == TT_OK ? read_value(text, at, c, e) : rc;
+}
+
+int tt_require_check(const struct tt_words *conditions, struct tt_error *e)
+{
+    struct condition c;
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < conditions->n && rc == TT_OK; i++)
+        rc = parse(conditions->words[i], &c, e);
+    return rc;
+}
+
+/* ---- judging ---- */
+
+static bool meets(const struct condition *c, double value)
+{
+    switch (c->comparison) {
+    case AT_MOST:
+        return value <= c->value;
+    case AT_LEAST:
+        return value >= c->value;
+    case BELOW:
+        return value < c->value;
+    default:
+        return value > c->value;
+    }
+}
+
+static const json_t *find_step(const json_t *steps, uint64_t others)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        if ((uint64_t)json_integer_value(json_object_get(step, "others")) == others)
+            return step;
+    }
+    return NULL;
+}
+
+/* {"value" or "median", "low", "high"} of what the condition is about; NULL: not measured. */
+static const json_t *find_quantity(const struct condition *c, const json_t *steps)
+{
+    const json_t *step = find_step(steps, c->others);
+
+    if (!strcmp(c->metric, "slowdown"))
+        return json_object_get(step, "slowdown");
+    return json_object_get(json_object_get(step, "metrics"), c->metric);
+}
+
+static enum tt_verdict_kind decide(const struct condition *c, const json_t *q, char *why,
+                                   size_t size)
+{
+    const json_t *low = json_object_get(q, "low"), *high = json_object_get(q, "high");
+    const json_t *value = json_object_get(q, "value");
+    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], m[TT_UNIT_TEXT];
+    bool first, second;
+
+    value = value ? value : json_object_get(q, "median");
+    if (!json_is_number(value)) {
+        snprintf(why, size, "not measured with %llu others", (unsigned long long)c->others);
+        return TT_INCONCLUSIVE;
+    }
+    tt_format_value(json_number_value(value), c->unit, m);
+    if (!json_is_number(low) || !json_is_number(high)) {
+        snprintf(why, size, "%s, from too few runs for an interval", m);
+        return TT_INCONCLUSIVE;
+    }
+    first = meets(c, json_number_value(low));
+    second = meets(c, json_number_value(high));
+    snprintf(why, size, "%s, 95 %% interval %s to %s", m,
+             tt_format_value(json_number_value(low), c->unit, a),
+             tt_format_value(json_number_value(high), c->unit, b));
+    return first && second ? TT_PASS : !first && !second ? TT_FAIL : TT_INCONCLUSIVE;
+}
+
+int tt_require_judge(const struct tt_words *conditions, const json_t *steps, json_t **out,
+                     enum tt_verdict_kind *all, struct tt_error *e)
+{
+    static const char *const names[] = {"pass", "fail", "inconclusive"};
+    int rc = TT_OK;
+
+    *all = TT_PASS;
+    *out = json_array();
+    for (size_t i = 0; i < conditions->n && rc == TT_OK; i++) {
+        enum tt_verdict_kind verdict;
+        struct condition c;
+        char why[160];
+
+        rc = parse(conditions->words[i], &c, e);
+        if (rc != TT_OK)
+            break;
+        verdict = decide(&c, find_quantity(&c, steps), why, sizeof why);
+        json_array_append_new(*out, json_pack("{s:s, s:s, s:s}", "condition", conditions->words[i],
+                                              "verdict", names[verdict], "text", why));
+        if (verdict == TT_FAIL || (verdict == TT_INCONCLUSIVE && *all == TT_PASS))
+            *all = verdict;
+    }
+    return rc;
+}

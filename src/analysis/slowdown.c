@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/slowdown.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+
+#include "analysis/metrics.h"
+#include "analysis/statistics.h"
+#include "engine/phases.h"
+
+/* Below this the reference waits for a CPU no more than it does alone. */
+#define CPU_WAIT_RISE 0.05
+/* Jobs that started further apart than this were not quite under the same load. */
+#define LARGE_SKEW 0.02
+
+/* ---- one number a run ---- */
+
+struct values {
+    size_t n, capacity;
+    double *list;
+};
+
+static int add(struct values *v, const json_t *number)
+{
+    double *longer;
+
+    if (!json_is_number(number) || !isfinite(json_number_value(number)))
+        return 0;
+    if (v->n == v->capacity) {
+        v->capacity = v->capacity ? 2 * v->capacity : 16;
+        longer = realloc(v->list, v->capacity * sizeof *longer);
+        if (!longer)
+            return -1;
+        v->list = longer;
+    }
+    v->list[v->n++] = json_number_value(number);
+    return 0;
+}
+
+static struct tt_sample sorted(struct values *v)
+{
+    if (v->n > 0)
+        gsl_sort(v->list, 1, v->n);
+    return (struct tt_sample){v->n, v->list};
+}
+
+/* ---- the repetitions of a step ---- */
+
+struct step {
+    const json_t *plan;  /* its entry there */
+    const json_t **list; /* complete repetitions */
+    size_t n;
+    json_t *left_out;
+};
+
+static bool belongs(const json_t *repetition, const json_t *plan)
+{
+    return json_equal(json_object_get(repetition, "reference"),
+                      json_object_get(plan, "reference")) &&
+           json_equal(json_object_get(repetition, "others"), json_object_get(plan, "others")) &&
+           json_equal(json_object_get(repetition, "loads"), json_object_get(plan, "loads"));
+}
+
+static int select_step(const json_t *plan, const json_t *repetitions, struct step *s)
+{
+    const json_t *r;
+    size_t i;
+
+    *s = (struct step){.plan = plan,
+                       .list = calloc(json_array_size(repetitions) + 1, sizeof *s->list),
+                       .left_out = json_array()};
+    if (!s->list || !s->left_out)
+        return -1;
+    json_array_foreach(repetitions, i, r)
+    {
+        if (!belongs(r, plan))
+            continue;
+        if (json_is_true(json_object_get(r, "complete")))
+            s->list[s->n++] = r;
+        else
+            json_array_append_new(s->left_out,
+                                  json_pack("{s:O?, s:O?}", "number", json_object_get(r, "number"),
+                                            "why", json_object_get(r, "why")));
+    }
+    return 0;
+}
+
+static const json_t *reference_of(const json_t *repetition)
+{
+    return json_array_get(json_object_get(repetition, "jobs"), 0);
+}
+
+/* repetition.jobs[0][group][name], or with a third name below that. */
+static int collect(const struct step *s, const char *group, const char *name, const char *below,
+                   struct values *out)
+{
+    *out = (struct values){0};
+    for (size_t i = 0; i < s->n; i++) {
+        const json_t *value = json_object_get(reference_of(s->list[i]), group);
+
+        value = name ? json_object_get(value, name) : value;
+        value = below ? json_object_get(value, below) : value;
+        if (add(out, value) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- effects ---- */
+
+static json_t *number_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Median of b over median of a, {"value", "low", "high"}; null if either has none. */
+static json_t *effect(struct values *a, struct values *b, uint64_t seed)
+{
+    struct tt_sample x = sorted(a), y = sorted(b);
+    struct tt_interval interval = {0};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (x.n == 0 || y.n == 0 || x.values[0] <= 0)
+        return json_null();
+    tt_bootstrap_effect(TT_RATIO, &x, &y, TT_LEVEL, seed, &interval, &ignored);
+    return json_pack("{s:f, s:o, s:o}", "value", tt_effect(TT_RATIO, &x, &y), "low",
+                     interval.known ? number_or_null(interval.low) : json_null(), "high",
+                     interval.known ? number_or_null(interval.high) : json_null());
+}
+
+static json_t *runtime_json(struct values *v)
+{
+    struct tt_sample s = sorted(v);
+    struct tt_interval i = tt_median_interval(&s, TT_LEVEL);
+    json_t *values = json_array();
+
+    for (size_t k = 0; k < s.n; k++)
+        json_array_append_new(values, json_real(s.values[k]));
+    return json_pack("{s:o, s:o, s:o, s:o}", "values", values, "median",
+                     s.n ? json_real(tt_sample_median(&s)) : json_null(), "low",
+                     i.known ? json_real(i.low) : json_null(), "high",
+                     i.known ? json_real(i.high) : json_null());
+}
+
+static void describe_slowdown(json_t *o, size_t alone, size_t loaded)
+{
+    double value = json_number_value(json_object_get(o, "value"));
+    const json_t *low = json_object_get(o, "low"), *high = json_object_get(o, "high");
+    size_t needed = tt_runs_for_interval(TT_LEVEL);
+    char text[160];
+
+    if (json_is_number(low))
+        snprintf(text, sizeof text, "%.3g times as long (%.0f %% interval %.3g to %.3g)", value,
+                 100 * TT_LEVEL, json_number_value(low), json_number_value(high));
+    else
+        snprintf(text, sizeof text,
+                 "%.3g times as long; %zu and %zu runs are too few for an interval, %zu are needed",
+                 value, alone, loaded, needed);
+    json_object_set_new(o, "text", json_string(text));
+}
+
+static json_t *slowdown_json(struct values *alone, struct values *loaded, uint64_t seed)
+{
+    json_t *o = effect(alone, loaded, seed);
+    struct tt_sample a = sorted(alone), b = sorted(loaded);
+    double median = tt_sample_median(&a);
+
+    if (!json_is_object(o))
+        return o;
+    json_object_set_new(o, "range",
+                        json_pack("[f, f]", b.values[0] / median, b.values[b.n - 1] / median));
+    describe_slowdown(o, a.n, b.n);
+    return o;
+}
+
+/* ---- parts of a step ---- */
+
+static json_t *phase_json(const struct step *alone, const struct step *loaded, const char *phase,
+                          uint64_t seed)
+{
+    static const char *const kinds[] = {"median", "p99", "total"};
+    json_t *o = json_object();
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct values a, b;
+
+        if (collect(alone, "phases", phase, kinds[k], &a) == 0 &&
+            collect(loaded, "phases", phase, kinds[k], &b) == 0) {
+            json_object_set_new(o, kinds[k], effect(&a, &b, seed));
+            if (k == 2 && b.n > 0) {
+                struct tt_sample x = sorted(&a), y = sorted(&b);
+
+                json_object_set_new(
+                    o, "growth",
+                    json_real(tt_sample_median(&y) - (x.n ? tt_sample_median(&x) : 0)));
+                json_object_set_new(o, "seconds", json_real(tt_sample_median(&y)));
+            }
+        }
+        free(a.list);
+        free(b.list);
+    }
+    return o;
+}
+
+static json_t *phases_json(const struct step *alone, const struct step *loaded, uint64_t seed)
+{
+    json_t *all = json_object();
+
+    for (int p = 0; p < TT_NPHASES; p++) {
+        json_t *one = phase_json(alone, loaded, tt_phase_names[p], seed);
+
+        if (json_is_number(json_object_get(one, "growth")))
+            json_object_set(all, tt_phase_names[p], one);
+        json_decref(one);
+    }
+    return all;
+}
+
+/* What the main thread was in when it took longer; work of the helper is hidden behind it. */
+static json_t *grew_json(const json_t *phases)
+{
+    const char *name = NULL;
+    double most = 0;
+
+    for (int p = 0; p < TT_NPHASES; p++) {
+        const json_t *one = json_object_get(phases, tt_phase_names[p]);
+        double growth = json_number_value(json_object_get(one, "growth"));
+
+        if (p == TT_IO_WRITE || p == TT_IO_SYNC || growth <= most)
+            continue;
+        most = growth;
+        name = tt_phase_names[p];
+    }
+    return name ? json_pack("{s:s, s:f}", "phase", name, "seconds", most) : json_null();
+}
+
+static json_t *metrics_json(const struct step *alone, const struct step *loaded, uint64_t seed)
+{
+    json_t *all = json_object();
+
+    for (int m = 0; m < TT_NMETRICS; m++) {
+        struct values a, b;
+
+        if (collect(alone, "metrics", tt_metrics[m].name, NULL, &a) == 0 &&
+            collect(loaded, "metrics", tt_metrics[m].name, NULL, &b) == 0 && b.n > 0) {
+            struct tt_sample x = sorted(&a), y = sorted(&b);
+            struct tt_interval i = tt_median_interval(&y, TT_LEVEL);
+
+            json_object_set_new(all, tt_metrics[m].name,
+                                json_pack("{s:f, s:o, s:o, s:o, s:o}", "median",
+                                          tt_sample_median(&y), "low",
+                                          i.known ? json_real(i.low) : json_null(), "high",
+                                          i.known ? json_real(i.high) : json_null(), "alone",
+                                          x.n ? json_real(tt_sample_median(&x)) : json_null(),
+                                          "ratio", effect(&a, &b, seed)));
+        }
+        free(a.list);
+        free(b.list);
+    }
+    return all;
+}
+
+/* The median over repetitions of a number at their top level. */
+static double median_of(const struct step *s, const char *name)
+{
+    struct values v = {0};
+    double median = NAN;
+
+    for (size_t i = 0; i < s->n; i++)
+        add(&v, json_object_get(s->list[i], name));
+    if (v.n > 0) {
+        struct tt_sample sample = sorted(&v);
+
+        median = tt_sample_median(&sample);
+    }
+    free(v.list);
+    return median;
+}
+
+static double median_metric(const struct step *s, const char *metric)
+{
+    struct values v;
+    double median = NAN;
+
+    if (collect(s, "metrics", metric, NULL, &v) == 0 && v.n > 0) {
+        struct tt_sample sample = sorted(&v);
+
+        median = tt_sample_median(&sample);
+    }
+    free(v.list);
+    return median;
+}
+
+/* Slower because there were too few CPUs says nothing about storage. */
+static json_t *contention_json(const struct step *alone, const struct step *loaded)
+{
+    double before = median_metric(alone, "cpu_wait"), now = median_metric(loaded, "cpu_wait");
+    char text[300];
+
+    for (size_t i = 0; i < loaded->n; i++) {
+        const char *note = json_string_value(json_object_get(loaded->list[i], "exceeded"));
+
+        if (note) {
+            snprintf(text, sizeof text,
+                     "%.200s: this shows contention for CPUs and says nothing "
+                     "about storage",
+                     note);
+            return json_string(text);
+        }
+    }
+    if (!isfinite(before) || !isfinite(now) || now - before < CPU_WAIT_RISE)
+        return json_null();
+    snprintf(text, sizeof text,
+             "the reference waited for a CPU in %.0f %% of its time (alone %.0f %%): this shows "
+             "contention for CPUs and says nothing about storage",
+             100 * now, 100 * before);
+    return json_string(text);
+}
+
+/* A resource that was saturated in more than half of the repetitions, as the counters say. */
+static json_t *saturated_json(const struct step *s)
+{
+    json_t *votes = json_object(), *list = json_array(), *count;
+    const char *text;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const json_t *found = json_object_get(reference_of(s->list[i]), "saturated"), *one;
+        size_t k;
+
+        json_array_foreach(found, k, one)
+        {
+            const char *name = json_string_value(json_object_get(one, "resource"));
+
+            if (name)
+                json_object_set_new(
+                    votes, name,
+                    json_integer(json_integer_value(json_object_get(votes, name)) + 1));
+        }
+    }
+    json_object_foreach(votes, text, count)
+    {
+        if (2 * (size_t)json_integer_value(count) > s->n)
+            json_array_append_new(list, json_string(text));
+    }
+    json_decref(votes);
+    return list;
+}
+
+static json_t *warnings_json(const struct step *s)
+{
+    json_t *list = json_array();
+    double skew = median_of(s, "skew"), covered = median_of(s, "covered");
+    char text[200];
+
+    if (skew > LARGE_SKEW) {
+        snprintf(text, sizeof text, "jobs started up to %.0f ms after the common instant",
+                 1e3 * skew);
+        json_array_append_new(list, json_string(text));
+    }
+    if (covered < 0.99) {
+        snprintf(text, sizeof text,
+                 "loads that play once had ended after %.0f %% of the reference's time",
+                 100 * covered);
+        json_array_append_new(list, json_string(text));
+    }
+    if (json_array_size(s->left_out) > 0) {
+        snprintf(text, sizeof text, "%zu repetitions are not used: %s",
+                 json_array_size(s->left_out),
+                 json_string_value(json_object_get(json_array_get(s->left_out, 0), "why")));
+        json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
+/* ---- all of it ---- */
+
+static json_t *step_json(const struct step *alone, const struct step *s, uint64_t seed)
+{
+    struct values a = {0}, b = {0};
+    json_t *o = json_object(), *phases = phases_json(alone, s, seed);
+
+    collect(alone, "runtime", NULL, NULL, &a);
+    collect(s, "runtime", NULL, NULL, &b);
+    json_object_update((json_t *)o, (json_t *)s->plan);
+    json_object_set_new(o, "runs", json_integer((json_int_t)s->n));
+    json_object_set(o, "left_out", s->left_out);
+    json_object_set_new(o, "runtime", runtime_json(&b));
+    json_object_set_new(o, "slowdown", slowdown_json(&a, &b, seed));
+    json_object_set_new(o, "grew", alone == s ? json_null() : grew_json(phases));
+    json_object_set_new(o, "phases", phases);
+    json_object_set_new(o, "metrics", metrics_json(alone, s, seed));
+    json_object_set_new(o, "total_write_rate", number_or_null(median_of(s, "total_write_rate")));
+    json_object_set_new(o, "total_read_rate", number_or_null(median_of(s, "total_read_rate")));
+    json_object_set_new(o, "fairness", number_or_null(median_of(s, "fairness")));
+    json_object_set_new(o, "saturated", saturated_json(s));
+    json_object_set_new(o, "contention", alone == s ? json_null() : contention_json(alone, s));
+    json_object_set_new(o, "warnings", warnings_json(s));
+    free(a.list);
+    free(b.list);
+    return o;
+}
+
+static size_t alone_of(const struct step *steps, size_t n, const json_t *plan)
+{
+    for (size_t i = 0; i < n; i++)
+        if (json_integer_value(json_object_get(steps[i].plan, "others")) == 0 &&
+            json_equal(json_object_get(steps[i].plan, "reference"),
+                       json_object_get(plan, "reference")))
+            return i;
+    return 0;
+}
+
+int tt_slowdown(const json_t *plan, const json_t *repetitions, uint64_t seed, json_t **out,
+                struct tt_error *e)
+{
+    const json_t *steps = json_object_get(plan, "steps");
+    size_t n = json_array_size(steps);
+    struct step *all = calloc(n + 1, sizeof *all);
+    json_t *list = json_array();
+    int bad = !all || !list;
+
+    for (size_t i = 0; i < n && !bad; i++)
+        bad = select_step(json_array_get(steps, i), repetitions, &all[i]);
+    for (size_t i = 0; i < n && !bad; i++)
+        bad = json_array_append_new(list,
+                                    step_json(&all[alone_of(all, n, all[i].plan)], &all[i], seed));
+    for (size_t i = 0; all && i < n; i++) {
+        free(all[i].list);
+        json_decref(all[i].left_out);
+    }
+    free(all);
+    *out = bad ? NULL : json_pack("{s:O}", "steps", list);
+    json_decref(list);
+    return *out ? TT_OK : tt_fail_nomem(e, "the answer");
+}
+
+/* ---- how many others are possible ---- */
+
+int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt_error *e)
+{
+    json_t *undecided = json_array(), *not_tested = json_array();
+    json_int_t largest = -1, before = -1;
+    const json_t *step;
+    char text[400];
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        json_int_t others = json_integer_value(json_object_get(step, "others"));
+        const json_t *slowdown = json_object_get(step, "slowdown");
+        const json_t *low = json_object_get(slowdown, "low");
+        const json_t *high = json_object_get(slowdown, "high");
+
+        for (json_int_t k = before + 1; k < others && json_array_size(not_tested) < 1000; k++)
+            json_array_append_new(not_tested, json_integer(k));
+        before = others > before ? others : before;
+        if (others == 0 || (json_is_number(high) && json_number_value(high) <= limit))
+            largest = others > largest ? others : largest;
+        else if (!json_is_number(low) || json_number_value(low) <= limit)
+            json_array_append_new(undecided, json_integer(others));
+    }
+    snprintf(text, sizeof text,
+             "largest tested number of others with a slowdown of at most %.3g: %lld%s", limit,
+             (long long)largest,
+             json_array_size(undecided) ? "; some counts are undecided, with more runs they would "
+                                          "not be"
+                                        : "");
+    *out = json_pack("{s:f, s:I, s:o, s:o, s:s}", "limit", limit, "largest", largest, "not_tested",
+                     not_tested, "undecided", undecided, "text", text);
+    return *out ? TT_OK : tt_fail_nomem(e, "the limit");
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/window.h"
+
+#include <stdlib.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "analysis/evidence.h"
+#include "base/clock.h"
+
+/* The instant of the common start, to which the records' times refer: the first record, of what
+ * came before the loop, begins with the records themselves. */
+static int64_t start_of(const struct tt_rank_records *r)
+{
+    return r->niterations ? r->header.start_wall_ns - r->iterations[0].start_ns
+                          : r->header.start_wall_ns;
+}
+
+int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error *e)
+{
+    struct tt_evidence ev;
+    int rc = tt_evidence_load(&ev, folder, e);
+
+    *out = (struct tt_window){.from_ns = INT64_MAX};
+    if (rc != TT_OK)
+        return rc;
+    for (size_t i = 0; i < ev.nranks; i++) {
+        int64_t start = start_of(&ev.ranks[i]);
+        int64_t stop =
+            start + (int64_t)json_number_value(json_object_get(ev.ranks[i].summary, "runtime_ns"));
+
+        out->from_ns = start < out->from_ns ? start : out->from_ns;
+        out->to_ns = stop > out->to_ns ? stop : out->to_ns;
+    }
+    if (ev.nranks == 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' has no records", folder);
+    tt_evidence_free(&ev);
+    return rc;
+}
+
+struct work {
+    double iterations, written, read, communicated;
+};
+
+static void add_part(const struct tt_rank_records *r, const struct tt_window *w, struct work *sum)
+{
+    int64_t start = start_of(r);
+
+    for (size_t i = 0; i < r->niterations; i++) {
+        const struct tt_iteration_record *it = &r->iterations[i];
+        int64_t from = start + it->start_ns, to = from + it->span_ns;
+        int64_t first = from > w->from_ns ? from : w->from_ns, last = to < w->to_ns ? to : w->to_ns;
+        double part = last > first ? (double)(last - first) / (double)(to - from) : 0;
+
+        if (r->header.rank == 0 && it->iteration > 0)
+            sum->iterations += part;
+        sum->written += part * (double)it->bytes_written;
+        sum->read += part * (double)it->bytes_read;
+        sum->communicated += part * (double)it->bytes_communicated;
+    }
+}
+
+int tt_window_work(const char *folder, const struct tt_window *w, json_t **out, struct tt_error *e)
+{
+    struct tt_evidence ev;
+    struct work sum = {0};
+    int rc = tt_evidence_load(&ev, folder, e);
+
+    if (rc != TT_OK)
+        return rc;
+    for (size_t i = 0; i < ev.nranks; i++)
+        add_part(&ev.ranks[i], w, &sum);
+    tt_evidence_free(&ev);
+    *out = json_pack("{s:f, s:f, s:f, s:f}", "iterations", sum.iterations, "bytes_written",
+                     sum.written, "bytes_read", sum.read, "bytes_communicated", sum.communicated);
+    return *out ? TT_OK : tt_fail_nomem(e, "the window");
+}
+
+/* ---- phases ---- */
+
+/* Ranks record the same iterations in the same order. */
+static double slowest(const struct tt_evidence *ev, size_t index, int phase)
+{
+    double most = 0;
+
+    for (size_t r = 0; r < ev->nranks; r++)
+        if (index < ev->ranks[r].niterations) {
+            double s = tt_seconds((int64_t)ev->ranks[r].iterations[index].phase_ns[phase]);
+
+            most = s > most ? s : most;
+        }
+    return most;
+}
+
+static json_t *phase_json(const struct tt_evidence *ev, int phase, double *values)
+{
+    size_t n = 0, rows = ev->ranks[0].niterations;
+    double total = 0;
+
+    for (size_t i = 0; i < rows; i++) {
+        double s = slowest(ev, i, phase);
+
+        total += s;
+        if (s > 0 && ev->ranks[0].iterations[i].iteration > 0)
+            values[n++] = s;
+    }
+    if (total == 0)
+        return NULL;
+    gsl_sort(values, 1, n);
+    return json_pack("{s:f, s:f, s:f, s:I}", "median",
+                     n ? gsl_stats_median_from_sorted_data(values, 1, n) : 0, "p99",
+                     n ? gsl_stats_quantile_from_sorted_data(values, 1, n, 0.99) : 0, "total",
+                     total, "iterations", (json_int_t)n);
+}
+
+int tt_phase_times(const char *folder, json_t **out, struct tt_error *e)
+{
+    struct tt_evidence ev;
+    double *values = NULL;
+    int rc = tt_evidence_load(&ev, folder, e);
+
+    if (rc != TT_OK)
+        return rc;
+    *out = json_object();
+    if (ev.nranks > 0)
+        values = malloc((ev.ranks[0].niterations + 1) * sizeof *values);
+    for (int p = 0; p < TT_NPHASES && values; p++) {
+        json_t *times = phase_json(&ev, p, values);
+
+        if (times)
+            json_object_set_new(*out, tt_phase_names[p], times);
+    }
+    free(values);
+    tt_evidence_free(&ev);
+    return *out ? TT_OK : tt_fail_nomem(e, "the phases");
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/require.h"
+#include "analysis/slowdown.h"
+#include "cli/command.h"
+#include "cli/option.h"
+#include "ensemble/conduct.h"
+#include "plan/workload.h"
+#include "report/ensemble.h"
+#include "report/outfile.h"
+#include "spec/read.h"
+#include "spec/units.h"
+
+#define MAX_SHOWN 64
+
+/* ---- before ---- */
+
+static int read_file(const char *path, struct tt_settings *settings, struct tt_error *e)
+{
+    char *workload = NULL;
+    int rc = tt_read_yaml(path, settings, &workload, e);
+
+    if (rc == TT_OK && workload)
+        rc = tt_fail(e, TT_USAGE,
+                     "%s: 'workload' stands inside of reference or load: 'reference: {workload: "
+                     "%.40s}'; tutti run runs a single one",
+                     path, workload);
+    free(workload);
+    return rc;
+}
+
+/* The file's settings, or those of the ensemble to be resumed; the command line wins. */
+static int read_settings(int argc, char **argv, struct tt_settings *settings, bool *is_matrix,
+                         char **resume, struct tt_error *e)
+{
+    struct tt_settings words = {0};
+    const char *file = NULL;
+    int rc;
+
+    *is_matrix = argc > 1 && !strcmp(argv[1], "matrix");
+    if (*is_matrix) {
+        argc--;
+        argv++;
+    }
+    rc = tt_read_arguments(argc - 1, argv + 1, tt_ensemble_component.params, &words, &file, e);
+    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
+        if (tt_same_key(words.list[i].key, "resume") && words.list[i].value)
+            *resume = strdup(words.list[i].value);
+    if (rc == TT_OK && !file == !*resume)
+        rc = tt_fail(e, TT_USAGE,
+                     "ensemble takes a file, a scenario (empty, balanced, peak:io, peak:cpu, "
+                     "peak:memory, peak:network), or --resume FOLDER; tutti help ensemble");
+    if (rc == TT_OK && *resume)
+        rc = tt_ensemble_load(*resume, settings, is_matrix, e);
+    else if (rc == TT_OK)
+        rc = read_file(file, settings, e);
+    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
+        rc = tt_settings_add(settings, words.list[i].key, words.list[i].value, words.list[i].place,
+                             e);
+    tt_settings_free(&words);
+    return rc;
+}
+
+static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
+{
+    int rc = tt_require_check(&x->o.require, e);
+
+    if (rc == TT_OK && x->o.json)
+        rc = tt_outfile_check(x->o.json, e);
+    if (rc == TT_OK && x->o.csv)
+        rc = tt_outfile_check(x->o.csv, e);
+    return rc;
+}
+
+/* What is known beforehand; loads go on until the reference has ended, however long that takes. */
+static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
+{
+    uint64_t repetitions = x->o.repeat * x->nsteps;
+    char bytes[TT_UNIT_TEXT], time[TT_UNIT_TEXT];
+    int rc = TT_OK;
+
+    fprintf(out, "%zu step%s x %llu repetitions, interleaved in random order: %llu\n", x->nsteps,
+            x->nsteps == 1 ? "" : "s", (unsigned long long)x->o.repeat,
+            (unsigned long long)repetitions);
+    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++) {
+        const struct tt_player *p = &x->players[i];
+        struct tt_estimate estimate = {0};
+
+        rc = p->config.workload->estimate(&p->config, &estimate, e);
+        if (rc != TT_OK)
+            break;
+        fprintf(out, "%-12s %s on %llu rank%s writes %s", p->name, p->workload,
+                (unsigned long long)p->config.run->ranks, p->config.run->ranks == 1 ? "" : "s",
+                tt_format_bytes((double)estimate.bytes_written, bytes));
+        if (estimate.compute_seconds > 0)
+            fprintf(out, ", computes about %s", tt_format_seconds(estimate.compute_seconds, time));
+        fprintf(out, "%s\n",
+                p->o.loop && strcmp(p->name, "reference")
+                    ? " each time it is played, until the reference has ended"
+                    : "");
+    }
+    return rc;
+}
+
+/* ---- after ---- */
+
+static int add_verdicts(const struct tt_ensemble *x, json_t *answer, enum tt_verdict_kind *verdict,
+                        struct tt_error *e)
+{
+    const json_t *steps = json_object_get(answer, "steps");
+    json_t *limit = NULL, *list = NULL;
+    int rc = TT_OK;
+
+    if (x->o.limit > 0)
+        rc = tt_slowdown_limit(steps, x->o.limit, &limit, e);
+    if (rc == TT_OK && limit)
+        json_object_set_new(answer, "limit", limit);
+    if (rc == TT_OK && x->o.require.n > 0)
+        rc = tt_require_judge(&x->o.require, steps, &list, verdict, e);
+    if (rc == TT_OK && list)
+        json_object_set(answer, "require", list);
+    json_decref(list);
+    return rc;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+static int exit_status(enum tt_verdict_kind verdict, const json_t *answer)
+{
+    const json_t *step;
+    size_t i;
+
+    if (verdict != TT_PASS)
+        return verdict == TT_FAIL ? TT_EXIT_FAIL : TT_EXIT_INCONCLUSIVE;
+    json_array_foreach(json_object_get(answer, "steps"), i, step)
+    {
+        if (json_integer_value(json_object_get(step, "runs")) <
+            json_integer_value(json_object_get(answer, "repeat")))
+            return 1;
+    }
+    return 0;
+}
+
+static int show_answer(const struct tt_ensemble *x, const char *folder, int *status,
+                       struct tt_error *e)
+{
+    FILE *table = is_stdout(x->o.json) || is_stdout(x->o.csv) ? stderr : stdout;
+    enum tt_verdict_kind verdict = TT_PASS;
+    json_t *answer = NULL;
+    int rc = tt_ensemble_answer(x, folder, &answer, e);
+
+    if (rc == TT_OK)
+        rc = add_verdicts(x, answer, &verdict, e);
+    if (rc == TT_OK && !x->o.quiet)
+        tt_report_ensemble(table, answer);
+    if (rc == TT_OK && x->o.json)
+        rc = tt_report_ensemble_json(x->o.json, answer, e);
+    if (rc == TT_OK && x->o.csv)
+        rc = tt_report_ensemble_csv(x->o.csv, answer, e);
+    *status = rc == TT_OK ? exit_status(verdict, answer) : tt_exit_status(rc);
+    json_decref(answer);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+/* What was measured is shown, also if it is not all. */
+static int conduct(const struct tt_ensemble *x, const char *folder)
+{
+    struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
+    struct tt_runner_report report = {0};
+    int rc = tt_ensemble_conduct(x, folder, &report, &e), status;
+
+    if (rc == TT_OK && report.out_of_budget)
+        rc = tt_fail(&e, TT_LIMIT, "%s", report.why);
+    free(report.list);
+    if (rc == TT_USAGE || rc == TT_BUSY || (rc != TT_OK && report.n == 0))
+        return tt_report_error(&e);
+    if (show_answer(x, folder, &status, &later) != TT_OK)
+        tt_report_error(&later);
+    if (rc == TT_OK)
+        return status;
+    tt_report_error(&e);
+    fprintf(stderr, "tutti: go on with: tutti ensemble --resume %s\n", folder);
+    return 1;
+}
+
+static int run(const struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
+               const char *resume)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    char *folder = NULL;
+    int rc = check_outputs(x, &e), status;
+
+    if (rc == TT_OK && x->o.dry_run) {
+        rc = announce(x, stdout, &e);
+        return rc == TT_OK ? 0 : tt_report_error(&e);
+    }
+    if (rc == TT_OK && !x->o.quiet && !resume)
+        rc = announce(x, stderr, &e);
+    if (rc == TT_OK && resume)
+        folder = strdup(resume);
+    else if (rc == TT_OK)
+        rc = tt_ensemble_create(x, settings, is_matrix, &folder, &e);
+    status = rc == TT_OK ? conduct(x, folder) : tt_report_error(&e);
+    free(folder);
+    return status;
+}
+
+/* Which of several systems suffices, from ensembles that were played on each of them. */
+static int show(int argc, char **argv)
+{
+    const char *words[MAX_SHOWN], *limit = NULL, *json = NULL, *csv = NULL;
+    const struct tt_option options[] = {
+        {"--limit", &limit, NULL}, {"--json", &json, NULL}, {"--csv", &csv, NULL}, {0}};
+    struct tt_error e = TT_ERROR_CLEAR;
+    int status = 0;
+    size_t n;
+    int rc = tt_take_words(argc, argv, options, MAX_SHOWN, words, &n, &e);
+
+    if (rc == TT_OK && n == 0)
+        rc = tt_fail(&e, TT_USAGE, "ensemble show takes folders of ensembles");
+    for (size_t i = 0; i < n && rc == TT_OK; i++) {
+        struct tt_settings settings = {0};
+        struct tt_ensemble x = {0};
+        bool is_matrix;
+
+        rc = tt_ensemble_load(words[i], &settings, &is_matrix, &e);
+        if (rc == TT_OK && limit)
+            rc = tt_settings_add(&settings, "limit", limit, "--limit", &e);
+        if (rc == TT_OK)
+            rc = tt_settings_add(&settings, "json", json, "--json", &e);
+        if (rc == TT_OK)
+            rc = tt_settings_add(&settings, "csv", csv, "--csv", &e);
+        if (rc == TT_OK)
+            rc = tt_ensemble_make(&x, &settings, is_matrix, &e);
+        if (rc == TT_OK)
+            rc = show_answer(&x, words[i], &status, &e);
+        tt_ensemble_free(&x);
+        tt_settings_free(&settings);
+    }
+    return rc == TT_OK ? status : tt_report_error(&e);
+}
+
+int tt_cmd_ensemble(int argc, char **argv)
+{
+    struct tt_settings settings = {0};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_ensemble x = {0};
+    char *resume = NULL;
+    bool is_matrix;
+    int status;
+
+    if (argc > 1 && !strcmp(argv[1], "show"))
+        return show(argc - 1, argv + 1);
+    if (read_settings(argc, argv, &settings, &is_matrix, &resume, &e) != TT_OK ||
+        tt_ensemble_make(&x, &settings, is_matrix, &e) != TT_OK)
+        status = tt_report_error(&e);
+    else
+        status = run(&x, &settings, is_matrix, resume);
+    tt_ensemble_free(&x);
+    tt_settings_free(&settings);
+    free(resume);
+    return status;
+}

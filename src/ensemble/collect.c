@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ensemble/collect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/metrics.h"
+#include "analysis/result.h"
+#include "analysis/window.h"
+#include "base/clock.h"
+#include "plan/folder.h"
+
+struct collected {
+    json_t *result; /* NULL: there is none */
+    struct tt_window window;
+    bool has_window;
+    double late;  /* seconds after its go */
+    json_t *work; /* in the reference's window */
+};
+
+static void trouble(struct tt_stage *s, const char *who, const char *what)
+{
+    if (!s->trouble[0])
+        snprintf(s->trouble, sizeof s->trouble, "%s: %.480s", who, what);
+}
+
+static double metric(const json_t *result, const char *name)
+{
+    const json_t *value =
+        json_object_get(json_object_get(json_object_get(result, "metrics"), name), "value");
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* ---- each job ---- */
+
+static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected *c)
+{
+    struct tt_error e = TT_ERROR_CLEAR, ignored = TT_ERROR_CLEAR;
+    const char *who = a->is_load ? "a load" : "the reference";
+    const char *error;
+
+    if (!a->player->config.run->keep)
+        tt_manifest_remove(a->folder, &ignored);
+    if (tt_result_make(a->folder, &c->result, &e) != TT_OK) {
+        trouble(s, who, e.text[0] ? e.text : "left no result");
+        return;
+    }
+    error = json_string_value(json_object_get(c->result, "error"));
+    if (!json_is_true(json_object_get(c->result, "valid")))
+        trouble(s, who, error ? error : "its result is not valid");
+    tt_error_clear(&e);
+    c->has_window = tt_window_of_run(a->folder, &c->window, &e) == TT_OK;
+    if (c->has_window && a->go_ns)
+        c->late = tt_seconds(c->window.from_ns - a->go_ns);
+}
+
+/* Every iteration of the reference was under load only if the loads outlasted it. */
+static double covered(const struct tt_stage *s, const struct collected *all)
+{
+    double least = 1;
+
+    for (size_t i = 1; i < s->n; i++) {
+        int64_t from = all[0].window.from_ns, to = all[0].window.to_ns;
+        int64_t end = all[i].window.to_ns < to ? all[i].window.to_ns : to;
+        double part = to > from ? (double)(end - from) / (double)(to - from) : 1;
+
+        least = part < least ? (part > 0 ? part : 0) : least;
+    }
+    return least;
+}
+
+static json_t *metrics_json(const json_t *result)
+{
+    json_t *all = json_object();
+
+    for (int m = 0; m < TT_NMETRICS; m++) {
+        double value = metric(result, tt_metrics[m].name);
+
+        if (isfinite(value))
+            json_object_set_new(all, tt_metrics[m].name, json_real(value));
+    }
+    return all;
+}
+
+static json_t *job_json(const struct tt_stage *s, const struct tt_actor *a,
+                        const struct collected *c)
+{
+    size_t index = (size_t)(a - s->actors);
+    json_t *o =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:f}", "role", a->is_load ? "load" : "reference",
+                  "player", a->player->name, "workload", a->player->workload, "folder",
+                  tt_folder_id(a->folder), "go_ns", (json_int_t)a->go_ns, "late", c->late);
+    double runtime = metric(c->result, "runtime");
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *phases = NULL;
+
+    if (s->shares.n > 0)
+        json_object_set_new(o, "cpus", json_string(s->shares.list[index].text));
+    if (a->nodes[0])
+        json_object_set_new(o, "nodes", json_string(a->nodes));
+    json_object_set_new(o, "runtime", isfinite(runtime) ? json_real(runtime) : json_null());
+    json_object_set_new(o, "start_ns", json_integer(c->window.from_ns));
+    json_object_set_new(o, "stop_ns", json_integer(c->window.to_ns));
+    json_object_set_new(o, "metrics", metrics_json(c->result));
+    if (c->work)
+        json_object_set(o, "window", c->work);
+    if (!a->is_load && c->has_window && tt_phase_times(a->folder, &phases, &ignored) == TT_OK)
+        json_object_set_new(o, "phases", phases);
+    if (!a->is_load)
+        json_object_set(o, "saturated",
+                        json_object_get(json_object_get(c->result, "counters"), "saturated"));
+    return o;
+}
+
+/* ---- all together ---- */
+
+/* Bytes per second of all jobs in the reference's window. */
+static double total_rate(const struct tt_stage *s, const struct collected *all, const char *what)
+{
+    double seconds = tt_seconds(all[0].window.to_ns - all[0].window.from_ns), bytes = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        bytes += json_number_value(json_object_get(all[i].work, what));
+    return seconds > 0 ? bytes / seconds : 0;
+}
+
+/* Jain's index of what equal jobs got done in the common window: 1 if all the same, 1/n if one got
+ * everything. Only jobs of the reference's own kind are equal to it. */
+static double fairness(const struct tt_stage *s, const struct collected *all)
+{
+    json_t *mine = tt_config_to_json(&s->actors[0].player->config);
+    double sum = 0, squares = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        json_t *its = tt_config_to_json(&s->actors[i].player->config);
+        double done = json_number_value(json_object_get(all[i].work, "iterations"));
+
+        if (json_equal(mine, its)) {
+            sum += done;
+            squares += done * done;
+            n++;
+        }
+        json_decref(its);
+    }
+    json_decref(mine);
+    return n > 1 && squares > 0 ? sum * sum / ((double)n * squares) : NAN;
+}
+
+static json_t *loads_json(const struct tt_stage *s)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 1; i < s->n; i++)
+        json_array_append_new(names, json_string(s->actors[i].player->name));
+    return names;
+}
+
+static void set_number(json_t *o, const char *key, double value)
+{
+    json_object_set_new(o, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static json_t *repetition_json(const struct tt_stage *s, const struct collected *all,
+                               const struct tt_repetition *r)
+{
+    json_t *jobs = json_array(), *o;
+    double skew = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        json_array_append_new(jobs, job_json(s, &s->actors[i], &all[i]));
+        skew = fabs(all[i].late) > skew ? fabs(all[i].late) : skew;
+    }
+    o = json_pack("{s:s, s:I, s:o, s:I, s:b, s:s, s:f, s:o}", "reference",
+                  s->actors[0].player->name, "others", (json_int_t)s->step->others, "loads",
+                  loads_json(s), "number", (json_int_t)r->number, "complete", r->complete, "why",
+                  r->why, "phase", s->phase, "jobs", jobs);
+    set_number(o, "skew", skew);
+    set_number(o, "covered", covered(s, all));
+    set_number(o, "total_write_rate", total_rate(s, all, "bytes_written"));
+    set_number(o, "total_read_rate", total_rate(s, all, "bytes_read"));
+    set_number(o, "fairness", fairness(s, all));
+    if (s->shares.exceeded)
+        json_object_set_new(o, "exceeded", json_string(s->shares.note));
+    return o;
+}
+
+int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
+{
+    struct collected *all = calloc(s->n, sizeof *all);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *o = NULL;
+    int rc = all ? TT_OK : tt_fail_nomem(e, "the results");
+
+    for (size_t i = 0; i < s->n && rc == TT_OK; i++)
+        take_result(s, &s->actors[i], &all[i]);
+    for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
+        if (all[0].has_window && all[i].has_window)
+            tt_window_work(s->actors[i].folder, &all[0].window, &all[i].work, &ignored);
+        r->bytes += (uint64_t)fmax(0, metric(all[i].result, "bytes_written"));
+        if (i > 0 && s->actors[i].loops && all[i].window.to_ns < all[0].window.to_ns)
+            trouble(s, "a load", "it ended before the reference");
+    }
+    r->complete = rc == TT_OK && !s->trouble[0];
+    snprintf(r->why, sizeof r->why, "%s", s->trouble);
+    if (rc == TT_OK) {
+        o = repetition_json(s, all, r);
+        rc = o ? tt_folder_write_json(s->folder, "repetition.json", o, e)
+               : tt_fail_nomem(e, "the repetition");
+    }
+    for (size_t i = 0; all && i < s->n; i++) {
+        json_decref(all[i].result);
+        json_decref(all[i].work);
+    }
+    free(all);
+    json_decref(o);
+    return rc;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TT_ENSEMBLE_COLLECT_H
+#define TT_ENSEMBLE_COLLECT_H
+
+#include "ensemble/stage.h"
+
+/* After the jobs have ended: make their results, remove what they left, see whether the repetition
+ * can be used, and write repetition.json. Fills complete, why and bytes of *r. */
+int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e);
+
+#endif

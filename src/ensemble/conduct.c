@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ensemble/conduct.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/slowdown.h"
+#include "analysis/statistics.h"
+#include "build_info.h"
+#include "ensemble/collect.h"
+#include "ensemble/stage.h"
+#include "plan/folder.h"
+#include "plan/limits.h"
+#include "plan/workload.h"
+#include "spec/units.h"
+
+#define PLAN "ensemble.json"
+#define PLAN_VERSION 1
+
+/* ---- the folder ---- */
+
+static json_t *settings_json(const struct tt_settings *settings)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < settings->n; i++) {
+        const struct tt_setting *s = &settings->list[i];
+
+        json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
+    }
+    return list;
+}
+
+int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
+                       bool is_matrix, char **folder, struct tt_error *e)
+{
+    json_t *plan = tt_ensemble_to_json(x);
+    int rc = tt_folder_make(x->o.results, "ensemble-", folder, e);
+
+    if (rc == TT_OK && plan) {
+        json_object_set_new(plan, "version", json_integer(PLAN_VERSION));
+        json_object_set_new(plan, "id", json_string(tt_folder_id(*folder)));
+        json_object_set_new(plan, "label", x->o.label ? json_string(x->o.label) : json_null());
+        json_object_set_new(plan, "matrix", json_boolean(is_matrix));
+        json_object_set_new(plan, "settings", settings_json(settings));
+        rc = tt_folder_write_json(*folder, PLAN, plan, e);
+    } else if (rc == TT_OK) {
+        rc = tt_fail_nomem(e, "the plan");
+    }
+    json_decref(plan);
+    return rc;
+}
+
+int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_matrix,
+                     struct tt_error *e)
+{
+    json_t *plan = NULL, *one;
+    int rc = tt_folder_read_json(folder, PLAN, &plan, e);
+    size_t i;
+
+    if (rc == TT_OK && json_integer_value(json_object_get(plan, "version")) != PLAN_VERSION)
+        rc = tt_fail(e, TT_CORRUPT, "%s/" PLAN " was made by another version of tutti", folder);
+    *is_matrix = json_is_true(json_object_get(plan, "matrix"));
+    json_array_foreach(json_object_get(plan, "settings"), i, one)
+    {
+        const char *key, *value = NULL, *place;
+
+        if (rc == TT_OK && json_unpack(one, "[s, s?, s]", &key, &value, &place) != 0)
+            rc = tt_fail(e, TT_CORRUPT, "%s/" PLAN ": setting %zu is none", folder, i);
+        if (rc == TT_OK)
+            rc = tt_settings_add(settings, key, value, place, e);
+    }
+    json_decref(plan);
+    return rc;
+}
+
+/* ---- a repetition ---- */
+
+struct conductor {
+    const struct tt_ensemble *ensemble;
+    const char *folder;
+};
+
+/* All that the jobs of a step have on disk at once, on each file system. */
+static int check_space(const struct tt_ensemble *x, const struct tt_step *step, struct tt_error *e)
+{
+    uint64_t bytes = 0;
+    dev_t device = 0;
+    int rc = TT_OK;
+
+    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
+        const struct tt_player *p =
+            &x->players[k == 0 ? step->reference : tt_step_load(x, step, k - 1)];
+        struct tt_estimate estimate = {0};
+        struct stat st;
+
+        if (stat(p->config.run->dir, &st) != 0)
+            return tt_fail(e, TT_FAILED,
+                           "data folder '%s' of %s does not exist; create it, or choose another "
+                           "with dir",
+                           p->config.run->dir, p->name);
+        rc = p->config.workload->estimate(&p->config, &estimate, e);
+        bytes = (k > 0 && st.st_dev == device ? bytes : 0) + estimate.bytes_on_disk;
+        device = st.st_dev;
+        if (rc == TT_OK && estimate.bytes_on_disk > 0)
+            rc = tt_limits_check_space(p->config.run->dir, &p->config.run->min_free, bytes, e);
+    }
+    return rc;
+}
+
+/* A repetition that a dead driver left unfinished keeps its folder; the new one gets another name.
+ */
+static int make_folder(const struct conductor *c, struct tt_repetition *r, char **path,
+                       struct tt_error *e)
+{
+    for (unsigned attempt = 1; attempt < 1000; attempt++) {
+        char again[16] = "";
+
+        if (attempt > 1)
+            snprintf(again, sizeof again, "-%u", attempt);
+        snprintf(r->folder, sizeof r->folder, "step%zu-run%" PRIu64 "%s", r->point, r->number,
+                 again);
+        *path = tt_folder_path(c->folder, r->folder);
+        if (!*path)
+            return tt_fail_nomem(e, "a path");
+        if (mkdir(*path, 0777) == 0)
+            return TT_OK;
+        if (errno != EEXIST)
+            return tt_fail_call(e, errno, "mkdir", *path, -1);
+        free(*path);
+        *path = NULL;
+    }
+    return tt_fail(e, TT_FAILED, "'%s' is full of unfinished repetitions", c->folder);
+}
+
+static void tell(const struct conductor *c, const struct tt_runner_state *state,
+                 const struct tt_repetition *r)
+{
+    const struct tt_step *step = &c->ensemble->steps[r->point];
+    const char *name = c->ensemble->players[step->reference].name;
+
+    if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
+        return;
+    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " others%s%s\n",
+            state->done + r->complete, state->planned, name, step->others,
+            r->complete ? "" : " is not used: ", r->why);
+}
+
+static int play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+                struct tt_error *e)
+{
+    const struct conductor *c = context;
+    const struct tt_step *step = &c->ensemble->steps[r->point];
+    struct tt_stage stage = {0};
+    char *folder = NULL;
+    int rc = check_space(c->ensemble, step, e);
+
+    if (rc == TT_OK)
+        rc = make_folder(c, r, &folder, e);
+    if (rc == TT_OK)
+        rc = tt_stage_make(&stage, c->ensemble, step, state, folder, e);
+    if (rc == TT_OK) {
+        rc = tt_stage_play(&stage, e);
+        if (rc == TT_OK)
+            rc = tt_collect(&stage, r, e);
+    }
+    if (rc == TT_OK)
+        tell(c, state, r);
+    /* What cannot be done alone even once will not be done with others. */
+    if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
+        rc = tt_fail(e, TT_FAILED, "alone, %s (more: %s)", r->why, folder);
+    tt_stage_free(&stage);
+    free(folder);
+    return rc;
+}
+
+/* ---- the stop rule ---- */
+
+static double runtime_of(const struct conductor *c, const struct tt_repetition *r)
+{
+    char *path = tt_folder_path(c->folder, r->folder);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *o = NULL;
+    double runtime = NAN;
+
+    if (path && tt_folder_read_json(path, "repetition.json", &o, &ignored) == TT_OK) {
+        const json_t *value =
+            json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "runtime");
+
+        runtime = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    json_decref(o);
+    free(path);
+    return runtime;
+}
+
+static double width(void *context, size_t point, const struct tt_repetition *list, size_t n)
+{
+    double *values = malloc((n + 1) * sizeof *values), half = NAN;
+    struct tt_sample s = {0, values};
+    struct tt_interval interval = {0};
+
+    for (size_t i = 0; values && i < n; i++) {
+        double runtime =
+            list[i].point == point && list[i].complete ? runtime_of(context, &list[i]) : NAN;
+
+        if (isfinite(runtime))
+            values[s.n++] = runtime;
+    }
+    if (s.n > 0) {
+        double median = tt_median(values, s.n);
+
+        interval = tt_median_interval(&s, TT_LEVEL);
+        if (interval.known && median > 0)
+            half = (interval.high - interval.low) / 2 / median;
+    }
+    free(values);
+    return half;
+}
+
+int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
+                        struct tt_runner_report *report, struct tt_error *e)
+{
+    struct conductor c = {x, folder};
+    const struct tt_runner_rules rules = {.repeat = x->o.repeat,
+                                          .width = x->o.ci.percent / 100,
+                                          .at_most = x->o.at_most,
+                                          .max_time = x->o.max_time,
+                                          .max_bytes = x->o.max_bytes,
+                                          .seed = x->o.seed};
+    const struct tt_runner_owner owner = {
+        .context = &c, .npoints = x->nsteps, .play = play, .width = width};
+
+    return tt_runner_run(folder, &rules, &owner, report, e);
+}
+
+/* ---- the answer ---- */
+
+static int read_repetitions(const struct tt_ensemble *x, const char *folder, json_t *list,
+                            struct tt_error *e)
+{
+    struct tt_runner_report report;
+    int rc = tt_journal_read(folder, x->nsteps, &report, e);
+
+    for (size_t i = 0; i < report.n && rc == TT_OK; i++) {
+        char *path = tt_folder_path(folder, report.list[i].folder);
+        json_t *o = NULL;
+
+        rc =
+            path ? tt_folder_read_json(path, "repetition.json", &o, e) : tt_fail_nomem(e, "a path");
+        if (rc == TT_OK)
+            json_array_append_new(list, o);
+        free(path);
+    }
+    free(report.list);
+    return rc;
+}
+
+int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t **answer,
+                       struct tt_error *e)
+{
+    json_t *plan = tt_ensemble_to_json(x), *repetitions = json_array();
+    int rc = plan && repetitions ? read_repetitions(x, folder, repetitions, e)
+                                 : tt_fail_nomem(e, "the answer");
+
+    if (rc == TT_OK)
+        rc = tt_slowdown(plan, repetitions, x->o.seed, answer, e);
+    if (rc == TT_OK) {
+        json_object_set_new(*answer, "tutti",
+                            json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision",
+                                      TT_REVISION, "format", TT_ANSWER_FORMAT));
+        json_object_set_new(*answer, "id", json_string(tt_folder_id(folder)));
+        json_object_set_new(*answer, "folder", json_string(folder));
+        json_object_set_new(*answer, "label", x->o.label ? json_string(x->o.label) : json_null());
+        json_object_set_new(*answer, "repeat", json_integer((json_int_t)x->o.repeat));
+        json_object_set(*answer, "players", json_object_get(plan, "players"));
+        json_object_set(*answer, "repetitions", repetitions);
+        rc = tt_folder_write_json(folder, "answer.json", *answer, e);
+    }
+    json_decref(plan);
+    json_decref(repetitions);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The folder of an ensemble:
+ *
+ *   ensemble.json    its settings, players and steps
+ *   journal          a line a finished repetition (plan/runner.h)
+ *   STEP-NUMBER/     a repetition: the run folders of its jobs, and repetition.json
+ *   answer.json      what analysis made of it
+ */
+#ifndef TT_ENSEMBLE_CONDUCT_H
+#define TT_ENSEMBLE_CONDUCT_H
+
+#include "ensemble/ensemble.h"
+
+/* Make <results>/ensemble-<utc>-<id>/ with ensemble.json; caller frees the path. */
+int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
+                       bool is_matrix, char **folder, struct tt_error *e);
+/* The settings it was made with, to go on with it. */
+int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_matrix,
+                     struct tt_error *e);
+
+/* Play what is still to be played. TT_INTERRUPTED after Ctrl-C. */
+int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
+                        struct tt_runner_report *report, struct tt_error *e);
+/* Analyse what has been played and write answer.json; *answer is a new reference. */
+int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t **answer,
+                       struct tt_error *e);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs at once: a reference, which is measured, and others around it. */
+#ifndef TT_ENSEMBLE_ENSEMBLE_H
+#define TT_ENSEMBLE_ENSEMBLE_H
+
+#include <jansson.h>
+
+#include "plan/config.h"
+#include "plan/runner.h"
+
+enum tt_ensemble_start { TT_START_STEADY, TT_START_TOGETHER };
+
+struct tt_ensemble_options {
+    struct tt_counts others;
+    uint64_t repeat, at_most, seed, max_bytes;
+    struct tt_space ci; /* percent */
+    int start;          /* enum tt_ensemble_start */
+    double warmup, watchdog, max_time, limit, cpus;
+    char *dir, *results, *label, *json, *csv, *resume;
+    struct tt_words require;
+    bool quiet, dry_run;
+};
+extern const struct tt_component tt_ensemble_component;
+
+/* What one kind of job does. */
+struct tt_player_options {
+    char *same, *workload;
+    struct tt_words command;
+    double weight, cpus;
+    bool loop;
+};
+extern const struct tt_component tt_player_component;
+
+struct tt_player {
+    char *name; /* "reference", "load", "load.1" or its name in a set */
+    struct tt_player_options o;
+    const char *workload;        /* o.workload, or "command" */
+    struct tt_settings settings; /* of the workload, "same" resolved */
+    struct tt_config config;     /* resolved, for checks and estimates */
+};
+
+/* Loads in proportion to their weights. */
+struct tt_mix {
+    size_t n;
+    size_t *players;
+};
+
+/* One point: a reference with so many others around it. */
+struct tt_step {
+    size_t reference, mix;
+    uint64_t others;
+};
+
+struct tt_ensemble {
+    struct tt_ensemble_options o;
+    size_t nplayers, nmixes, nsteps;
+    struct tt_player *players;
+    struct tt_mix *mixes;
+    struct tt_step *steps;
+};
+
+/* From the settings of a file and the command line. is_matrix: every player of "set" is reference
+ * and load. Everything is checked before anything is started. */
+int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
+                     struct tt_error *e);
+void tt_ensemble_free(struct tt_ensemble *x);
+
+/* The player of the k-th other job of a step. */
+size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k);
+/* The largest number of jobs that run at once. */
+uint64_t tt_ensemble_jobs(const struct tt_ensemble *x);
+/* A name such as "stencil", "stencil.1": what the reports call a player. */
+json_t *tt_ensemble_to_json(const struct tt_ensemble *x);
+
+#endif

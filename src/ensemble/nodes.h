@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TT_ENSEMBLE_NODES_H
+#define TT_ENSEMBLE_NODES_H
+
+#include "ensemble/stage.h"
+
+/* Steps of one allocation would all start on its first node: give every job nodes of its own, in
+ * turn, from launch.nodes or else from the allocation; from the first again when all are taken. */
+int tt_nodes_spread(struct tt_stage *s, struct tt_error *e);
+
+#endif

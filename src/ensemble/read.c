@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From settings to players, mixes and steps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ensemble/ensemble.h"
+#include "plan/workload.h"
+
+#define MAX_PLAYERS 64
+
+/* ---- players by name ---- */
+
+static struct tt_player *find_player(struct tt_ensemble *x, const char *name)
+{
+    for (size_t i = 0; i < x->nplayers; i++)
+        if (!strcmp(x->players[i].name, name))
+            return &x->players[i];
+    return NULL;
+}
+
+static struct tt_player *add_player(struct tt_ensemble *x, const char *name, struct tt_error *e)
+{
+    struct tt_player *p = find_player(x, name);
+
+    if (p)
+        return p;
+    if (x->nplayers == MAX_PLAYERS) {
+        tt_fail(e, TT_USAGE, "more than %d kinds of jobs", MAX_PLAYERS);
+        return NULL;
+    }
+    p = &x->players[x->nplayers];
+    p->name = strdup(name);
+    if (!p->name || tt_params_default(tt_player_component.params, &p->o, e) != TT_OK) {
+        tt_fail_nomem(e, "a player");
+        return NULL;
+    }
+    x->nplayers++;
+    return p;
+}
+
+/* ---- keys ---- */
+
+static const struct tt_param *find_param(const struct tt_component *c, const char *key)
+{
+    for (const struct tt_param *p = c->params; p->key; p++)
+        if (tt_same_key(p->key, key))
+            return p;
+    return NULL;
+}
+
+static int set(const struct tt_param *p, void *opts, const struct tt_setting *s, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    int rc;
+
+    if (!s->value && p->type != TT_PARAM_BOOL)
+        return tt_fail(e, TT_USAGE, "%.300s: needs a value", s->place);
+    rc = tt_param_set(p, opts, s->value ? s->value : "yes", &inner);
+    return rc ? tt_fail(e, rc, "%.300s: %s", s->place, inner.text) : TT_OK;
+}
+
+static int fail_unknown(const struct tt_setting *s, bool is_matrix, struct tt_error *e)
+{
+    const char *words[40] = {"reference", "load", "set"}, *near;
+    size_t n = 3;
+
+    for (const struct tt_param *p = tt_ensemble_component.params; p->key && n < 39; p++)
+        words[n++] = p->key;
+    near = tt_nearest_word(s->key, words);
+    return tt_fail(e, TT_USAGE,
+                   "%.300s: unknown key '%.80s'%s%s%s; an ensemble has %s and the keys of tutti "
+                   "help ensemble",
+                   s->place, s->key, near ? " (did you mean '" : "", near ? near : "",
+                   near ? "'?)" : "", is_matrix ? "a set of players" : "reference, load");
+}
+
+/* "load.2.write.every" is player "load.2" and its key "write.every". */
+static bool split(const char *key, bool is_matrix, char *player, size_t size, const char **rest)
+{
+    const char *dot = strchr(key, '.');
+    size_t length = dot ? (size_t)(dot - key) : 0;
+    bool is_set = is_matrix && length == 3 && !strncmp(key, "set", 3);
+    bool is_load = !is_matrix && length == 4 && !strncmp(key, "load", 4);
+    const char *start = key, *end = dot;
+
+    if (!dot ||
+        !(is_set || is_load || (!is_matrix && length == 9 && !strncmp(key, "reference", 9))))
+        return false;
+    if (is_set)
+        start = dot + 1;
+    if (is_set || (is_load && dot[1] >= '0' && dot[1] <= '9'))
+        end = strchr(dot + 1, '.');
+    if (!end || (size_t)(end - start) >= size)
+        return false;
+    memcpy(player, start, (size_t)(end - start));
+    player[end - start] = '\0';
+    *rest = end + 1;
+    return true;
+}
+
+static int take_for_player(struct tt_player *p, const char *key, const struct tt_setting *s,
+                           struct tt_error *e)
+{
+    const struct tt_param *param = find_param(&tt_player_component, key);
+
+    return param ? set(param, &p->o, s, e)
+                 : tt_settings_add(&p->settings, key, s->value, s->place, e);
+}
+
+static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matrix,
+                struct tt_error *e)
+{
+    const struct tt_param *param = find_param(&tt_ensemble_component, s->key);
+    struct tt_player *player;
+    const char *rest;
+    char name[64];
+
+    if (param)
+        return set(param, &x->o, s, e);
+    if (!split(s->key, is_matrix, name, sizeof name, &rest))
+        return fail_unknown(s, is_matrix, e);
+    player = add_player(x, name, e);
+    return player ? take_for_player(player, rest, s, e) : e->code;
+}
+
+/* ---- players ---- */
+
+static int copy_settings(struct tt_settings *to, const struct tt_settings *from, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < from->n && rc == TT_OK; i++)
+        rc = tt_settings_add(to, from->list[i].key, from->list[i].value, from->list[i].place, e);
+    return rc;
+}
+
+static int copy_words(struct tt_words *to, const struct tt_words *from, struct tt_error *e)
+{
+    to->words = calloc(from->n + 1, sizeof *to->words);
+    if (!to->words)
+        return tt_fail_nomem(e, "a player");
+    for (to->n = 0; to->n < from->n; to->n++)
+        if (!(to->words[to->n] = strdup(from->words[to->n])))
+            return tt_fail_nomem(e, "a player");
+    return TT_OK;
+}
+
+/* What another player has comes first: the own keys win. */
+static int follow_same(struct tt_ensemble *x, struct tt_player *p, struct tt_error *e)
+{
+    const struct tt_player *other = p->o.same ? find_player(x, p->o.same) : NULL;
+    struct tt_settings all = {0};
+    int rc;
+
+    if (!p->o.same)
+        return TT_OK;
+    if (!other || other == p || other->o.same)
+        return tt_fail(e, TT_USAGE, "%s: same: '%.80s' is no other player with a workload", p->name,
+                       p->o.same);
+    if (p->o.workload || p->o.command.n > 0)
+        return tt_fail(e, TT_USAGE, "%s: give either same or a workload or command", p->name);
+    rc = copy_settings(&all, &other->settings, e);
+    if (rc == TT_OK)
+        rc = copy_settings(&all, &p->settings, e);
+    tt_settings_free(&p->settings);
+    p->settings = all;
+    if (rc == TT_OK && other->o.workload && !(p->o.workload = strdup(other->o.workload)))
+        rc = tt_fail_nomem(e, "a player");
+    if (rc == TT_OK && other->o.command.n > 0)
+        rc = copy_words(&p->o.command, &other->o.command, e);
+    return rc;
+}
+
+static int add_command_words(struct tt_player *p, struct tt_error *e)
+{
+    const struct tt_param words = {.key = "words", .type = TT_PARAM_WORDS};
+    char *text = tt_param_get(&words, &p->o.command);
+    int rc = text ? tt_settings_add(&p->settings, "words", text, "command", e)
+                  : tt_fail_nomem(e, "a command");
+
+    free(text);
+    return rc;
+}
+
+static int resolve_player(struct tt_ensemble *x, struct tt_player *p, struct tt_error *e)
+{
+    struct tt_settings first = {0};
+    struct tt_error inner = TT_ERROR_CLEAR;
+    int rc;
+
+    if (p->o.command.n > 0 && p->o.workload)
+        return tt_fail(e, TT_USAGE, "%s: give either a workload or a command", p->name);
+    if (p->o.command.n == 0 && !p->o.workload)
+        return tt_fail(e, TT_USAGE, "%s: names neither a workload nor a command", p->name);
+    p->workload = p->o.workload ? p->o.workload : "command";
+    rc = p->o.command.n > 0 ? add_command_words(p, e) : TT_OK;
+    if (rc == TT_OK && x->o.dir)
+        rc = tt_settings_add(&first, "dir", x->o.dir, "dir", e);
+    if (rc == TT_OK)
+        rc = copy_settings(&first, &p->settings, e);
+    tt_settings_free(&p->settings);
+    p->settings = first;
+    if (rc == TT_OK)
+        rc = tt_config_make(&p->config, p->workload, &p->settings, &inner);
+    if (rc != TT_OK && e->code == TT_OK)
+        return tt_fail(e, rc, "%s: %s", p->name, inner.text);
+    if (rc == TT_OK && (p->o.weight <= 0 || p->o.cpus < 0))
+        return tt_fail(e, TT_USAGE, "%s: weight must be above 0, and cpus not below", p->name);
+    return rc;
+}
+
+/* ---- mixes and steps ---- */
+
+static bool is_load(const struct tt_player *p)
+{
+    return !strncmp(p->name, "load", 4) && (p->name[4] == '\0' || p->name[4] == '.');
+}
+
+/* A load without keys would never have become a player: "load: {same: reference}" has one. */
+static int make_mixes(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
+{
+    x->nmixes = is_matrix ? x->nplayers : 1;
+    x->mixes = calloc(x->nmixes + 1, sizeof *x->mixes);
+    if (!x->mixes)
+        return tt_fail_nomem(e, "the mix");
+    for (size_t m = 0; m < x->nmixes; m++) {
+        struct tt_mix *mix = &x->mixes[m];
+
+        mix->players = calloc(x->nplayers + 1, sizeof *mix->players);
+        if (!mix->players)
+            return tt_fail_nomem(e, "the mix");
+        for (size_t i = 0; i < x->nplayers; i++)
+            if (is_matrix ? i == m : is_load(&x->players[i]))
+                mix->players[mix->n++] = i;
+    }
+    return TT_OK;
+}
+
+static int add_step(struct tt_ensemble *x, size_t reference, size_t mix, uint64_t others,
+                    struct tt_error *e)
+{
+    struct tt_step *longer;
+
+    for (size_t i = 0; i < x->nsteps; i++)
+        if (x->steps[i].reference == reference && x->steps[i].others == others &&
+            (others == 0 || x->steps[i].mix == mix))
+            return TT_OK;
+    longer = realloc(x->steps, (x->nsteps + 1) * sizeof *longer);
+    if (!longer)
+        return tt_fail_nomem(e, "the steps");
+    x->steps = longer;
+    x->steps[x->nsteps++] = (struct tt_step){reference, mix, others};
+    return TT_OK;
+}
+
+/* Alone first: it is what everything else is compared with. */
+static int make_steps(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
+{
+    size_t nreferences = is_matrix ? x->nplayers : 1;
+    int rc = TT_OK;
+
+    for (size_t r = 0; r < nreferences && rc == TT_OK; r++) {
+        size_t reference = is_matrix ? r : (size_t)(find_player(x, "reference") - x->players);
+
+        rc = add_step(x, reference, 0, 0, e);
+        for (size_t m = 0; m < x->nmixes && rc == TT_OK; m++)
+            for (size_t i = 0; i < x->o.others.n && rc == TT_OK; i++) {
+                uint64_t others = x->o.others.values[i];
+
+                if (others > 0 && x->mixes[m].n == 0)
+                    return tt_fail(e, TT_USAGE,
+                                   "others: %llu, but no load says what they do; add 'load: {same: "
+                                   "reference}'",
+                                   (unsigned long long)others);
+                rc = add_step(x, reference, m, others, e);
+            }
+    }
+    return rc;
+}
+
+static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
+{
+    bool has_reference = false;
+
+    for (size_t i = 0; i < x->nplayers; i++)
+        has_reference |= !strcmp(x->players[i].name, "reference");
+    if (is_matrix && x->nplayers == 0)
+        return tt_fail(e, TT_USAGE, "a matrix needs a set of players: 'set: {a: {workload: ...}}'");
+    if (!is_matrix && !has_reference)
+        return tt_fail(e, TT_USAGE, "an ensemble needs a reference: 'reference: {workload: ...}'");
+    if (x->o.ci.bytes > 0 || x->o.ci.percent > 100)
+        return tt_fail(e, TT_USAGE, "stop_when.ci is a share such as 5%%");
+    if (x->o.cpus < 0 || x->o.limit < 0)
+        return tt_fail(e, TT_USAGE, "cpus and limit may not be negative");
+    return TT_OK;
+}
+
+int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
+                     struct tt_error *e)
+{
+    int rc;
+
+    *x = (struct tt_ensemble){.players = calloc(MAX_PLAYERS, sizeof *x->players)};
+    rc = x->players ? tt_params_default(tt_ensemble_component.params, &x->o, e)
+                    : tt_fail_nomem(e, "the players");
+    for (size_t i = 0; i < settings->n && rc == TT_OK; i++)
+        rc = take(x, &settings->list[i], is_matrix, e);
+    if (rc == TT_OK)
+        rc = check(x, is_matrix, e);
+    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++)
+        rc = follow_same(x, &x->players[i], e);
+    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++)
+        rc = resolve_player(x, &x->players[i], e);
+    if (rc == TT_OK)
+        rc = make_mixes(x, is_matrix, e);
+    return rc == TT_OK ? make_steps(x, is_matrix, e) : rc;
+}
+
+void tt_ensemble_free(struct tt_ensemble *x)
+{
+    for (size_t i = 0; i < x->nplayers; i++) {
+        struct tt_player *p = &x->players[i];
+
+        free(p->name);
+        tt_params_free(tt_player_component.params, &p->o);
+        tt_settings_free(&p->settings);
+        tt_config_free(&p->config);
+    }
+    for (size_t m = 0; x->mixes && m < x->nmixes; m++)
+        free(x->mixes[m].players);
+    tt_params_free(tt_ensemble_component.params, &x->o);
+    free(x->players);
+    free(x->mixes);
+    free(x->steps);
+    *x = (struct tt_ensemble){0};
+}
+
+/* ---- what others ask ---- */
+
+/* The player that is furthest behind its share after k jobs. */
+size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k)
+{
+    const struct tt_mix *mix = &x->mixes[s->mix];
+    double given[MAX_PLAYERS] = {0};
+    size_t next = 0;
+
+    for (uint64_t i = 0; i <= k; i++) {
+        next = 0;
+        for (size_t j = 1; j < mix->n; j++)
+            if ((given[j] + 1) / x->players[mix->players[j]].o.weight <
+                (given[next] + 1) / x->players[mix->players[next]].o.weight)
+                next = j;
+        given[next]++;
+    }
+    return mix->players[next];
+}
+
+uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < x->nsteps; i++)
+        if (x->steps[i].others > most)
+            most = x->steps[i].others;
+    return most + 1;
+}
+
+static json_t *player_json(const struct tt_player *p)
+{
+    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o}", "name", p->name, "workload", p->workload,
+                     "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop, "parameters",
+                     tt_config_to_json(&p->config));
+}
+
+json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
+{
+    json_t *players = json_array(), *steps = json_array();
+
+    for (size_t i = 0; i < x->nplayers; i++)
+        json_array_append_new(players, player_json(&x->players[i]));
+    for (size_t i = 0; i < x->nsteps; i++) {
+        const struct tt_step *s = &x->steps[i];
+        json_t *loads = json_array();
+
+        for (uint64_t k = 0; k < s->others; k++)
+            json_array_append_new(loads, json_string(x->players[tt_step_load(x, s, k)].name));
+        json_array_append_new(steps, json_pack("{s:s, s:I, s:o}", "reference",
+                                               x->players[s->reference].name, "others",
+                                               (json_int_t)s->others, "loads", loads));
+    }
+    return json_pack("{s:o, s:o}", "players", players, "steps", steps);
+}

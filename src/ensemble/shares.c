@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ensemble/shares.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Short, so that a job that has used its quota does not stand still for long. */
+#define PERIOD_US 20000
+
+/* ---- control groups ---- */
+
+static bool has_option(const char *options, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = options; (at = strstr(at, word)); at += length)
+        if ((at == options || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+/* Where the CPU controller is mounted and we may make groups: version 1 has it as an option of the
+ * mount, version 2 among others. */
+static bool controller(char *root, size_t size, bool *version_2)
+{
+    FILE *mounts = fopen("/proc/mounts", "re");
+    char line[1024], place[256], type[32], options[512];
+    bool found = false;
+
+    while (mounts && !found && fgets(line, sizeof line, mounts)) {
+        if (sscanf(line, "%*s %255s %31s %511s", place, type, options) != 3)
+            continue;
+        *version_2 = !strcmp(type, "cgroup2");
+        found = (*version_2 || (!strcmp(type, "cgroup") && has_option(options, "cpu"))) &&
+                access(place, W_OK) == 0;
+        snprintf(root, size, "%s", place);
+    }
+    if (mounts)
+        fclose(mounts);
+    return found;
+}
+
+static int put(const char *folder, const char *name, const char *text)
+{
+    char path[640];
+    int fd, written;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    written = (int)write(fd, text, strlen(text));
+    close(fd);
+    return written == (int)strlen(text) ? 0 : -1;
+}
+
+static int set_quota(const char *group, double cpus, bool version_2)
+{
+    char text[64];
+
+    if (version_2) {
+        snprintf(text, sizeof text, "%.0f %d", cpus * PERIOD_US, PERIOD_US);
+        return put(group, "cpu.max", text);
+    }
+    snprintf(text, sizeof text, "%d", PERIOD_US);
+    if (put(group, "cpu.cfs_period_us", text) != 0)
+        return -1;
+    snprintf(text, sizeof text, "%.0f", cpus * PERIOD_US);
+    return put(group, "cpu.cfs_quota_us", text);
+}
+
+/* False: this machine or this user has none. */
+static bool make_group(struct tt_share *share, const char *id, size_t job)
+{
+    char root[256];
+    bool version_2;
+
+    if (!controller(root, sizeof root, &version_2))
+        return false;
+    if (version_2 && put(root, "cgroup.subtree_control", "+cpu") != 0)
+        return false;
+    snprintf(share->cgroup, sizeof share->cgroup, "%s/tutti-%.60s-%zu", root, id, job);
+    if (mkdir(share->cgroup, 0755) != 0) {
+        share->cgroup[0] = '\0';
+        return false;
+    }
+    return set_quota(share->cgroup, share->cpus, version_2) == 0;
+}
+
+/* Processes that have just ended may still be in it. */
+static void remove_group(const char *group)
+{
+    for (int i = 0; *group && rmdir(group) != 0 && errno == EBUSY && i < 200; i++)
+        tt_sleep_until(tt_now_ns() + 10000000);
+}
+
+/* ---- sets ---- */
+
+static void describe(struct tt_share *share, const cpu_set_t *set)
+{
+    char list[40] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < CPU_SETSIZE && used + 8 < sizeof list; i++) {
+        int last = i;
+
+        if (!CPU_ISSET(i, set))
+            continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
+            last++;
+        used += (size_t)snprintf(list + used, sizeof list - used, last > i ? "%s%d-%d" : "%s%d",
+                                 used ? "," : "", i, last);
+        i = last;
+    }
+    if (share->cgroup[0])
+        snprintf(share->text, sizeof share->text, "%.2f of CPUs %s", share->cpus, list);
+    else
+        snprintf(share->text, sizeof share->text, "CPUs %s", list);
+}
+
+/* The next n CPUs of those we may use, from the first again when all are taken. */
+static void take_cpus(const cpu_set_t *all, int n, int *next, cpu_set_t *out)
+{
+    CPU_ZERO(out);
+    for (int taken = 0; taken < n && taken < CPU_COUNT(all);) {
+        *next = (*next + 1) % CPU_SETSIZE;
+        if (CPU_ISSET(*next, all)) {
+            CPU_SET(*next, out);
+            taken++;
+        }
+    }
+}
+
+static double wanted(const struct tt_ensemble *x, size_t player, int cores)
+{
+    double own = x->players[player].o.cpus > 0 ? x->players[player].o.cpus : x->o.cpus;
+    double equal = (double)cores / (double)tt_ensemble_jobs(x);
+
+    if (own > 0)
+        return own;
+    return equal >= 1 ? floor(equal) : equal;
+}
+
+static void give(struct tt_share *share, const cpu_set_t *all, int *next, const char *id,
+                 size_t job, struct tt_shares *out)
+{
+    bool whole = share->cpus >= 1 && share->cpus == floor(share->cpus);
+
+    if (!whole && make_group(share, id, job)) {
+        share->set = *all;
+    } else {
+        take_cpus(all, share->cpus < 1 ? 1 : (int)share->cpus, next, &share->set);
+        if (!whole) {
+            out->exceeded = true;
+            snprintf(out->note, sizeof out->note,
+                     "shares of parts of a CPU need control groups, which cannot be made here, so "
+                     "jobs share CPUs");
+        }
+    }
+    describe(share, &share->set);
+}
+
+int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const char *id,
+                   struct tt_shares *out, struct tt_error *e)
+{
+    cpu_set_t all;
+    int next = CPU_SETSIZE - 1, cores;
+    double total = 0;
+
+    *out = (struct tt_shares){.n = (size_t)s->others + 1};
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return tt_fail_call(e, errno, "sched_getaffinity", NULL, -1);
+    out->list = calloc(out->n, sizeof *out->list);
+    if (!out->list)
+        return tt_fail_nomem(e, "the shares");
+    cores = CPU_COUNT(&all);
+    for (size_t i = 0; i < out->n; i++) {
+        size_t player = i == 0 ? s->reference : tt_step_load(x, s, i - 1);
+
+        out->list[i].cpus = wanted(x, player, cores);
+        total += out->list[i].cpus;
+        give(&out->list[i], &all, &next, id, i, out);
+    }
+    if (total > cores * 1.001) {
+        out->exceeded = true;
+        snprintf(out->note, sizeof out->note, "the shares of %zu jobs are %.4g CPUs of %d", out->n,
+                 total, cores);
+    }
+    return TT_OK;
+}
+
+void tt_shares_free(struct tt_shares *s)
+{
+    for (size_t i = 0; s->list && i < s->n; i++)
+        remove_group(s->list[i].cgroup);
+    free(s->list);
+    *s = (struct tt_shares){0};
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ensemble/stage.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "ensemble/display.h"
+#include "ensemble/nodes.h"
+#include "plan/cues.h"
+#include "plan/folder.h"
+#include "plan/workload.h"
+
+/* How soon the driver sees what its jobs do. */
+#define TICK_SECONDS 0.01
+/* All jobs have read go before it comes: here, and on other nodes. */
+#define LOCAL_LEAD_NS 60000000
+#define REMOTE_LEAD_NS 2000000000
+#define BEAT_NS 5000000000
+/* What jobs get to end when they are told to, before they are asked harder. */
+#define GRACE_NS 15000000000
+/* The random phase is spread over the time between two dumps of a load, but not for ever. */
+#define LONGEST_PHASE 30.0
+
+/* ---- trouble ---- */
+
+static void trouble(struct tt_stage *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void trouble(struct tt_stage *s, const char *fmt, ...)
+{
+    va_list args;
+
+    if (s->trouble[0])
+        return;
+    va_start(args, fmt);
+    vsnprintf(s->trouble, sizeof s->trouble, fmt, args);
+    va_end(args);
+}
+
+static const char *name_of(const struct tt_stage *s, const struct tt_actor *a, char *text,
+                           size_t size)
+{
+    if (a->is_load)
+        snprintf(text, size, "load %zu (%s)", (size_t)(a - s->actors), a->player->workload);
+    else
+        snprintf(text, size, "the reference (%s)", a->player->workload);
+    return text;
+}
+
+/* ---- preparation ---- */
+
+static int plan_actor(struct tt_stage *s, struct tt_actor *a, struct tt_error *e)
+{
+    struct tt_settings settings = {0};
+    struct tt_config config = {0};
+    char context[64];
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < a->player->settings.n && rc == TT_OK; i++) {
+        const struct tt_setting *one = &a->player->settings.list[i];
+
+        rc = tt_settings_add(&settings, one->key, one->value, one->place, e);
+    }
+    if (rc == TT_OK)
+        rc = tt_settings_add(&settings, "results", s->folder, "the ensemble", e);
+    if (rc == TT_OK && s->ensemble->o.label)
+        rc = tt_settings_add(&settings, "label", s->ensemble->o.label, "the ensemble", e);
+    if (rc == TT_OK) {
+        snprintf(context, sizeof context, "%s, %" PRIu64 " others",
+                 a->is_load ? "load" : "reference", s->step->others);
+        rc = tt_settings_add(&settings, "context", context, "the ensemble", e);
+    }
+    if (rc == TT_OK)
+        rc = tt_config_make(&config, a->player->workload, &settings, e);
+    if (rc == TT_OK)
+        rc = tt_folder_create(&config, &a->folder, e);
+    if (rc == TT_OK)
+        rc = tt_cues_prepare(a->folder, e);
+    tt_settings_free(&settings);
+    tt_config_free(&config);
+    return rc;
+}
+
+static bool is_local(const struct tt_player *p)
+{
+    const struct tt_launcher *l = tt_launcher_choose(tt_config_opts(&p->config, "launch"));
+
+    return !strcmp(l->name, "local");
+}
+
+int tt_stage_make(struct tt_stage *s, const struct tt_ensemble *x, const struct tt_step *step,
+                  const struct tt_runner_state *state, const char *folder, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    *s = (struct tt_stage){.ensemble = x,
+                           .step = step,
+                           .state = state,
+                           .folder = folder,
+                           .n = (size_t)step->others + 1,
+                           .beat_ns = tt_now_ns()};
+    s->actors = calloc(s->n, sizeof *s->actors);
+    if (!s->actors)
+        return tt_fail_nomem(e, "the jobs");
+    for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
+        struct tt_actor *a = &s->actors[i];
+
+        a->player = &x->players[i == 0 ? step->reference : tt_step_load(x, step, i - 1)];
+        a->is_load = i > 0;
+        a->loops = a->is_load && a->player->o.loop;
+        rc = plan_actor(s, a, e);
+    }
+    if (rc == TT_OK && is_local(s->actors[0].player))
+        rc = tt_shares_make(x, step, tt_folder_id(s->actors[0].folder), &s->shares, e);
+    return rc == TT_OK ? tt_nodes_spread(s, e) : rc;
+}
+
+void tt_stage_free(struct tt_stage *s)
+{
+    for (size_t i = 0; s->actors && i < s->n; i++)
+        free(s->actors[i].folder);
+    free(s->actors);
+    tt_shares_free(&s->shares);
+    *s = (struct tt_stage){0};
+}
+
+static int start_actor(struct tt_stage *s, struct tt_actor *a, struct tt_error *e)
+{
+    bool is_command = !strcmp(a->player->workload, "command");
+    const struct tt_share *share = s->shares.n ? &s->shares.list[a - s->actors] : NULL;
+    char self[PATH_MAX] = "";
+    char *words[] = {self,     is_command ? "hold" : "perform",    a->folder,
+                     "--held", a->loops ? "--loop" : (char *)NULL, NULL};
+    const struct tt_launch launch = {.options = tt_config_opts(&a->player->config, "launch"),
+                                     .folder = a->folder,
+                                     .ranks = (unsigned)a->player->config.run->ranks,
+                                     .is_command = is_command,
+                                     .words = words,
+                                     .nodes = a->nodes[0] ? a->nodes : NULL,
+                                     .cpus = share ? &share->set : NULL,
+                                     .cgroup = share && share->cgroup[0] ? share->cgroup : NULL};
+
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return tt_fail(e, TT_FAILED, "cannot find my own program file");
+    a->seen_ns = tt_now_ns();
+    return tt_job_start(&launch, &a->job, e);
+}
+
+/* ---- watching ---- */
+
+static void give_signs_of_life(struct tt_stage *s)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (tt_now_ns() - s->beat_ns < BEAT_NS)
+        return;
+    s->beat_ns = tt_now_ns();
+    for (size_t i = 0; i < s->n; i++)
+        if (s->actors[i].folder)
+            tt_cue_beat(s->actors[i].folder, false, &ignored);
+}
+
+/* A job that shows no progress for so long hangs. */
+static void watch(struct tt_stage *s, struct tt_actor *a)
+{
+    struct tt_progress p;
+    char name[64];
+
+    if (tt_progress_read(a->folder, &p) == 0 && p.iteration != a->iteration) {
+        a->iteration = p.iteration;
+        a->seen_ns = tt_now_ns();
+    }
+    if (a->go_ns && tt_seconds(tt_now_ns() - a->seen_ns) > s->ensemble->o.watchdog)
+        trouble(s, "%s shows no progress since %.0f s (watchdog): it was ended",
+                name_of(s, a, name, sizeof name), s->ensemble->o.watchdog);
+}
+
+/* A load that plays once may end by itself. */
+static bool may_end(const struct tt_actor *a)
+{
+    return a->go_ns && (!a->is_load || !a->loops);
+}
+
+static int tick(struct tt_stage *s, struct tt_error *e)
+{
+    int got = tt_signal_wait(TICK_SECONDS);
+    char name[64];
+
+    if (got)
+        return tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+    give_signs_of_life(s);
+    for (size_t i = 0; i < s->n; i++) {
+        struct tt_actor *a = &s->actors[i];
+
+        if (a->job.process.pid <= 0)
+            continue;
+        if (tt_process_poll(&a->job.process)) {
+            if (!may_end(a))
+                trouble(s, "%s ended before its time: see %s", name_of(s, a, name, sizeof name),
+                        a->folder);
+        } else {
+            watch(s, a);
+        }
+    }
+    tt_display_draw(s);
+    return TT_OK;
+}
+
+/* ---- acts ---- */
+
+static int start_all(struct tt_stage *s, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
+        struct tt_error why = TT_ERROR_CLEAR;
+        char name[64], text[400];
+
+        rc = start_actor(s, &s->actors[i], &why);
+        if (rc == TT_FAILED) {
+            tt_error_format(&why, text, sizeof text);
+            trouble(s, "%s cannot be started: %s", name_of(s, &s->actors[i], name, sizeof name),
+                    text);
+            return TT_OK;
+        }
+        if (rc != TT_OK)
+            *e = why;
+    }
+    return rc;
+}
+
+static int wait_until_ready(struct tt_stage *s, struct tt_error *e)
+{
+    int64_t start = tt_now_ns();
+    size_t ready = 0;
+    int rc = TT_OK;
+
+    while (rc == TT_OK && !s->trouble[0] && ready < s->n) {
+        struct tt_actor *a = &s->actors[ready];
+        const struct tt_launch_options *launch = tt_config_opts(&a->player->config, "launch");
+        char name[64];
+
+        if (tt_cue_read(a->folder, TT_CUE_READY) != 0) {
+            ready++;
+            continue;
+        }
+        if (tt_seconds(tt_now_ns() - start) > launch->start_timeout)
+            trouble(s, "%s was not ready after launch.start_timeout, %.0f s: all were ended",
+                    name_of(s, a, name, sizeof name), launch->start_timeout);
+        rc = tick(s, e);
+    }
+    return rc;
+}
+
+/* All given actors at one instant of the wall clock. */
+static int go(struct tt_stage *s, size_t first, size_t last, struct tt_error *e)
+{
+    int64_t lead = s->shares.n ? LOCAL_LEAD_NS : REMOTE_LEAD_NS;
+    int64_t instant = tt_wall_ns() + lead;
+    int rc = TT_OK;
+
+    for (size_t i = first; i < last && rc == TT_OK; i++) {
+        s->actors[i].go_ns = instant;
+        s->actors[i].seen_ns = tt_now_ns() + lead;
+        rc = tt_cue_write(s->actors[i].folder, TT_CUE_GO, instant, e);
+    }
+    return rc;
+}
+
+/* Iterations between dumps, after which a load repeats itself; 1 if it does not write. */
+static uint64_t period(const struct tt_player *p)
+{
+    json_t *parameters = tt_config_to_json(&p->config);
+    const char *every = json_string_value(json_object_get(parameters, "write.every"));
+    uint64_t n = every ? strtoull(every, NULL, 10) : 0;
+
+    json_decref(parameters);
+    return n > 0 ? n : 1;
+}
+
+/* Commands have no progress to look at: for them the time must do. */
+static bool is_steady(const struct tt_actor *a)
+{
+    return !strcmp(a->player->workload, "command") || !a->loops ||
+           a->iteration >= period(a->player) + 1;
+}
+
+/* The reference must not always meet the same moment of the loads' period. */
+static double random_phase(const struct tt_stage *s)
+{
+    const uint64_t place[] = {s->state->point, s->state->number};
+    uint64_t bits = XXH3_64bits_withSeed(place, sizeof place, s->ensemble->o.seed);
+    double longest = 0;
+
+    for (size_t i = 1; i < s->n; i++) {
+        struct tt_progress p;
+
+        if (tt_progress_read(s->actors[i].folder, &p) == 0 && p.iteration > 0) {
+            double seconds = p.seconds / (double)p.iteration * (double)period(s->actors[i].player);
+
+            longest = seconds > longest ? seconds : longest;
+        }
+    }
+    longest = longest > LONGEST_PHASE ? LONGEST_PHASE : longest;
+    return longest * (double)(bits >> 11) / (double)(1ull << 53);
+}
+
+static int wait_until_steady(struct tt_stage *s, struct tt_error *e)
+{
+    int64_t start = tt_now_ns(), until;
+    size_t steady = 1;
+    int rc = TT_OK;
+
+    while (rc == TT_OK && !s->trouble[0] &&
+           (steady < s->n || tt_seconds(tt_now_ns() - start) < s->ensemble->o.warmup)) {
+        if (steady < s->n && is_steady(&s->actors[steady]))
+            steady++;
+        else
+            rc = tick(s, e);
+    }
+    s->phase = random_phase(s);
+    until = tt_now_ns() + (int64_t)(s->phase * 1e9);
+    while (rc == TT_OK && !s->trouble[0] && tt_now_ns() < until)
+        rc = tick(s, e);
+    return rc;
+}
+
+static int begin(struct tt_stage *s, struct tt_error *e)
+{
+    int rc;
+
+    if (s->n == 1 || s->ensemble->o.start == TT_START_TOGETHER)
+        return go(s, 0, s->n, e);
+    rc = go(s, 1, s->n, e);
+    if (rc == TT_OK)
+        rc = wait_until_steady(s, e);
+    return rc == TT_OK && !s->trouble[0] ? go(s, 0, 1, e) : rc;
+}
+
+static bool all_ended(struct tt_stage *s)
+{
+    bool ended = true;
+
+    for (size_t i = 0; i < s->n; i++)
+        ended &= tt_process_poll(&s->actors[i].job.process);
+    return ended;
+}
+
+/* Loads are told to stop; in trouble, and whoever does not listen, is terminated, then killed. */
+static void end_all(struct tt_stage *s, bool at_once)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int64_t deadline = tt_now_ns() + (at_once ? 0 : GRACE_NS);
+    bool asked = false;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->actors[i].folder)
+            tt_cue_beat(s->actors[i].folder, true, &ignored);
+    while (!all_ended(s)) {
+        if (tt_now_ns() > deadline) {
+            for (size_t i = 0; i < s->n; i++)
+                if (asked)
+                    tt_job_kill(&s->actors[i].job);
+                else
+                    tt_job_terminate(&s->actors[i].job);
+            deadline = tt_now_ns() + GRACE_NS;
+            asked = true;
+        }
+        tt_signal_wait(TICK_SECONDS);
+    }
+}
+
+int tt_stage_play(struct tt_stage *s, struct tt_error *e)
+{
+    int rc;
+
+    tt_processes_begin();
+    rc = start_all(s, e);
+    if (rc == TT_OK && !s->trouble[0])
+        rc = wait_until_ready(s, e);
+    if (rc == TT_OK && !s->trouble[0])
+        rc = begin(s, e);
+    while (rc == TT_OK && !s->trouble[0] && !tt_process_poll(&s->actors[0].job.process))
+        rc = tick(s, e);
+    end_all(s, rc != TT_OK || s->trouble[0]);
+    tt_processes_end();
+    tt_display_clear(s);
+    return rc;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs points with repetitions. What a point is only its owner knows: an ensemble, a study or a
+ * survey generates points for this one runner.
+ *
+ * Every round plays all points once, in a new random order, so that drift of the machine does not
+ * look like an effect of a point. What is finished is in the journal of the folder, a line a
+ * repetition; a runner that is started again on the same folder goes on from there. */
+#ifndef TT_PLAN_RUNNER_H
+#define TT_PLAN_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+struct tt_runner_rules {
+    uint64_t repeat;    /* complete repetitions of every point, at least */
+    double width;       /* go on until the interval is this narrow (0.05: 5 %); 0: no such rule */
+    uint64_t at_most;   /* but no more than so many */
+    double max_time;    /* seconds; 0: no limit */
+    uint64_t max_bytes; /* written by all jobs together; 0: no limit */
+    uint64_t seed;      /* of the order */
+};
+
+/* One repetition, as it stands in the journal. */
+struct tt_repetition {
+    size_t point;
+    uint64_t number; /* of the point's attempts, from 1 */
+    bool complete;   /* may be used */
+    double seconds;  /* that it took, all in all */
+    uint64_t bytes;  /* written by its jobs */
+    char folder[64]; /* below the runner's */
+    char why[512];   /* it is not complete */
+};
+
+/* Where the runner is, for a display of progress. */
+struct tt_runner_state {
+    size_t point, npoints;
+    uint64_t number;        /* of the repetition that is about to be played */
+    uint64_t done, planned; /* complete repetitions, over all points */
+    double elapsed, left;   /* seconds; left is negative while nothing is known */
+};
+
+struct tt_runner_owner {
+    void *context;
+    size_t npoints;
+    /* Play one repetition: point and number are given, the rest is to be filled. Anything but TT_OK
+     * ends the runner; a repetition that merely failed is TT_OK and not complete. */
+    int (*play)(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+                struct tt_error *e);
+    /* Half the width of the interval of what the point measures, as a share of it; not a number as
+     * long as there is none. May be NULL without rules.width. */
+    double (*width)(void *context, size_t point, const struct tt_repetition *list, size_t n);
+};
+
+struct tt_runner_report {
+    size_t n;
+    struct tt_repetition *list; /* all that are in the journal, in order */
+    bool out_of_budget;         /* ended by a limit, not because everything was done */
+    char why[256];              /* which one */
+};
+
+/* Goes on until all points have what the rules ask for, a limit is reached or play fails. The
+ * report is filled in every case; caller frees its list. A point that fails again and again is left
+ * after two more attempts than it needs. */
+int tt_runner_run(const char *folder, const struct tt_runner_rules *rules,
+                  const struct tt_runner_owner *owner, struct tt_runner_report *report,
+                  struct tt_error *e);
+/* Only read the journal. */
+int tt_journal_read(const char *folder, size_t npoints, struct tt_runner_report *report,
+                    struct tt_error *e);
+
+#endif

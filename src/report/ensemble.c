@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/ensemble.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/outfile.h"
+#include "report/paragraph.h"
+#include "spec/units.h"
+
+#define CHART_WIDTH 44
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *plural(long long n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ---- who plays ---- */
+
+static const json_t *find_player(const json_t *answer, const char *name)
+{
+    const json_t *player;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "players"), i, player)
+    {
+        if (!strcmp(text_of(player, "name"), name))
+            return player;
+    }
+    return NULL;
+}
+
+static void print_player(FILE *out, const json_t *player)
+{
+    static const char *const shown[] = {"ranks",
+                                        "backend",
+                                        "overlap",
+                                        "sync",
+                                        "stencil.size",
+                                        "stencil.iterations",
+                                        "write.every",
+                                        "reader.files",
+                                        "reader.size",
+                                        "traffic.pattern",
+                                        "traffic.size",
+                                        "command.words",
+                                        NULL};
+    const json_t *parameters = json_object_get(player, "parameters");
+    bool is_command = !strcmp(text_of(player, "workload"), "command");
+    struct tt_paragraph p = {0};
+
+    tt_paragraph_add(&p, "%s", text_of(player, "workload"));
+    for (size_t i = 0; shown[i]; i++) {
+        const char *dot = strchr(shown[i], '.'), *value = text_of(parameters, shown[i]);
+
+        if (!*value || (is_command && !dot && strcmp(shown[i], "ranks")))
+            continue;
+        tt_paragraph_add(&p, ", %s %s", !dot || !strncmp(shown[i], "write", 5) ? shown[i] : dot + 1,
+                         value);
+    }
+    tt_paragraph_print(&p, out, text_of(player, "name"));
+}
+
+static void print_shares(FILE *out, const json_t *answer)
+{
+    const json_t *repetitions = json_object_get(answer, "repetitions"), *r, *longest = NULL, *job;
+    struct tt_paragraph p = {0};
+    size_t i;
+
+    json_array_foreach(repetitions, i, r)
+    {
+        const json_t *jobs = json_object_get(r, "jobs");
+
+        if (json_array_size(jobs) > json_array_size(longest))
+            longest = jobs;
+    }
+    json_array_foreach(longest, i, job)
+    {
+        const char *where = *text_of(job, "cpus") ? text_of(job, "cpus") : text_of(job, "nodes");
+
+        if (*where)
+            tt_paragraph_add(&p, "%s%s %s", i ? "; " : "", text_of(job, "role"), where);
+    }
+    tt_paragraph_print(&p, out, "places");
+}
+
+/* ---- the table ---- */
+
+static void print_interval(const json_t *slowdown, char *out, size_t size)
+{
+    const json_t *range = json_object_get(slowdown, "range");
+
+    if (json_is_number(json_object_get(slowdown, "low")))
+        snprintf(out, size, "%.3g to %.3g", number_of(slowdown, "low"),
+                 number_of(slowdown, "high"));
+    else if (json_is_array(range))
+        snprintf(out, size, "range %.3g to %.3g", json_number_value(json_array_get(range, 0)),
+                 json_number_value(json_array_get(range, 1)));
+    else
+        snprintf(out, size, "-");
+}
+
+static const char *rate(double value, char text[TT_UNIT_TEXT])
+{
+    if (!isfinite(value) || value <= 0)
+        return "-";
+    tt_format_value(value, "B/s", text);
+    return text;
+}
+
+static void print_step(FILE *out, const json_t *step)
+{
+    const json_t *slowdown = json_object_get(step, "slowdown");
+    const json_t *grew = json_object_get(step, "grew");
+    double median = number_of(json_object_get(step, "runtime"), "median");
+    char time[TT_UNIT_TEXT] = "-", total[TT_UNIT_TEXT], interval[48],
+         growth[TT_UNIT_TEXT + 24] = "", seconds[TT_UNIT_TEXT], fair[16] = "";
+
+    if (isfinite(median))
+        tt_format_seconds(median, time);
+    print_interval(slowdown, interval, sizeof interval);
+    if (json_is_object(grew))
+        snprintf(growth, sizeof growth, "%s +%s", text_of(grew, "phase"),
+                 tt_format_seconds(number_of(grew, "seconds"), seconds));
+    if (isfinite(number_of(step, "fairness")))
+        snprintf(fair, sizeof fair, "%.2f", number_of(step, "fairness"));
+    fprintf(out, "  %6lld %4lld %9s  ", (long long)number_of(step, "others"),
+            (long long)number_of(step, "runs"), time);
+    if (isfinite(number_of(slowdown, "value")))
+        fprintf(out, "%8.3g", number_of(slowdown, "value"));
+    else
+        fprintf(out, "%8s", "-");
+    fprintf(out, "  %-16.16s %10.10s %5s  %s\n", interval,
+            rate(number_of(step, "total_write_rate"), total), fair, growth);
+}
+
+static void print_bar(FILE *out, const json_t *step, double longest)
+{
+    double value = number_of(json_object_get(step, "slowdown"), "value");
+    double low = number_of(json_object_get(step, "slowdown"), "low");
+    double high = number_of(json_object_get(step, "slowdown"), "high");
+    char bar[CHART_WIDTH + 1];
+
+    if (!isfinite(value))
+        return;
+    for (int i = 0; i < CHART_WIDTH; i++) {
+        double at = (i + 0.5) / CHART_WIDTH * longest;
+
+        bar[i] = at <= value ? '#' : ' ';
+        if (isfinite(low) && at >= low && at <= high)
+            bar[i] = at <= value ? '=' : '-';
+    }
+    bar[CHART_WIDTH] = '\0';
+    for (int i = CHART_WIDTH - 1; i >= 0 && bar[i] == ' '; i--)
+        bar[i] = '\0';
+    fprintf(out, "  %6lld |%s\n", (long long)number_of(step, "others"), bar);
+}
+
+static bool same_kind(const json_t *a, const json_t *b)
+{
+    const json_t *x = json_array_get(json_object_get(a, "loads"), 0);
+    const json_t *y = json_array_get(json_object_get(b, "loads"), 0);
+
+    return !strcmp(text_of(a, "reference"), text_of(b, "reference")) &&
+           (!x || !y || json_equal(x, y));
+}
+
+/* Steps of one reference under one kind of load; the one alone belongs to all of them. */
+static void print_chart(FILE *out, const json_t *steps, const json_t *first)
+{
+    const json_t *step;
+    double longest = 1;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        double value = number_of(json_object_get(step, "slowdown"), "value");
+        double high = number_of(json_object_get(step, "slowdown"), "high");
+
+        if (same_kind(step, first))
+            longest = fmax(longest, fmax(isfinite(value) ? value : 0, isfinite(high) ? high : 0));
+    }
+    fprintf(out, "\n  others   slowdown, up to %.3g; = and - mark the interval\n", longest);
+    json_array_foreach(steps, i, step) if (same_kind(step, first)) print_bar(out, step, longest);
+}
+
+/* ---- phases ---- */
+
+static const char *times(const json_t *effect, char *out, size_t size)
+{
+    if (!isfinite(number_of(effect, "value")))
+        return "-";
+    if (json_is_number(json_object_get(effect, "low")))
+        snprintf(out, size, "%.3g (%.3g-%.3g)", number_of(effect, "value"),
+                 number_of(effect, "low"), number_of(effect, "high"));
+    else
+        snprintf(out, size, "%.3g", number_of(effect, "value"));
+    return out;
+}
+
+static void print_phases(FILE *out, const json_t *step)
+{
+    const char *name;
+    json_t *phase;
+    bool head = false;
+
+    json_object_foreach(json_object_get(step, "phases"), name, phase)
+    {
+        char median[48], tail[48], total[TT_UNIT_TEXT], growth[TT_UNIT_TEXT];
+        double seconds = number_of(phase, "seconds"), more = number_of(phase, "growth");
+
+        if (!head)
+            fprintf(out, "\n  with %lld others     total     more  median, times    p99, times\n",
+                    (long long)number_of(step, "others"));
+        head = true;
+        fprintf(out, "  %-12s %10s %9s  %-16s %s\n", name, tt_format_seconds(seconds, total),
+                tt_format_seconds(more, growth),
+                times(json_object_get(phase, "median"), median, sizeof median),
+                times(json_object_get(phase, "p99"), tail, sizeof tail));
+    }
+}
+
+/* ---- what can be said ---- */
+
+static void conclude_step(FILE *out, const json_t *step)
+{
+    const json_t *saturated = json_object_get(step, "saturated"), *one;
+    const char *contention = text_of(step, "contention");
+    const json_t *grew = json_object_get(step, "grew");
+    long long others = (long long)number_of(step, "others");
+    struct tt_paragraph p = {0};
+    size_t i;
+
+    if (others == 0 || json_integer_value(json_object_get(step, "runs")) == 0)
+        return;
+    tt_paragraph_add(&p, "With %lld other%s: ", others, plural(others));
+    if (*contention)
+        tt_paragraph_add(&p, "%s.", contention);
+    else if (json_is_object(grew))
+        tt_paragraph_add(&p, "%s%s.", text_of(json_object_get(step, "slowdown"), "text"),
+                         json_array_size(saturated) ? ""
+                                                    : "; no counter that was read shows a "
+                                                      "saturated resource");
+    else
+        tt_paragraph_add(&p, "%s.", text_of(json_object_get(step, "slowdown"), "text"));
+    if (!*contention && json_is_object(grew))
+        tt_paragraph_add(&p, " It was in %s that it spent more time.", text_of(grew, "phase"));
+    json_array_foreach(saturated, i, one)
+        tt_paragraph_add(&p, "%s %s", i ? "," : " Saturated:", json_string_value(one));
+    tt_paragraph_print_marked(&p, out, "  ");
+}
+
+static void print_warnings(FILE *out, const json_t *step)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(step, "warnings"), i, one)
+    {
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "with %lld others %s", (long long)number_of(step, "others"),
+                         json_string_value(one));
+        tt_paragraph_print_marked(&p, out, "  ! ");
+    }
+}
+
+static void print_verdicts(FILE *out, const json_t *answer)
+{
+    const json_t *one, *limit = json_object_get(answer, "limit");
+    size_t i;
+
+    if (json_is_object(limit)) {
+        struct tt_paragraph p = {0};
+        const json_t *gaps = json_object_get(limit, "not_tested");
+
+        tt_paragraph_add(&p, "%s", text_of(limit, "text"));
+        json_array_foreach(gaps, i, one) tt_paragraph_add(
+            &p, "%s %lld", i ? "," : "; not tested:", (long long)json_integer_value(one));
+        tt_paragraph_print(&p, out, "limit");
+    }
+    json_array_foreach(json_object_get(answer, "require"), i, one)
+    {
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "%s: %s", text_of(one, "condition"), text_of(one, "text"));
+        tt_paragraph_print(&p, out, text_of(one, "verdict"));
+    }
+}
+
+static void print_group(FILE *out, const json_t *answer, const json_t *first)
+{
+    const json_t *steps = json_object_get(answer, "steps"), *step, *last = first;
+    size_t i;
+
+    fprintf(out, "\n  others runs   runtime  slowdown  %-16s %10s %5s  %s\n", "95 % interval",
+            "all write", "fair", "what grew");
+    json_array_foreach(steps, i, step)
+    {
+        if (!same_kind(step, first))
+            continue;
+        print_step(out, step);
+        if (number_of(step, "others") > number_of(last, "others"))
+            last = step;
+    }
+    print_chart(out, steps, first);
+    if (number_of(last, "others") > 0)
+        print_phases(out, last);
+    fprintf(out, "\n");
+    json_array_foreach(steps, i, step) if (same_kind(step, first)) conclude_step(out, step);
+    json_array_foreach(steps, i, step) if (same_kind(step, first)) print_warnings(out, step);
+}
+
+/* A step with others begins a group unless an earlier one of its kind did; one alone only if its
+ * reference has no others. */
+static bool begins_group(const json_t *steps, size_t index)
+{
+    const json_t *this = json_array_get(steps, index), *other;
+    bool is_alone = number_of(this, "others") == 0;
+    size_t i;
+
+    json_array_foreach(steps, i, other)
+    {
+        if (i == index || !same_kind(this, other) || number_of(other, "others") == 0)
+            continue;
+        if (is_alone || i < index)
+            return false;
+    }
+    return true;
+}
+
+void tt_report_ensemble(FILE *out, const json_t *answer)
+{
+    const json_t *steps = json_object_get(answer, "steps"), *step, *player;
+    size_t i;
+
+    fprintf(out, "tutti ensemble %s%s%s\n\n", text_of(answer, "id"),
+            *text_of(answer, "label") ? ", " : "", text_of(answer, "label"));
+    json_array_foreach(json_object_get(answer, "players"), i, player) print_player(out, player);
+    print_shares(out, answer);
+    json_array_foreach(steps, i, step)
+    {
+        if (!begins_group(steps, i))
+            continue;
+        if (find_player(answer, "reference") == NULL)
+            fprintf(out, "\n  %s under %s\n", text_of(step, "reference"),
+                    json_string_value(json_array_get(json_object_get(step, "loads"), 0)));
+        print_group(out, answer, step);
+    }
+    fprintf(out, "\n");
+    print_verdicts(out, answer);
+    fprintf(out, "  folder     %s\n", text_of(answer, "folder"));
+}
+
+/* ---- files ---- */
+
+int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_error *e)
+{
+    struct tt_outfile f;
+    int rc = tt_outfile_open(&f, path, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if (json_dumpf(answer, f.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
+        return tt_outfile_discard(&f, tt_fail(e, TT_FAILED, "'%s' cannot be written", path));
+    fputc('\n', f.stream);
+    return tt_outfile_close(&f, e);
+}
+
+static void write_row(FILE *f, const json_t *repetition, const json_t *job)
+{
+    const json_t *metrics = json_object_get(job, "metrics");
+
+    fprintf(f, "%s,%lld,%lld,%d,%s,%s,%s,%.9f,%.9f,%.0f,%.0f,%.0f,%s\n",
+            text_of(repetition, "reference"), (long long)number_of(repetition, "others"),
+            (long long)number_of(repetition, "number"),
+            json_is_true(json_object_get(repetition, "complete")), text_of(job, "role"),
+            text_of(job, "player"), text_of(job, "workload"), number_of(job, "runtime"),
+            number_of(job, "late"), fmax(0, number_of(metrics, "bytes_written")),
+            fmax(0, number_of(metrics, "bytes_read")),
+            fmax(0, number_of(json_object_get(job, "window"), "bytes_written")),
+            text_of(job, "folder"));
+}
+
+int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e)
+{
+    const json_t *repetition, *job;
+    struct tt_outfile f;
+    int rc = tt_outfile_open(&f, path, e);
+    size_t i, k;
+
+    if (rc != TT_OK)
+        return rc;
+    fprintf(f.stream, "# tutti ensemble %s\n", text_of(answer, "id"));
+    fprintf(f.stream, "reference,others,repetition,complete,role,player,workload,runtime_s,late_s,"
+                      "written_B,read_B,written_in_window_B,folder\n");
+    json_array_foreach(json_object_get(answer, "repetitions"), i, repetition)
+        json_array_foreach(json_object_get(repetition, "jobs"), k, job)
+            write_row(f.stream, repetition, job);
+    return tt_outfile_close(&f, e);
+}

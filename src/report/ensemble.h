@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The answer of an ensemble shown. */
+#ifndef TT_REPORT_ENSEMBLE_H
+#define TT_REPORT_ENSEMBLE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* At most 80 columns: a table, a chart, what grew and what can be said. */
+void tt_report_ensemble(FILE *out, const json_t *answer);
+/* path "-" is stdout. */
+int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_error *e);
+/* One row per job of every repetition. */
+int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e);
+
+#endif
