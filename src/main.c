@@ -19,6 +19,7 @@ static const struct tt_command commands[] = {
     {"export", tt_cmd_export, false, "parameters and metrics of many runs, as CSV or JSON"},
     {"index", tt_cmd_index, false, "bring the index of a results folder up to date"},
     {"verify", tt_cmd_verify, true, "check the kept data files of a run against what it wrote"},
+    {"clean", tt_cmd_clean, false, "remove the data files that a run left behind"},
     {"list", tt_cmd_list, false, "workloads, backends, layers or metrics"},
     {"help", tt_cmd_help, false, "a command's, workload's, backend's or layer's parameters"},
     {"explain", tt_cmd_explain, false, "how a metric is defined"},

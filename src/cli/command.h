@@ -24,6 +24,7 @@ int tt_cmd_compare(int argc, char **argv);
 int tt_cmd_export(int argc, char **argv);
 int tt_cmd_index(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
+int tt_cmd_clean(int argc, char **argv);
 int tt_cmd_list(int argc, char **argv);
 int tt_cmd_help(int argc, char **argv);
 int tt_cmd_explain(int argc, char **argv);

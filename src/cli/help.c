@@ -51,6 +51,11 @@ static const struct option_text index_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text clean_options[] = {
+    {"--force", "although it cannot be seen from here whether all ranks have ended"},
+    {NULL, NULL},
+};
+
 static const struct option_text info_options[] = {
     {"--dir DIR", "the data folder to describe [default .]"},
     {"--json", "as JSON"},
@@ -95,6 +100,10 @@ static const struct {
      index_options},
     {"verify", "tutti verify FOLDER",
      "Check the kept data files of a run with layer verify against what it wrote.", NULL},
+    {"clean", "tutti clean FOLDER [--force]",
+     "Remove the data files of a run that was killed with its ranks, or that kept them. Only files "
+     "that carry the run's mark or lie in its own data folder; not while a rank still runs.",
+     clean_options},
     {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has.", NULL},
     {"help", "tutti help [TOPIC | --markdown]",
      "A topic is a command, a workload, a backend, a layer, or write, read, collective.", NULL},

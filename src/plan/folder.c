@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,12 +237,22 @@ int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **p
 
 /* ---- the manifest ---- */
 
+/* A file is found again from anywhere. */
+static int make_line(const char *before, const char *path, char **line)
+{
+    char here[PATH_MAX];
+
+    if (path[0] == '/' || !getcwd(here, sizeof here))
+        return asprintf(line, "%s%s\n", before, path);
+    return asprintf(line, "%s%s/%s\n", before, here, strncmp(path, "./", 2) ? path : path + 2);
+}
+
 static int append_line(const char *folder, const char *before, const char *path, struct tt_error *e)
 {
     char *manifest = tt_folder_path(folder, "manifest"), *line = NULL;
     int fd, failed = 0, rc = TT_OK;
 
-    if (!manifest || asprintf(&line, "%s%s\n", before, path) < 0) {
+    if (!manifest || make_line(before, path, &line) < 0) {
         free(manifest);
         return tt_fail_nomem(e, "the manifest");
     }
@@ -293,8 +304,10 @@ static bool is_anothers(const char *folder, const char *path)
     return n > 0 && strcmp(mark, tt_folder_id(folder)) != 0;
 }
 
-static int remove_one(const char *folder, const char *path, struct tt_error *e)
+static int remove_one(void *context, const char *path, struct tt_error *e)
 {
+    const char *folder = context;
+
     if (is_anothers(folder, path) || unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
         return TT_OK;
     if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)
@@ -339,14 +352,33 @@ static int read_lines(FILE *in, char ***lines, size_t *n, struct tt_error *e)
     return rc;
 }
 
-/* Last line first, so that a folder goes after what is in it. */
-int tt_manifest_remove(const char *folder, struct tt_error *e)
+/* The folder may be anybody's. */
+static FILE *open_manifest(const char *folder, struct tt_error *e)
 {
-    char *manifest = tt_folder_path(folder, "manifest"), **lines = NULL;
-    FILE *in = manifest ? fopen(manifest, "re") : NULL;
+    char *manifest = tt_folder_path(folder, "manifest");
+    int fd = manifest ? open(manifest, O_RDONLY | TT_FOLDER_OPEN) : -1;
+    FILE *in = NULL;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
+    else if (!S_ISREG(st.st_mode))
+        tt_fail(e, TT_CORRUPT, "'%s' is no file", manifest);
+    else if (!(in = fdopen(fd, "r")))
+        tt_fail_nomem(e, "the manifest");
+    if (fd >= 0 && !in)
+        close(fd);
+    free(manifest);
+    return in;
+}
+
+int tt_manifest_each(const char *folder, tt_manifest_visit *visit, void *context,
+                     struct tt_error *e)
+{
+    FILE *in = open_manifest(folder, e);
+    char **lines = NULL;
     size_t n = 0;
-    int rc = in ? read_lines(in, &lines, &n, e)
-                : tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
+    int rc = in ? read_lines(in, &lines, &n, e) : e->code;
 
     while (n-- > 0) {
         int now = TT_OK;
@@ -354,15 +386,19 @@ int tt_manifest_remove(const char *folder, struct tt_error *e)
         if (lines[n][0] == '\t')
             withdraw(lines, n);
         else if (lines[n][0])
-            now = remove_one(folder, lines[n], e);
+            now = visit(context, lines[n], e);
         rc = rc == TT_OK ? now : rc;
         free(lines[n]);
     }
     if (in)
         fclose(in);
     free(lines);
-    free(manifest);
     return rc;
+}
+
+int tt_manifest_remove(const char *folder, struct tt_error *e)
+{
+    return tt_manifest_each(folder, remove_one, (void *)folder, e);
 }
 
 /* ---- progress ---- */

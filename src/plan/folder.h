@@ -56,6 +56,11 @@ int tt_manifest_add(const char *folder, const char *path, struct tt_error *e);
 int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e);
 /* A folder is performed once: refuse one whose manifest is not the empty file it is made with. */
 int tt_manifest_check_new(const char *folder, struct tt_error *e);
+/* The paths in the manifest but for those taken back, the last first: a folder comes after what is
+ * in it. Goes on after an error, and returns the first. */
+typedef int tt_manifest_visit(void *context, const char *path, struct tt_error *e);
+int tt_manifest_each(const char *folder, tt_manifest_visit *visit, void *context,
+                     struct tt_error *e);
 /* Delete the files (and then empty folders) in the manifest; what is already gone is no error. */
 int tt_manifest_remove(const char *folder, struct tt_error *e);
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# tutti clean: what a killed run left behind goes, and nothing else.
+. "$(dirname "$0")/lib.sh"
+needs pgrep
+
+# Everything of a run at once, so that nobody gets to clean up. Stopped first: what is ended by a signal ends others.
+kill_all() {
+    local pids
+    pids=$(pgrep -f "$runs")
+    kill -STOP $pids
+    kill -KILL $pids
+}
+
+"$TUTTI" run stencil -n 2 --size 256 --iterations 100000000 --max-time 50s --write every=10,files=process "${here[@]}" \
+    >/dev/null 2>err &
+driver=$!
+on_exit+=(kill_all)
+until [ "$(find "$data" -type f -size +1k | wc -l)" -ge 2 ]; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+folder=$(last_run)
+expect 1 "$TUTTI" clean "$folder"
+one_line "rank [01] still runs, as process [0-9]+"
+[ -n "$(find "$data" -type f)" ] || fail "files of a live run are gone"
+kill_all
+wait $driver 2>/dev/null || true
+no_process_left
+on_exit=()
+[ -n "$(find "$data" -type f)" ] || fail "nothing was left to clean"
+
+# The folder may be somebody's: its word alone deletes no file, nor does a folder of the right name elsewhere.
+echo mine >thesis
+mkdir elsewhere
+ln -s "$work" "elsewhere/tutti-$(basename "$folder")"
+printf '%s\n' "$work/thesis" "$work/elsewhere/tutti-$(basename "$folder")/thesis" >>"$folder/manifest"
+expect 1 "$TUTTI" clean "$folder"
+one_line "thesis' is left alone"
+grep -q "removed 2 data files" out || fail "said: $(cat out)"
+no_data_left
+grep -q mine thesis
+expect 1 "$TUTTI" clean "$folder"
+grep -q "removed 0 data files" out
+
+# Kept files, from another working folder than the run's.
+(cd "$data" && expect 0 "$TUTTI" run stencil --size 64 --iterations 4 --write every=2 --keep --quiet \
+    --results "$runs" --min-free 0)
+expect 0 "$TUTTI" clean "$(last_run)"
+grep -q "removed 1 data file$" out
+no_data_left
+usage "clean needs a run folder" "$TUTTI" clean
+expect 1 "$TUTTI" clean "$data"
+one_line "plan.json"
+mkdir -p pipe/records
+cp "$folder/plan.json" pipe
+mkfifo pipe/manifest
+expect 1 "$TUTTI" clean pipe
+one_line "manifest' is no file"
+
+# Those that a later run put in their place stay.
+job=(stencil --size 64 --iterations 4 --write "every=2,path=$data/kept" --keep --quiet --results "$runs" --min-free 0)
+expect 0 "$TUTTI" run "${job[@]}"
+first=$(last_run)
+"$TUTTI" run "${job[@]}" 2>err || { grep -q 'does not look like' err && exit 0; } # no extended attributes here
+expect 1 "$TUTTI" clean "$first"
+one_line "kept' is left alone"
+expect 0 "$TUTTI" clean "$(last_run)"
+no_data_left
