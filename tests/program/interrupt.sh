@@ -32,7 +32,8 @@ for launcher in driver mpirun; do
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
 
-# The driver is gone, and the ranks are told to end more than once: they clean up all the same.
+# The driver is gone, and the ranks are told to end more than once: they clean up all the same. Not so their launcher,
+# which kills them the second time (prterun).
 rm -rf "$runs"
 "$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --mode async+bg "${here[@]}" \
     >out 2>err &
@@ -43,7 +44,7 @@ until [ -n "$(find "$data" -type f -size +1k)" ]; do
 done
 kill -9 $driver
 for ((i = 0; i < 300; i++)); do
-    pids=$(pgrep -f "perform.*$runs") || break
+    pids=$(pgrep -f "^[^ ]*tutti perform.*$runs") || break
     # shellcheck disable=SC2086 # a list of numbers
     [ $i -gt 5 ] || kill $pids 2>/dev/null || true
     sleep 0.1

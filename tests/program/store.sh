@@ -36,7 +36,7 @@ found 3 'write_rate>0' valid=yes
 id=$(jq -r '.runs[-1].id' out)
 found 1 "id=${id##*-}"
 equal "$runs/$id" "$(jq -r '.runs[0].folder' out)" "the folder"
-rate=$(jq '.runs[0].metrics.write_rate.value' out)
+rate=$(jq '.runs[0].metrics.write_rate.value * 1' out)
 expect 0 "$TUTTI" show "$runs/$id" --json whole.json
 equal "$(metric write_rate whole.json)" "$rate" "the write rate"
 ln -s "$runs" tutti-runs
