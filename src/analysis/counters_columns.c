@@ -109,14 +109,14 @@ static bool parse_row(const struct reader *r, int64_t *wall, double *values)
 /* What a column did from one sample to the next, of which a part is in the window. */
 static void add_change(struct tt_column *c, double before, double now, double seconds, double part)
 {
+    c->min = fmin(c->min, fmin(before, now)); /* these take a number rather than none */
+    c->max = fmax(c->max, fmax(before, now));
     if (isnan(before) || isnan(now))
         return;
     c->seconds += seconds;
     c->integral += seconds * (before / 2 + now / 2);
     if (now > before)
         c->growth += part * (now - before);
-    c->min = fmin(c->min, fmin(before, now));
-    c->max = fmax(c->max, fmax(before, now));
 }
 
 static void add_row(struct reader *r, int64_t wall)

@@ -19,6 +19,7 @@ for backend in posix mpiio hdf5; do
     equal "$(metric residual mpirun.json)" "$(metric residual srun.json)" residuals
     equal 6 "$(jq '.samples.ranks | length' srun.json)" ranks
     equal 3 "$(jq '[.ranks[].host] | unique | length' srun.json)" hosts
+    equal 3 "$(jq '.counters.hosts | length' srun.json)" "hosts with counters"
 done
 # Without a launcher's support for MPI every process would be alone; that is noticed.
 expect 1 srun -N 3 -n 3 --mpi=none "$TUTTI" run "${job[@]}" "${here[@]}"

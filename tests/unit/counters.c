@@ -516,6 +516,22 @@ static void known_numbers(void **state)
     json_decref(found);
 }
 
+/* A value between two gaps is one that was there, although nobody knows for how long. */
+static void value_between_gaps(void **state)
+{
+    const json_t *series;
+    json_t *found;
+
+    (void)state;
+    put("counters/n1.csv", "wall[ns],watched.x.value[1]\n0,2\n1000000000,2\n2000000000,\n"
+                           "3000000000,7\n4000000000,\n");
+    found = summary(0, 4 * SECOND);
+    series = json_object_get(json_object_get(only_host(found), "watched"), "x");
+    close_to(of(series, "mean"), 2);
+    close_to(of(series, "max"), 7);
+    json_decref(found);
+}
+
 static bool is_claimed(const json_t *all, const char *resource)
 {
     const json_t *claim;
@@ -656,19 +672,13 @@ static void things_that_are_no_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(files_of_a_node),
-        IN_FOLDER(node_without_anything),
-        IN_FOLDER(cpu_of_this_process),
-        IN_FOLDER(process_that_ended),
-        IN_FOLDER(bytes_of_a_device),
-        IN_FOLDER(series_of_a_user),
-        IN_FOLDER(starting_and_not),
-        cmocka_unit_test(wrong_options),
-        IN_FOLDER(known_numbers),
-        IN_FOLDER(what_is_used_up),
-        IN_FOLDER(damaged_series),
-        IN_FOLDER(odd_series),
-        IN_FOLDER(things_that_are_no_files),
+        IN_FOLDER(files_of_a_node),     IN_FOLDER(node_without_anything),
+        IN_FOLDER(cpu_of_this_process), IN_FOLDER(process_that_ended),
+        IN_FOLDER(bytes_of_a_device),   IN_FOLDER(series_of_a_user),
+        IN_FOLDER(starting_and_not),    cmocka_unit_test(wrong_options),
+        IN_FOLDER(known_numbers),       IN_FOLDER(value_between_gaps),
+        IN_FOLDER(what_is_used_up),     IN_FOLDER(damaged_series),
+        IN_FOLDER(odd_series),          IN_FOLDER(things_that_are_no_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
