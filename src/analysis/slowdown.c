@@ -14,6 +14,8 @@
 
 /* Below this the reference waits for a CPU no more than it does alone. */
 #define CPU_WAIT_RISE 0.05
+/* Below this nobody calls it slower. */
+#define LEAST_SLOWDOWN 1.02
 /* Jobs that started further apart than this were not quite under the same load. */
 #define LARGE_SKEW 0.02
 
@@ -220,11 +222,23 @@ static json_t *phases_json(const struct step *alone, const struct step *loaded, 
     return all;
 }
 
+/* Of a difference that could as well be chance no cause is sought. */
+static bool is_slower(const json_t *slowdown)
+{
+    const json_t *low = json_object_get(slowdown, "low");
+
+    return json_number_value(json_object_get(slowdown, "value")) >= LEAST_SLOWDOWN &&
+           (!json_is_number(low) || json_number_value(low) > 1);
+}
+
 /* What the main thread was in when it took longer; work of the helper is hidden behind it. */
-static json_t *grew_json(const json_t *phases)
+static json_t *grew_json(const json_t *phases, const json_t *slowdown)
 {
     const char *name = NULL;
     double most = 0;
+
+    if (!is_slower(slowdown))
+        return json_null();
 
     for (int p = 0; p < TT_NPHASES; p++) {
         const json_t *one = json_object_get(phases, tt_phase_names[p]);
@@ -390,7 +404,7 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
     json_object_set(o, "left_out", s->left_out);
     json_object_set_new(o, "runtime", runtime_json(&b));
     json_object_set_new(o, "slowdown", slowdown_json(&a, &b, seed));
-    json_object_set_new(o, "grew", alone == s ? json_null() : grew_json(phases));
+    json_object_set_new(o, "grew", grew_json(phases, json_object_get(o, "slowdown")));
     json_object_set_new(o, "phases", phases);
     json_object_set_new(o, "metrics", metrics_json(alone, s, seed));
     json_object_set_new(o, "total_write_rate", number_or_null(median_of(s, "total_write_rate")));

@@ -92,9 +92,10 @@ static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
         rc = p->config.workload->estimate(&p->config, &estimate, e);
         if (rc != TT_OK)
             break;
-        fprintf(out, "%-12s %s on %llu rank%s writes %s", p->name, p->workload,
-                (unsigned long long)p->config.run->ranks, p->config.run->ranks == 1 ? "" : "s",
-                tt_format_bytes((double)estimate.bytes_written, bytes));
+        fprintf(out, "%-12s %s on %llu rank%s", p->name, p->workload,
+                (unsigned long long)p->config.run->ranks, p->config.run->ranks == 1 ? "" : "s");
+        if (strcmp(p->workload, "command"))
+            fprintf(out, " writes %s", tt_format_bytes((double)estimate.bytes_written, bytes));
         if (estimate.compute_seconds > 0)
             fprintf(out, ", computes about %s", tt_format_seconds(estimate.compute_seconds, time));
         fprintf(out, "%s\n",
@@ -234,9 +235,9 @@ static int show(int argc, char **argv)
         rc = tt_ensemble_load(words[i], &settings, &is_matrix, &e);
         if (rc == TT_OK && limit)
             rc = tt_settings_add(&settings, "limit", limit, "--limit", &e);
-        if (rc == TT_OK)
+        if (rc == TT_OK && json)
             rc = tt_settings_add(&settings, "json", json, "--json", &e);
-        if (rc == TT_OK)
+        if (rc == TT_OK && csv)
             rc = tt_settings_add(&settings, "csv", csv, "--csv", &e);
         if (rc == TT_OK)
             rc = tt_ensemble_make(&x, &settings, is_matrix, &e);

@@ -25,6 +25,17 @@
 
 /* ---- the folder ---- */
 
+/* Where it is shown is not part of it. */
+static bool is_of_this_call(const char *key)
+{
+    static const char *const keys[] = {"json", "csv", "quiet", "dry_run", "resume", "max_time"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (tt_same_key(keys[i], key))
+            return true;
+    return false;
+}
+
 static json_t *settings_json(const struct tt_settings *settings)
 {
     json_t *list = json_array();
@@ -32,7 +43,8 @@ static json_t *settings_json(const struct tt_settings *settings)
     for (size_t i = 0; i < settings->n; i++) {
         const struct tt_setting *s = &settings->list[i];
 
-        json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
+        if (!is_of_this_call(s->key))
+            json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
     }
     return list;
 }
@@ -69,9 +81,11 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
     *is_matrix = json_is_true(json_object_get(plan, "matrix"));
     json_array_foreach(json_object_get(plan, "settings"), i, one)
     {
-        const char *key, *value = NULL, *place;
+        const char *key = json_string_value(json_array_get(one, 0));
+        const char *value = json_string_value(json_array_get(one, 1));
+        const char *place = json_string_value(json_array_get(one, 2));
 
-        if (rc == TT_OK && json_unpack(one, "[s, s?, s]", &key, &value, &place) != 0)
+        if (rc == TT_OK && (!key || !place))
             rc = tt_fail(e, TT_CORRUPT, "%s/" PLAN ": setting %zu is none", folder, i);
         if (rc == TT_OK)
             rc = tt_settings_add(settings, key, value, place, e);
@@ -147,9 +161,9 @@ static void tell(const struct conductor *c, const struct tt_runner_state *state,
 
     if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " others%s%s\n",
+    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " other%s%s%s\n",
             state->done + r->complete, state->planned, name, step->others,
-            r->complete ? "" : " is not used: ", r->why);
+            step->others == 1 ? "" : "s", r->complete ? "" : " is not used: ", r->why);
 }
 
 static int play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
@@ -170,11 +184,11 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
         if (rc == TT_OK)
             rc = tt_collect(&stage, r, e);
     }
-    if (rc == TT_OK)
-        tell(c, state, r);
     /* What cannot be done alone even once will not be done with others. */
     if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
         rc = tt_fail(e, TT_FAILED, "alone, %s (more: %s)", r->why, folder);
+    if (rc == TT_OK)
+        tell(c, state, r);
     tt_stage_free(&stage);
     free(folder);
     return rc;
@@ -237,7 +251,13 @@ int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
     const struct tt_runner_owner owner = {
         .context = &c, .npoints = x->nsteps, .play = play, .width = width};
 
-    return tt_runner_run(folder, &rules, &owner, report, e);
+    int rc;
+
+    /* Ctrl-C between two repetitions waits for the next one, which it ends. */
+    tt_processes_begin();
+    rc = tt_runner_run(folder, &rules, &owner, report, e);
+    tt_processes_end();
+    return rc;
 }
 
 /* ---- the answer ---- */

@@ -16,7 +16,7 @@ struct tt_ensemble_options {
     struct tt_space ci; /* percent */
     int start;          /* enum tt_ensemble_start */
     double warmup, watchdog, max_time, limit, cpus;
-    char *dir, *results, *label, *json, *csv, *resume;
+    char *dir, *min_free, *results, *label, *json, *csv, *resume;
     struct tt_words require;
     bool quiet, dry_run;
 };

@@ -28,6 +28,8 @@ static const struct tt_param ensemble_params[] = {
      "share of every job, alone and with others, locally; 0: the machine divided by the most jobs "
      "at once"},
     {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data folder of the jobs that name none"},
+    {"min_free", TT_PARAM_TEXT, AT(min_free), NULL, NULL,
+     "leave so much of the data folder's file system free, for jobs that say nothing themselves"},
     {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL,
      "where the ensemble's folder is made"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the ensemble by"},

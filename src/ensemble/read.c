@@ -196,6 +196,8 @@ static int resolve_player(struct tt_ensemble *x, struct tt_player *p, struct tt_
     rc = p->o.command.n > 0 ? add_command_words(p, e) : TT_OK;
     if (rc == TT_OK && x->o.dir)
         rc = tt_settings_add(&first, "dir", x->o.dir, "dir", e);
+    if (rc == TT_OK && x->o.min_free)
+        rc = tt_settings_add(&first, "min_free", x->o.min_free, "min_free", e);
     if (rc == TT_OK)
         rc = copy_settings(&first, &p->settings, e);
     tt_settings_free(&p->settings);

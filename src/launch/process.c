@@ -17,7 +17,9 @@
 /* What ranks get to end after their launcher has. */
 #define ORPHANS_NS 5000000000
 
+/* Signals are the process's, and so is this: how they were, and how many asked for them. */
 static sigset_t signals_before;
+static unsigned begun;
 
 static void watched_signals(sigset_t *signals)
 {
@@ -32,6 +34,8 @@ void tt_processes_begin(void)
 {
     sigset_t watched;
 
+    if (begun++ > 0)
+        return;
     watched_signals(&watched);
     sigprocmask(SIG_BLOCK, &watched, &signals_before);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -65,7 +69,8 @@ void tt_processes_end(void)
             kill_children();
         tt_sleep_until(tt_now_ns() + 5000000);
     }
-    sigprocmask(SIG_SETMASK, &signals_before, NULL);
+    if (--begun == 0)
+        sigprocmask(SIG_SETMASK, &signals_before, NULL);
 }
 
 /* ---- starting ---- */

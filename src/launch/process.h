@@ -23,9 +23,10 @@ struct tt_process {
     int status; /* exit status, 128 + signal if it was killed; once it has ended */
 };
 
-/* Signals are blocked from here on and come through tt_signal_wait; orphans become our children. */
+/* Signals are blocked from here on and come through tt_signal_wait; orphans become our children.
+ * Calls may be nested. */
 void tt_processes_begin(void);
-/* Waits for orphans, then kills them; signals are as before. */
+/* Waits for orphans, then kills them; after the outermost call signals are as before. */
 void tt_processes_end(void);
 
 int tt_process_start(const struct tt_process_spec *spec, struct tt_process *p, struct tt_error *e);

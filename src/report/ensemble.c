@@ -109,7 +109,7 @@ static void print_interval(const json_t *slowdown, char *out, size_t size)
         snprintf(out, size, "%.3g to %.3g", number_of(slowdown, "low"),
                  number_of(slowdown, "high"));
     else if (json_is_array(range))
-        snprintf(out, size, "range %.3g to %.3g", json_number_value(json_array_get(range, 0)),
+        snprintf(out, size, "(%.3g to %.3g)", json_number_value(json_array_get(range, 0)),
                  json_number_value(json_array_get(range, 1)));
     else
         snprintf(out, size, "-");
@@ -195,7 +195,7 @@ static void print_chart(FILE *out, const json_t *steps, const json_t *first)
         if (same_kind(step, first))
             longest = fmax(longest, fmax(isfinite(value) ? value : 0, isfinite(high) ? high : 0));
     }
-    fprintf(out, "\n  others   slowdown, up to %.3g; = and - mark the interval\n", longest);
+    fprintf(out, "\n  others   slowdown, from 0 to %.3g; = and - mark the interval\n", longest);
     json_array_foreach(steps, i, step) if (same_kind(step, first)) print_bar(out, step, longest);
 }
 

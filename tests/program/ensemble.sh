@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A job alone and with others: steps, answers, verdicts, commands, matrix, and what can go wrong.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+needs jq pgrep
+here=(--dir "$data" --results "$runs" --min-free 0)
+ensemble=("$TUTTI" ensemble)
+answer() { jq -e "$1" answer.json; }
+
+cat >plain.yaml <<'END'
+reference: {workload: stencil, size: 128, iterations: 60, write: {every: 10}, backend: posix, mode: sync}
+load: {same: reference}
+others: [0, 1, 2]
+repeat: 2
+warmup: 100ms
+END
+
+# What is known beforehand, and nothing done.
+expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --dry-run
+grep -q '3 steps x 2 repetitions' out
+[ ! -e "$runs" ] || fail "a dry run made a folder"
+
+# The short file of the documentation: all steps, all jobs, in a random order with each round complete.
+expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --json answer.json --csv jobs.csv
+equal '[0,1,2]' "$(answer '[.steps[].others]' | jq -c .)" others
+equal '[2,2,2]' "$(answer '[.steps[].runs]' | jq -c .)" runs
+equal '[1,1,2,2,3,3]' "$(answer '[.repetitions[].jobs | length] | sort' | jq -c .)" jobs
+holds '$s > 0' s="$(answer '.steps[2].slowdown.value')"
+equal null "$(jq '.steps[2].slowdown.low' answer.json)" "an interval of two runs"
+grep -q 'too few for an interval' <(answer '.steps[1].slowdown.text')
+folder=$(answer .folder | jq -r .)
+equal '[0,1,2]' "$(head -n 3 "$folder/journal" | jq -s -c '[.[].point] | sort')" "the first round"
+equal 12 "$(grep -c '^reference,[0-9]' jobs.csv)" "rows of the CSV file"
+# The loads played on until the reference had ended: all of it was under load.
+answer '[.repetitions[] | .jobs[0].stop_ns as $stop | .jobs[1:][] | .stop_ns >= $stop] | all' >/dev/null
+answer '[.repetitions[] | .jobs[0].start_ns as $start | .jobs[1:][] | .start_ns <= $start] | all' >/dev/null
+# Every iteration of the reference was made, alone and loaded, with the same result.
+equal 1 "$(answer '[.repetitions[].jobs[0].metrics.residual] | unique | length')" residuals
+no_data_left
+no_process_left
+expect 0 "${ensemble[@]}" show "$folder"
+grep -q 'others runs' out
+# Each job is a run that show and runs know, alone apart from those with others.
+expect 0 "$TUTTI" runs "$runs" 'context=reference, 2 others'
+equal 2 "$(grep -c stencil out)" "runs of that context"
+
+# All at one instant, and a load of another kind with a weight.
+cat >mix.yaml <<'END'
+reference: {workload: stencil, size: 128, iterations: 40}
+load:
+  - {workload: stencil, size: 64, iterations: 20, write: {every: 5}, weight: 2}
+  - {command: [sleep, "0.05"], weight: 1}
+others: [3]
+repeat: 1
+start: together
+END
+expect 0 "${ensemble[@]}" mix.yaml "${here[@]}" --json answer.json
+equal '["load.0","load.1","load.0"]' "$(answer '.steps[1].loads | sort_by(.) | [.[0],.[2],.[1]]' | jq -c .)" mix
+equal 1 "$(answer '[.repetitions[] | select(.others == 3) | .jobs[].go_ns] | unique | length')" "instants"
+no_process_left
+
+# A user's program as the reference, nothing around it.
+expect 0 "${ensemble[@]}" <(echo 'reference: {command: [sleep, "0.2"]}') "${here[@]}" --others 0 --repeat 1 --json answer.json
+holds '$t >= 0.2' t="$(answer '.steps[0].runtime.median')"
+
+# Everybody against everybody.
+cat >matrix.yaml <<'END'
+set:
+  writer: {workload: stencil, size: 64, iterations: 20, write: {every: 5}}
+  sleeper: {command: [sleep, "0.1"]}
+others: [1]
+repeat: 1
+warmup: 50ms
+END
+expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --json answer.json
+equal 6 "$(answer '.steps | length')" "steps of a matrix of two"
+grep -q 'writer under sleeper' out
+
+# Verdicts: pass, fail and inconclusive are statuses of their own.
+echo 'reference: {command: [sleep, "0.1"]}' >sleep.yaml
+expect 0 "${ensemble[@]}" sleep.yaml --others 0 --repeat 6 "${here[@]}" --require 'runtime >= 0.1 s'
+expect 3 "${ensemble[@]}" sleep.yaml --others 0 --repeat 6 "${here[@]}" --require 'runtime < 50ms,runtime >= 0.1 s'
+expect 4 "${ensemble[@]}" sleep.yaml --others 0 --repeat 2 "${here[@]}" --require 'runtime >= 0.1 s' --json answer.json
+equal '"inconclusive"' "$(answer '.require[0].verdict')" verdict
+expect 4 "${ensemble[@]}" plain.yaml "${here[@]}" --repeat 1 --others 1 --require 'slowdown(1) <= 1000' --limit 2 --json answer.json
+equal 0 "$(answer .limit.largest)" "largest number of others without an interval"
+
+# A load that dies marks its repetitions; what it is said to have slowed down is not in the answer.
+cat >dying.yaml <<'END'
+reference: {workload: stencil, size: 256, iterations: 20000}
+load: {command: [sh, -c, "exit 7"]}
+others: [1]
+repeat: 1
+warmup: 0s
+END
+expect 1 "${ensemble[@]}" dying.yaml "${here[@]}" --json answer.json
+equal 0 "$(answer '.steps[1].runs')" "runs of a step whose load died"
+equal 1 "$(answer '.steps[0].runs')" "runs of the step alone"
+answer '.steps[1].left_out[0].why' | grep -q 'load'
+no_process_left
+no_data_left
+
+# A job that hangs is ended, and named.
+expect 1 "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1000"]}') --others 0 --repeat 1 --watchdog 1s "${here[@]}" --quiet
+one_line 'alone, the reference \(command\) shows no progress since 1 s'
+no_process_left
+
+# What cannot be started.
+expect 1 "${ensemble[@]}" <(echo 'reference: {command: [no-such-program]}') --others 0 "${here[@]}" --quiet
+one_line "there is no program 'no-such-program'"
+expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --quiet
+one_line "data folder .*none' of reference does not exist"
+
+# Ctrl-C keeps what was measured; --resume does the rest.
+set -m
+"${ensemble[@]}" plain.yaml "${here[@]}" --repeat 3 --others 0,1 --label stopped >out 2>err &
+pid=$!
+set +m
+journal() { cat "$runs"/ensemble-*/journal 2>/dev/null | wc -l; }
+before=$(journal)
+until [ "$(journal)" -gt "$before" ]; do kill -0 $pid || fail "ended by itself"; sleep 0.05; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+equal 1 $status "status after Ctrl-C"
+grep -q 'interrupted' err
+folder=$(sed -n 's/.*--resume //p' err)
+no_process_left
+no_data_left
+done_before=$(wc -l <"$folder/journal")
+expect 0 "${ensemble[@]}" --resume "$folder" --json answer.json
+equal '[3,3]' "$(answer '[.steps[].runs]' | jq -c .)" "runs after resuming"
+equal 6 "$(wc -l <"$folder/journal")" "lines of the journal"
+holds '$n >= 1' n="$done_before"
+
+# Two at once in one folder.
+flock "$folder/journal" sleep 3 &
+sleep 0.3
+expect 1 "${ensemble[@]}" --resume "$folder" --quiet
+one_line 'another tutti is at work'
+
+# Budget.
+expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --max-bytes 1
+grep -q 'exceed --max-bytes' err
