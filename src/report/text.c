@@ -268,6 +268,32 @@ static void print_verified(FILE *out, const json_t *result)
     tt_paragraph_print(&p, out, "verified");
 }
 
+/* Unless it is known to be none. */
+static bool may_have(const json_t *result, const char *metric)
+{
+    const json_t *value =
+        json_object_get(json_object_get(json_object_get(result, "metrics"), metric), "value");
+
+    return !json_is_number(value) || json_number_value(value) > 0;
+}
+
+/* How data went to storage and back, of a run that moved any. */
+static void print_io(FILE *out, const json_t *result)
+{
+    bool wrote = may_have(result, "bytes_written");
+
+    if (!wrote && !may_have(result, "bytes_read"))
+        return;
+    print_backend(out, result);
+    print_layers(out, result);
+    if (wrote)
+        print_overlap(out, result);
+    print_facts(out, result);
+    print_verified(out, result);
+    print_data(out, result);
+    print_kept(out, result);
+}
+
 static void print_head(FILE *out, const json_t *result)
 {
     const char *workload = text_of(json_object_get(result, "plan"), "workload");
@@ -287,13 +313,7 @@ static void print_head(FILE *out, const json_t *result)
     print_periodic(out, result, "write");
     print_periodic(out, result, "read");
     print_periodic(out, result, "collective");
-    print_backend(out, result);
-    print_layers(out, result);
-    print_overlap(out, result);
-    print_facts(out, result);
-    print_verified(out, result);
-    print_data(out, result);
-    print_kept(out, result);
+    print_io(out, result);
 }
 
 /* ---- metrics ---- */
