@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Reads what it says, all of it and nothing else; notices what changed; changes nothing itself.
+# timeout: 300
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq
@@ -24,18 +25,6 @@ for n in 1 2 5; do
     before=$bytes
 done
 no_data_left
-
-# An independent observer counts the bytes, and sees several threads at work.
-if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-    for checksum in none xxhash; do
-        rm -f trace.*
-        expect 0 strace -ff -y -qq -s 0 -o trace -e trace=preadv,pread64,read,readv \
-            "${reader[@]}" -n 2 "${spread[@]}" --passes 2 --checksum $checksum --json out.json
-        counted=$(cat trace.* | grep -F "<$data/" | awk '{ sum += $NF } END { print sum + 0 }')
-        equal "$counted" "$(metric bytes_read)" "bytes seen by strace and bytes reported"
-        [ "$(grep -lF "<$data/" trace.* | wc -l)" -ge 4 ] || fail "fewer threads than two ranks must have"
-    done
-fi
 
 # Files that are there: kept by one run, read by another, and left as they are.
 expect 0 "${reader[@]}" "${spread[@]}" --keep --json out.json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# An independent observer counts the bytes written to the data file: on posix they are the payload.
+# An independent observer counts the bytes written to data files and read from them: on posix they are the
+# payload.
 . "$(dirname "$0")/lib.sh"
 needs jq strace
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
@@ -12,5 +13,15 @@ for mode in sync+imm async+bg; do
     counted=$(cat trace.* | grep -F "<$data/" | awk '{ sum += $NF } END { print sum + 0 }')
     equal "$counted" "$(metric bytes_written)" "bytes seen by strace and bytes reported ($mode)"
     equal $((100 * 100 * 8 * 5)) "$counted" "bytes written and five fields"
+done
+
+for checksum in none xxhash; do
+    rm -f trace.*
+    expect 0 strace -ff -y -qq -s 0 -o trace -e trace=preadv,preadv2,pread64,read,readv \
+        "$TUTTI" run reader -n 2 --files 21 --size 1k --size-max 300k --transfer 10000 --concurrency 4 --passes 2 \
+        --checksum $checksum "${here[@]}" --json out.json
+    counted=$(cat trace.* | grep -F "<$data/" | awk '{ sum += $NF } END { print sum + 0 }')
+    equal "$counted" "$(metric bytes_read)" "bytes seen by strace and bytes reported"
+    [ "$(grep -lF "<$data/" trace.* | wc -l)" -ge 4 ] || fail "fewer threads read than two ranks must have"
 done
 no_data_left

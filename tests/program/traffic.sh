@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every pattern moves exactly the bytes that arithmetic says, and stops in time.
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq
 
