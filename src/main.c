@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gsl/gsl_errno.h>
+#include <mpi.h>
 
 #include "cli/command.h"
 #include "launch/launch.h"
@@ -84,6 +86,17 @@ static int dispatch(int argc, char **argv)
     return tt_report_error(&e);
 }
 
+/* Some launchers kill the other ranks at once when one ends with an error. Before MPI is up all find
+ * the same, and only rank 0 says what. */
+static void let_rank_0_speak(void)
+{
+    int up = 0;
+
+    MPI_Initialized(&up);
+    if (!up && tt_launched_rank() > 0)
+        sleep(1);
+}
+
 /* A full disk behind a pipe or redirection must not look like success. */
 int main(int argc, char **argv)
 {
@@ -92,6 +105,8 @@ int main(int argc, char **argv)
 
     signal(SIGXFSZ, SIG_IGN); /* a file larger than ulimit -f is an error like any other */
     status = dispatch(argc, argv);
+    if (status != 0)
+        let_rank_0_speak();
     if (status != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
     tt_fail(&e, TT_FAILED, "the output could not be written to stdout");
