@@ -34,7 +34,8 @@ calculate() { # EXPRESSION NAME=NUMBER...
     jq -n "${arguments[@]}" "$expression"
 }
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-ranks() { mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "$@"; }
+mapfile -t launcher <"$build/bench/launcher"
+ranks() { "${launcher[@]}" 2 "$@"; }
 run() { "$tutti" run "$@" -n 2 --results "$work/runs" --min-free 0 --quiet --json "$work/out.json"; }
 metric() { jq -e ".metrics.$1.value" "$work/out.json"; }
 

@@ -20,6 +20,15 @@ static bool asks_for_ranks(const struct tt_setting *s)
     return (!strcmp(s->key, "ranks") || !strcmp(s->key, "-n")) && strcmp(s->place, "plan.json");
 }
 
+bool tt_is_rank(const struct tt_settings *settings)
+{
+    for (size_t i = 0; i < settings->n && tt_launched_alone_by_slurm(); i++)
+        if (asks_for_ranks(&settings->list[i]) && settings->list[i].value &&
+            strtol(settings->list[i].value, NULL, 10) > 1)
+            return false;
+    return tt_launched_size() > 0;
+}
+
 static int check_size(const struct tt_settings *settings, int size, struct tt_error *e)
 {
     int announced = tt_launched_size();

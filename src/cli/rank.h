@@ -6,6 +6,10 @@
 #include "engine/perform.h"
 #include "plan/config.h"
 
+/* Whether this process is one of a job's ranks, and does not start them: by its environment, unless
+ * it is alone in a step of Slurm and the settings ask for more. */
+bool tt_is_rank(const struct tt_settings *settings);
+
 /* Initialise MPI and set `ranks` to its size. A launcher that announced another size than MPI sees,
  * or a different -n, is an error: four singletons must not write one file. It is reported before
  * MPI is finalised again, since a launcher may kill the others as soon as one rank has ended. */

@@ -283,7 +283,7 @@ int tt_run_settings(const char *workload, struct tt_settings *settings, tt_print
     struct tt_config config;
     int status;
 
-    if (tt_launched_size() > 0)
+    if (tt_is_rank(settings))
         return run_as_rank(workload, settings, print);
     if (tt_config_make(&config, workload, settings, &e) != TT_OK)
         status = tt_report_error(&e);

@@ -12,6 +12,9 @@
 
 /* Size announced by a launcher's environment (mpirun, mpiexec, srun); 0 if nobody launched us. */
 int tt_launched_size(void);
+/* Whether that is a Slurm step of one task, such as srun --pty bash gives: a shell as good as any.
+ */
+bool tt_launched_alone_by_slurm(void);
 /* This process's rank as the launcher announced it; 0 if nobody launched us. Messages before MPI is
  * up come from rank 0 only. */
 int tt_launched_rank(void);

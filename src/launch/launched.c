@@ -28,6 +28,13 @@ int tt_launched_size(void)
     return number(sizes, 0);
 }
 
+bool tt_launched_alone_by_slurm(void)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+
+    return tasks && !getenv("OMPI_COMM_WORLD_SIZE") && tt_launched_size() == 1;
+}
+
 int tt_launched_rank(void)
 {
     return number(ranks, 0);
