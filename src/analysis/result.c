@@ -309,25 +309,17 @@ static int judge(const struct tt_evidence *ev, json_t *result)
 /* Without an outcome the run may just not be over: its process is still there. */
 static const struct tt_rank_records *alive(const struct tt_evidence *ev)
 {
-    char host[HOST_NAME_MAX + 1] = "", path[64], name[32];
-
-    if (ev->outcome || gethostname(host, sizeof host - 1) != 0)
-        return NULL;
-    for (size_t i = 0; i < ev->nranks; i++) {
+    for (size_t i = 0; i < ev->nranks && !ev->outcome; i++) {
         const struct tt_records_header *h = &ev->ranks[i].header;
-        FILE *f;
+        char *path;
+        bool held;
 
-        if (h->state != TT_RANK_RUNNING || strncmp(host, h->host, sizeof h->host - 1) != 0)
+        if (h->state != TT_RANK_RUNNING ||
+            asprintf(&path, "%s/records/%05u.ttr", ev->folder, h->rank) < 0)
             continue;
-        snprintf(path, sizeof path, "/proc/%u/comm", h->pid);
-        f = fopen(path, "re");
-        if (!f)
-            continue;
-        name[0] = '\0';
-        if (!fgets(name, sizeof name, f))
-            name[0] = '\0';
-        fclose(f);
-        if (!strcmp(name, "tutti\n"))
+        held = tt_records_are_held(path, h);
+        free(path);
+        if (held)
             return &ev->ranks[i];
     }
     return NULL;

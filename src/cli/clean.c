@@ -18,32 +18,10 @@
 
 /* ---- does it still run? ---- */
 
-/* Whoever has the process's number now holds other files open. */
-static bool holds_open(unsigned pid, const struct stat *file)
-{
-    char path[64 + sizeof((struct dirent *)0)->d_name];
-    struct dirent *entry;
-    struct stat st;
-    bool found = false;
-    DIR *fds;
-
-    snprintf(path, sizeof path, "/proc/%u/fd", pid);
-    fds = opendir(path);
-    if (!fds)
-        return errno != ENOENT; /* somebody else's: it may be one */
-    while (!found && (entry = readdir(fds))) {
-        snprintf(path, sizeof path, "/proc/%u/fd/%s", pid, entry->d_name);
-        found = stat(path, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
-    }
-    closedir(fds);
-    return found;
-}
-
 static int check_rank(const char *path, struct tt_error *e)
 {
     struct tt_rank_records r = {0};
     char host[sizeof r.header.host] = "";
-    struct stat st;
     int rc = tt_records_load(path, &r, e);
 
     if (rc != TT_OK)
@@ -56,7 +34,7 @@ static int check_rank(const char *path, struct tt_error *e)
                      "rank %u did not end in order on %s, and only there one sees whether it still "
                      "runs; if it does not, use --force",
                      r.header.rank, r.header.host);
-    else if (stat(path, &st) != 0 || holds_open(r.header.pid, &st))
+    else if (tt_records_are_held(path, &r.header))
         rc = tt_fail(e, TT_FAILED, "rank %u still runs, as process %u; end the run first",
                      r.header.rank, r.header.pid);
     tt_records_unload(&r);

@@ -4,6 +4,7 @@
 #ifndef TT_ENGINE_RECORDS_H
 #define TT_ENGINE_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,5 +71,7 @@ struct tt_rank_records {
 };
 int tt_records_load(const char *path, struct tt_rank_records *out, struct tt_error *e);
 void tt_records_unload(struct tt_rank_records *r);
+/* Whether the rank was started on this node and its process still has the file open. */
+bool tt_records_are_held(const char *path, const struct tt_records_header *h);
 
 #endif

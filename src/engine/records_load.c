@@ -3,8 +3,11 @@
  * has before memory is taken for it, and counters are checked before anybody adds them up. */
 #include "engine/records.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -244,4 +247,45 @@ void tt_records_unload(struct tt_rank_records *r)
     free(r->calls);
     json_decref(r->summary);
     memset(r, 0, sizeof *r);
+}
+
+/* ---- is the rank still there? ---- */
+
+/* One that has ended, but is not reaped yet, has no words. */
+static bool has_ended(unsigned pid)
+{
+    char path[64], first;
+    int fd;
+    bool ended;
+
+    snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ended = fd < 0 || read(fd, &first, 1) != 1;
+    if (fd >= 0)
+        close(fd);
+    return ended;
+}
+
+/* Whoever has the process's number now holds other files open. */
+bool tt_records_are_held(const char *path, const struct tt_records_header *h)
+{
+    char host[sizeof h->host] = "", name[64 + NAME_MAX];
+    struct dirent *entry;
+    struct stat file, st;
+    bool held = false;
+    DIR *fds;
+
+    gethostname(host, sizeof host - 1);
+    if (strcmp(host, h->host) != 0 || stat(path, &file) != 0 || has_ended(h->pid))
+        return false;
+    snprintf(name, sizeof name, "/proc/%u/fd", h->pid);
+    fds = opendir(name);
+    if (!fds)
+        return errno != ENOENT; /* somebody else's: it may be the rank */
+    while (!held && (entry = readdir(fds))) {
+        snprintf(name, sizeof name, "/proc/%u/fd/%s", h->pid, entry->d_name);
+        held = stat(name, &st) == 0 && st.st_dev == file.st_dev && st.st_ino == file.st_ino;
+    }
+    closedir(fds);
+    return held;
 }

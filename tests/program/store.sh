@@ -83,7 +83,7 @@ rm -r "$runs/$(printf 'x\033y')"
 # Mistakes are one line, and a listing that fails leaves no file.
 usage "unknown key 'labl' \(did you mean 'label'" "$TUTTI" runs "$runs" labl=x --json list.json
 [ ! -e list.json ] || fail "a refused filter left a file"
-usage "unknown key 'size' \(did you mean 'stencil.size'" "$TUTTI" export "$runs" size=64 --csv -
+usage "unknown key 'size' \(did you mean '[a-z]+\.size'" "$TUTTI" export "$runs" size=64 --csv -
 usage "did you mean 'async'" "$TUTTI" runs "$runs" overlap=asinc
 usage "second results folder" "$TUTTI" runs "$runs" nightly
 usage "did you mean '--json'" "$TUTTI" runs "$runs" --jsn x
