@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct member {
@@ -16,7 +17,8 @@ struct tt_crew {
     void *context;
     uint64_t tasks;
     atomic_bool stop;
-    pthread_mutex_t lock; /* of what follows */
+    _Atomic uint64_t advanced, awaited; /* awaited: whoever gets there wakes the main thread */
+    pthread_mutex_t lock;               /* of what follows */
     pthread_cond_t progress;
     uint64_t next, done;
     int rc; /* of the first task that failed */
@@ -48,7 +50,7 @@ static void *work(void *argument)
         int rc;
 
         pthread_mutex_unlock(&c->lock);
-        rc = c->act(c->context, m->number, task, &c->stop, &e);
+        rc = c->act(c->context, c, m->number, task, &e);
         pthread_mutex_lock(&c->lock);
         finish(c, rc, &e);
     }
@@ -91,6 +93,7 @@ int tt_crew_start(struct tt_crew **out, unsigned members, uint64_t tasks, tt_cre
     c->act = act;
     c->context = context;
     c->tasks = tasks;
+    c->awaited = UINT64_MAX;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->progress, NULL);
     rc = start_members(c, members, e);
@@ -101,13 +104,30 @@ int tt_crew_start(struct tt_crew **out, unsigned members, uint64_t tasks, tt_cre
     return rc;
 }
 
-void tt_crew_wait(struct tt_crew *c, uint64_t done)
+/* Either the main thread sees the new amount before it sleeps, or this one sees that it waits. */
+void tt_crew_advance(struct tt_crew *c, uint64_t amount)
+{
+    if (atomic_fetch_add(&c->advanced, amount) + amount < c->awaited)
+        return;
+    pthread_mutex_lock(&c->lock);
+    pthread_cond_signal(&c->progress);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool tt_crew_should_stop(const struct tt_crew *c)
+{
+    return c->stop;
+}
+
+void tt_crew_wait(struct tt_crew *c, uint64_t amount)
 {
     if (!c)
         return;
     pthread_mutex_lock(&c->lock);
-    while (c->done < done && c->rc == TT_OK)
+    c->awaited = amount;
+    while (c->advanced < amount && c->done < c->tasks && c->rc == TT_OK)
         pthread_cond_wait(&c->progress, &c->lock);
+    c->awaited = UINT64_MAX;
     pthread_mutex_unlock(&c->lock);
 }
 

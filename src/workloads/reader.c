@@ -27,6 +27,8 @@ static const struct tt_param params[] = {
     {"transfer", TT_PARAM_BYTES, AT(transfer), "1m", "B", "of a read call", 8, 1 << 30},
     {"passes", TT_PARAM_COUNT, AT(passes), "1", NULL, "how often all files are read", 1,
      INT64_C(1) << 30},
+    {"portion", TT_PARAM_BYTES, AT(portion), "64m", "B",
+     "that a rank reads in an iteration; the run can be stopped after each", 1, INT64_C(1) << 50},
     {"checksum", TT_PARAM_CHOICE, AT(checksum), "xxhash", NULL,
      "computed of every file, and compared with what was written or read before",
      .choices = checksums},

@@ -6,7 +6,7 @@
 needs jq
 
 reader=("$TUTTI" run reader --quiet --seed 3 "${here[@]}")
-spread=(--files 21 --size 1k --size-max 300k --transfer 10000 --concurrency 4)
+spread=(--files 21 --size 1k --size-max 300k --transfer 10000 --concurrency 4 --portion 50000)
 
 # The metrics belong together, and the estimate knew.
 for n in 1 2 5; do
@@ -21,6 +21,8 @@ for n in 1 2 5; do
         fail "estimated and read bytes differ: $(cat estimate)"
     holds '($rate * $seconds / $bytes - 1 | fabs) < 1e-6 and $seconds <= $runtime' rate="$(metric read_rate)" \
         seconds="$(jq .phases.io_read.max out.json)" bytes="$bytes" runtime="$(metric runtime)"
+    [ $n != 1 ] || equal "$(jq '.samples | (.columns | index("iteration")) as $i | [.ranks[0].rows[][$i]] | max' out.json)" \
+        $((3 * ((bytes / 3 + 49999) / 50000))) "portions in three passes"
     [ -z "${before:-}" ] || equal "$bytes" "$before" "bytes with other numbers of ranks"
     before=$bytes
 done

@@ -14,7 +14,7 @@ struct tt_engine;
 enum tt_reader_checksum { TT_READER_NONE, TT_READER_XXHASH };
 
 struct tt_reader_options {
-    uint64_t files, size, size_max, concurrency, transfer, passes;
+    uint64_t files, size, size_max, concurrency, transfer, passes, portion;
     int checksum; /* enum tt_reader_checksum */
     char *path;   /* NULL: files are made */
     bool cold;

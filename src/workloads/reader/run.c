@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: make its files, then read them with a crew of threads, pass after pass. The
- * main thread only keeps the books: an iteration is over when one more of its files has been read,
- * in whatever order that happens. */
+ * main thread only keeps the books: an iteration is over when another portion of the data has been
+ * read, of whatever files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,8 @@ struct hand {
 struct reader {
     struct tt_engine *engine;
     const struct tt_reader_options *options;
-    uint64_t nfiles, iterations; /* this rank's; of a pass: the most that any rank has */
+    uint64_t nfiles, bytes;    /* this rank's */
+    uint64_t mine, iterations; /* of a pass: until this rank has read all; and every rank */
     struct file *files;
     unsigned nhands;
     struct hand *hands;
@@ -63,7 +65,6 @@ static int share_files(struct reader *r, uint64_t all, struct tt_error *e)
     uint64_t rank = (uint64_t)r->engine->rank, size = (uint64_t)r->engine->size;
 
     r->nfiles = all / size + (rank < all % size);
-    r->iterations = (all + size - 1) / size;
     r->files = calloc(r->nfiles + 1, sizeof *r->files);
     if (!r->files)
         return tt_fail_nomem(e, "the list of files");
@@ -82,6 +83,7 @@ static int name_new_files(struct reader *r, struct tt_error *e)
 
         snprintf(name, sizeof name, "reader-%06llu", (unsigned long long)f->number);
         f->size = tt_reader_size(r->options, r->engine->config->run->seed, f->number);
+        r->bytes += f->size;
         f->path = tt_data_path(r->engine, name);
         if (!f->path)
             rc = tt_fail_nomem(e, "a path");
@@ -89,15 +91,23 @@ static int name_new_files(struct reader *r, struct tt_error *e)
     return rc;
 }
 
-/* The paths that belong to this rank, of a list with all of them. */
+/* The paths that belong to this rank, of a list with all of them. How large the files are now is
+ * only needed to divide the reading into iterations. */
 static int take_paths(struct reader *r, const char *paths, uint64_t all, struct tt_error *e)
 {
     uint64_t rank = (uint64_t)r->engine->rank, size = (uint64_t)r->engine->size;
     int rc = share_files(r, all, e);
+    struct stat st;
 
-    for (uint64_t i = 0; rc == TT_OK && i < all; i++, paths += strlen(paths) + 1)
-        if (i % size == rank && !(r->files[i / size].path = strdup(paths)))
+    for (uint64_t i = 0; rc == TT_OK && i < all; i++, paths += strlen(paths) + 1) {
+        if (i % size != rank)
+            continue;
+        r->files[i / size].path = strdup(paths);
+        if (!r->files[i / size].path)
             rc = tt_fail_nomem(e, "a path");
+        else if (stat(paths, &st) == 0)
+            r->bytes += (uint64_t)st.st_size;
+    }
     return rc;
 }
 
@@ -126,6 +136,16 @@ static int find_files(struct reader *r, struct tt_error *e)
     }
     free(list.paths);
     return rc;
+}
+
+/* Collective. Every rank has at least one iteration, in which it reads what files hold in the end.
+ */
+static void count_iterations(struct reader *r)
+{
+    uint64_t portion = r->options->portion;
+
+    r->mine = r->bytes > portion ? (r->bytes + portion - 1) / portion : 1;
+    MPI_Allreduce(&r->mine, &r->iterations, 1, MPI_UINT64_T, MPI_MAX, r->engine->comm);
 }
 
 static int allocate_hands(struct reader *r, struct tt_error *e)
@@ -186,7 +206,7 @@ static int write_all(int fd, const char *path, const unsigned char *data, size_t
     return TT_OK;
 }
 
-static int make_file(void *context, unsigned member, uint64_t task, const atomic_bool *stop,
+static int make_file(void *context, struct tt_crew *crew, unsigned member, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
@@ -199,7 +219,7 @@ static int make_file(void *context, unsigned member, uint64_t task, const atomic
     if (fd < 0)
         return tt_fail_call(e, errno, "open", f->path, -1);
     XXH3_64bits_reset(&state);
-    for (uint64_t at = 0, n; rc == TT_OK && at < f->size && !*stop; at += n) {
+    for (uint64_t at = 0, n; rc == TT_OK && at < f->size && !tt_crew_should_stop(crew); at += n) {
         n = f->size - at < piece ? f->size - at : piece;
         tt_reader_fill(r->engine->config->run->seed, f->number, at, buffer, n);
         if (r->options->checksum == TT_READER_XXHASH)
@@ -218,12 +238,8 @@ static int make_file(void *context, unsigned member, uint64_t task, const atomic
 /* Collective. */
 static int make_files(struct reader *r, struct tt_error *e)
 {
-    uint64_t bytes = 0;
-    int rc;
+    int rc = tt_limits_check_dump(r->engine, r->bytes, r->bytes, e);
 
-    for (uint64_t i = 0; i < r->nfiles; i++)
-        bytes += r->files[i].size;
-    rc = tt_limits_check_dump(r->engine, bytes, bytes, e);
     if (rc != TT_OK)
         return rc;
     rc = claim_files(r, e);
@@ -267,12 +283,11 @@ static void look_into_cache(struct reader *r, int fd, uint64_t size)
 
 /* From beginning to end, or until told to stop; *at is how far it came. */
 static int read_through(struct reader *r, int fd, const char *path, struct hand *hand,
-                        XXH3_state_t *state, const atomic_bool *stop, uint64_t *at,
-                        struct tt_error *e)
+                        XXH3_state_t *state, struct tt_crew *crew, uint64_t *at, struct tt_error *e)
 {
     struct iovec piece = {hand->buffer, r->options->transfer};
 
-    for (*at = 0; !*stop;) {
+    for (*at = 0; !tt_crew_should_stop(crew);) {
         int64_t t = tt_now_ns();
         ssize_t n = tt_sys_preadv(fd, &piece, 1, (off_t)*at);
 
@@ -284,6 +299,7 @@ static int read_through(struct reader *r, int fd, const char *path, struct hand 
             break;
         tt_histogram_add(&hand->reads, tt_now_ns() - t);
         r->unread += (uint64_t)n;
+        tt_crew_advance(crew, (uint64_t)n);
         *at += (uint64_t)n;
         if (r->options->checksum == TT_READER_XXHASH)
             XXH3_64bits_update(state, hand->buffer, (size_t)n);
@@ -305,7 +321,7 @@ static int compare(const struct reader *r, struct file *f, uint64_t bytes, uint6
     return TT_OK;
 }
 
-static int read_file(void *context, unsigned member, uint64_t task, const atomic_bool *stop,
+static int read_file(void *context, struct tt_crew *crew, unsigned member, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
@@ -319,9 +335,9 @@ static int read_file(void *context, unsigned member, uint64_t task, const atomic
     XXH3_64bits_reset(&state);
     if (rc == TT_OK) {
         look_into_cache(r, fd, (uint64_t)st.st_size);
-        rc = read_through(r, fd, f->path, hand, &state, stop, &bytes, e);
+        rc = read_through(r, fd, f->path, hand, &state, crew, &bytes, e);
     }
-    if (rc == TT_OK && !*stop)
+    if (rc == TT_OK && !tt_crew_should_stop(crew))
         rc = compare(r, f, bytes, XXH3_64bits_digest(&state), e);
     if (fd >= 0)
         close(fd);
@@ -349,7 +365,7 @@ static void end_crew(struct reader *r, bool now)
     r->crew = NULL;
 }
 
-/* A rank that has failed, or has fewer files than others, still takes part in every iteration. */
+/* A rank that has failed, or has less to read than others, still takes part in every iteration. */
 static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
 {
     int rc = TT_OK;
@@ -357,14 +373,14 @@ static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
     r->since = tt_now_ns();
     r->failed = tt_crew_start(&r->crew, r->nhands, r->nfiles, read_file, r, &r->failure);
     for (uint64_t i = 1; rc == TT_OK && i <= r->iterations; i++) {
-        bool reading = r->crew && i <= r->nfiles;
+        bool reading = r->crew && i <= r->mine;
         int64_t t;
 
         rc = tt_iteration_begin(r->engine, ++r->iteration, total, e);
         t = tt_now_ns();
         if (rc == TT_OK && reading)
-            tt_crew_wait(r->crew, i);
-        if (rc != TT_OK || i >= r->nfiles)
+            tt_crew_wait(r->crew, i * r->options->portion);
+        if (rc != TT_OK || i >= r->mine)
             end_crew(r, rc != TT_OK);
         account(r, t, reading);
         tt_iteration_end(r->engine);
@@ -422,6 +438,8 @@ int tt_reader_run(struct tt_engine *engine, struct tt_error *e)
     if (rc == TT_OK)
         rc = allocate_hands(&r, e);
     rc = tt_agree(engine->comm, rc, e);
+    if (rc == TT_OK)
+        count_iterations(&r);
     if (rc == TT_OK && makes_files(&r))
         rc = tt_agree(engine->comm, make_files(&r, e), e);
     if (rc == TT_OK)
