@@ -32,10 +32,11 @@ build: ## compile build/tutti; never installs anything
 build-sanitize:
 	$(call compile,sanitize,build-sanitize)
 
-demo: ## set up, build, and run a small overlapped job
+demo: ## set up, build, run a small overlapped job, then one alone and with others around it
 	@tools/setup required optional
 	@$(MAKE) --no-print-directory build
 	build/tutti run stencil -n 2 --size 1024 --iterations 3000 --work 8 --write every=20 --mode async+bg --min-free 1g
+	build/tutti ensemble balanced --solo-time 2s --repeat 6 --min-free 1g
 
 check: ## set up, build, run the tests, and some of them under the sanitizers
 	@tools/setup required optional test

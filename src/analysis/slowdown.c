@@ -309,32 +309,6 @@ static double median_metric(const struct step *s, const char *metric)
     return median;
 }
 
-/* Slower because there were too few CPUs says nothing about storage. */
-static json_t *contention_json(const struct step *alone, const struct step *loaded)
-{
-    double before = median_metric(alone, "cpu_wait"), now = median_metric(loaded, "cpu_wait");
-    char text[300];
-
-    for (size_t i = 0; i < loaded->n; i++) {
-        const char *note = json_string_value(json_object_get(loaded->list[i], "exceeded"));
-
-        if (note) {
-            snprintf(text, sizeof text,
-                     "%.200s: this shows contention for CPUs and says nothing "
-                     "about storage",
-                     note);
-            return json_string(text);
-        }
-    }
-    if (!isfinite(before) || !isfinite(now) || now - before < CPU_WAIT_RISE)
-        return json_null();
-    snprintf(text, sizeof text,
-             "the reference waited for a CPU in %.0f %% of its time (alone %.0f %%): this shows "
-             "contention for CPUs and says nothing about storage",
-             100 * now, 100 * before);
-    return json_string(text);
-}
-
 /* A resource that was saturated in more than half of the repetitions, as the counters say. */
 static json_t *saturated_json(const struct step *s)
 {
@@ -362,6 +336,49 @@ static json_t *saturated_json(const struct step *s)
     }
     json_decref(votes);
     return list;
+}
+
+/* "cpu" also for "cpu pressure". */
+static bool is_saturated(const struct step *s, const char *resource)
+{
+    json_t *list = saturated_json(s);
+    const json_t *one;
+    bool found = false;
+    size_t i;
+
+    json_array_foreach(list, i, one) found |=
+        !strncmp(json_string_value(one), resource, strlen(resource));
+    json_decref(list);
+    return found;
+}
+
+/* Slower because there were too few CPUs says nothing about storage. */
+static json_t *contention_json(const struct step *alone, const struct step *loaded)
+{
+    double before = median_metric(alone, "cpu_wait"), now = median_metric(loaded, "cpu_wait");
+    char text[300];
+
+    for (size_t i = 0; i < loaded->n; i++) {
+        const char *note = json_string_value(json_object_get(loaded->list[i], "exceeded"));
+
+        if (note) {
+            snprintf(text, sizeof text,
+                     "%.200s: this shows contention for CPUs and says nothing "
+                     "about storage",
+                     note);
+            return json_string(text);
+        }
+    }
+    if (is_saturated(loaded, "cpu") && !is_saturated(alone, "cpu"))
+        return json_string("the CPUs were used up, which they were not alone: this shows "
+                           "contention for CPUs and says nothing about storage");
+    if (!isfinite(before) || !isfinite(now) || now - before < CPU_WAIT_RISE)
+        return json_null();
+    snprintf(text, sizeof text,
+             "the reference waited for a CPU in %.0f %% of its time (alone %.0f %%): this shows "
+             "contention for CPUs and says nothing about storage",
+             100 * now, 100 * before);
+    return json_string(text);
 }
 
 static json_t *warnings_json(const struct step *s)

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "ensemble/conduct.h"
+#include "ensemble/scenario.h"
 #include "plan/workload.h"
 #include "report/ensemble.h"
 #include "report/outfile.h"
@@ -55,6 +56,8 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
                      "peak:memory, peak:network), or --resume FOLDER; tutti help ensemble");
     if (rc == TT_OK && *resume)
         rc = tt_ensemble_load(*resume, settings, is_matrix, e);
+    else if (rc == TT_OK && tt_is_scenario(file))
+        rc = tt_scenario_make(file, &words, settings, e);
     else if (rc == TT_OK)
         rc = read_file(file, settings, e);
     for (size_t i = 0; i < words.n && rc == TT_OK; i++)

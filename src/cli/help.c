@@ -7,6 +7,7 @@
 #include "analysis/metrics.h"
 #include "cli/command.h"
 #include "cli/wrap.h"
+#include "ensemble/ensemble.h"
 #include "plan/config.h"
 #include "plan/registry.h"
 
@@ -82,6 +83,14 @@ static const struct {
      "Run a workload: its keys are in tutti help WORKLOAD. Started by mpirun or srun it is a rank, "
      "and -n is left out. A component's name takes a list: --write every=20,series=append is "
      "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings.",
+     NULL},
+    {"ensemble", "tutti ensemble FILE.yaml|SCENARIO|matrix FILE.yaml|show FOLDER ... [--KEY VALUE]",
+     "Measure a reference job alone and with others around it. A scenario is empty, balanced, "
+     "peak:io, peak:cpu, peak:memory or peak:network and is sized to the machine; matrix takes "
+     "every player of a set as reference and as load; show prints an answer again, and with "
+     "--limit which of several systems suffices. A file has reference: and load: with the "
+     "keys of a workload, and the keys below. Status 0: done, 3 or 4: a require failed or is "
+     "inconclusive.",
      NULL},
     {"show", "tutti show FOLDER|ID [--json FILE] [--csv FILE]",
      "Print the result of a run folder again; an ID is one of tutti runs.", show_options},
@@ -177,7 +186,7 @@ static void describe(const struct tt_param *p, char *out, size_t size)
 
 static void print_param(const struct tt_component *c, const char *kind, const struct tt_param *p)
 {
-    bool bare = !*c->name || !strcmp(kind, "workload");
+    bool bare = !*c->name || !strcmp(kind, "workload") || !strcmp(kind, "ensemble");
     char name[120], text[1024];
 
     snprintf(name, sizeof name, "%s%s--%s%s%s %s", p->flag ? p->flag : "", p->flag ? ", " : "",
@@ -188,6 +197,14 @@ static void print_param(const struct tt_component *c, const char *kind, const st
             *at = '-';
     describe(p, text, sizeof text);
     tt_print_entry(stdout, name, COLUMN, text);
+}
+
+/* Everything that has keys: the components of a run, then those of an ensemble. */
+static void each_topic(tt_component_fn *visit, void *context)
+{
+    tt_each_component(visit, context);
+    visit("ensemble", &tt_ensemble_component, context);
+    visit("ensemble", &tt_player_component, context);
 }
 
 /* ---- one topic ---- */
@@ -260,7 +277,7 @@ static int fail_unknown(const char *name)
 
     for (size_t i = 0; i < NSYNOPSES; i++)
         names.list[i] = synopses[i].name;
-    tt_each_component(add_name, &names);
+    each_topic(add_name, &names);
     near = tt_nearest_word(name, names.list);
     tt_fail(&e, TT_USAGE, "no help on '%.80s'%s%s%s; tutti list names the topics", name,
             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
@@ -272,7 +289,7 @@ static int help_on(const char *name)
     struct topic topic = {.name = name};
 
     topic.found = print_command(name);
-    tt_each_component(print_component, &topic);
+    each_topic(print_component, &topic);
     if (!topic.found)
         return fail_unknown(name);
     print_used(name);
@@ -306,9 +323,10 @@ static void print_markdown(const char *kind, const struct tt_component *c, void 
     printf("\n| key | value | default | range | unit | meaning |\n|---|---|---|---|---|---|\n");
     for (const struct tt_param *p = c->params; p->key; p++) {
         char range[256];
+        bool bare = !*c->name || !strcmp(kind, "ensemble");
 
         describe_range(p, range, sizeof range);
-        printf("| `%s%s%s` |", c->name, *c->name ? "." : "", p->key);
+        printf("| `%s%s%s` |", bare ? "" : c->name, bare ? "" : ".", p->key);
         print_cell(value_name(p));
         print_cell(p->fallback ? p->fallback : "");
         print_cell(range);
@@ -331,7 +349,7 @@ static int help_markdown(void)
         print_cell(synopses[i].text);
         printf("\n");
     }
-    tt_each_component(print_markdown, NULL);
+    each_topic(print_markdown, NULL);
     printf("\n## Metrics\n\n| metric | unit | definition |\n|---|---|---|\n");
     for (size_t i = 0; i < TT_NMETRICS; i++) {
         printf("| `%s` |", tt_metrics[i].name);

@@ -182,6 +182,8 @@ static json_t *repetition_json(const struct tt_stage *s, const struct collected 
     set_number(o, "covered", covered(s, all));
     set_number(o, "total_write_rate", total_rate(s, all, "bytes_written"));
     set_number(o, "total_read_rate", total_rate(s, all, "bytes_read"));
+    set_number(o, "total_communication_rate", total_rate(s, all, "bytes_communicated"));
+    set_number(o, "total_iteration_rate", total_rate(s, all, "iterations"));
     set_number(o, "fairness", fairness(s, all));
     if (s->shares.exceeded)
         json_object_set_new(o, "exceeded", json_string(s->shares.note));

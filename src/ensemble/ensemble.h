@@ -15,7 +15,7 @@ struct tt_ensemble_options {
     uint64_t repeat, at_most, seed, max_bytes;
     struct tt_space ci; /* percent */
     int start;          /* enum tt_ensemble_start */
-    double warmup, watchdog, max_time, limit, cpus;
+    double warmup, watchdog, max_time, limit, cpus, solo_time;
     char *dir, *min_free, *results, *label, *json, *csv, *resume;
     struct tt_words require;
     bool quiet, dry_run;
