@@ -504,3 +504,65 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
                      not_tested, "undecided", undecided, "text", text);
     return *out ? TT_OK : tt_fail_nomem(e, "the limit");
 }
+
+/* ---- which system suffices ---- */
+
+static const json_t *step_with(const json_t *answer, json_int_t others)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "steps"), i, step)
+    {
+        if (json_integer_value(json_object_get(step, "others")) == others)
+            return step;
+    }
+    return NULL;
+}
+
+/* The largest number of others that every answer has; 0 if there is none but that. */
+static json_int_t largest_common(const json_t *answers)
+{
+    const json_t *answer, *step;
+    json_int_t largest = 0;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(json_array_get(answers, 0), "steps"), i, step)
+    {
+        json_int_t others = json_integer_value(json_object_get(step, "others"));
+        bool everywhere = true;
+
+        json_array_foreach(answers, k, answer) everywhere &= step_with(answer, others) != NULL;
+        if (everywhere && others > largest)
+            largest = others;
+    }
+    return largest;
+}
+
+static json_t *system_json(const json_t *answer, json_int_t others, double limit)
+{
+    const json_t *slowdown = json_object_get(step_with(answer, others), "slowdown");
+    const json_t *low = json_object_get(slowdown, "low"), *high = json_object_get(slowdown, "high");
+    const char *text = json_string_value(json_object_get(slowdown, "text"));
+    const char *verdict = "cannot tell";
+
+    if (json_is_number(high) && json_number_value(high) <= limit)
+        verdict = "suffices";
+    else if (json_is_number(low) && json_number_value(low) > limit)
+        verdict = "does not suffice";
+    return json_pack("{s:O?, s:O?, s:I, s:s, s:s}", "id", json_object_get(answer, "id"), "label",
+                     json_object_get(answer, "label"), "others", others, "verdict", verdict, "text",
+                     text ? text : "not measured");
+}
+
+int tt_slowdown_suffices(const json_t *answers, double limit, json_t **out, struct tt_error *e)
+{
+    json_int_t others = largest_common(answers);
+    const json_t *answer;
+    size_t i;
+
+    *out = json_array();
+    json_array_foreach(answers, i, answer)
+        json_array_append_new(*out, system_json(answer, others, limit));
+    return *out ? TT_OK : tt_fail_nomem(e, "the systems");
+}

@@ -4,18 +4,14 @@
 #include <unistd.h>
 
 #include "analysis/require.h"
-#include "analysis/slowdown.h"
 #include "cli/command.h"
-#include "cli/option.h"
+#include "cli/ensemble_show.h"
 #include "ensemble/conduct.h"
 #include "ensemble/scenario.h"
 #include "plan/workload.h"
-#include "report/ensemble.h"
 #include "report/outfile.h"
 #include "spec/read.h"
 #include "spec/units.h"
-
-#define MAX_SHOWN 64
 
 /* ---- before ---- */
 
@@ -109,69 +105,6 @@ static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
     return rc;
 }
 
-/* ---- after ---- */
-
-static int add_verdicts(const struct tt_ensemble *x, json_t *answer, enum tt_verdict_kind *verdict,
-                        struct tt_error *e)
-{
-    const json_t *steps = json_object_get(answer, "steps");
-    json_t *limit = NULL, *list = NULL;
-    int rc = TT_OK;
-
-    if (x->o.limit > 0)
-        rc = tt_slowdown_limit(steps, x->o.limit, &limit, e);
-    if (rc == TT_OK && limit)
-        json_object_set_new(answer, "limit", limit);
-    if (rc == TT_OK && x->o.require.n > 0)
-        rc = tt_require_judge(&x->o.require, steps, &list, verdict, e);
-    if (rc == TT_OK && list)
-        json_object_set(answer, "require", list);
-    json_decref(list);
-    return rc;
-}
-
-static bool is_stdout(const char *path)
-{
-    return path && !strcmp(path, "-");
-}
-
-static int exit_status(enum tt_verdict_kind verdict, const json_t *answer)
-{
-    const json_t *step;
-    size_t i;
-
-    if (verdict != TT_PASS)
-        return verdict == TT_FAIL ? TT_EXIT_FAIL : TT_EXIT_INCONCLUSIVE;
-    json_array_foreach(json_object_get(answer, "steps"), i, step)
-    {
-        if (json_integer_value(json_object_get(step, "runs")) <
-            json_integer_value(json_object_get(answer, "repeat")))
-            return 1;
-    }
-    return 0;
-}
-
-static int show_answer(const struct tt_ensemble *x, const char *folder, int *status,
-                       struct tt_error *e)
-{
-    FILE *table = is_stdout(x->o.json) || is_stdout(x->o.csv) ? stderr : stdout;
-    enum tt_verdict_kind verdict = TT_PASS;
-    json_t *answer = NULL;
-    int rc = tt_ensemble_answer(x, folder, &answer, e);
-
-    if (rc == TT_OK)
-        rc = add_verdicts(x, answer, &verdict, e);
-    if (rc == TT_OK && !x->o.quiet)
-        tt_report_ensemble(table, answer);
-    if (rc == TT_OK && x->o.json)
-        rc = tt_report_ensemble_json(x->o.json, answer, e);
-    if (rc == TT_OK && x->o.csv)
-        rc = tt_report_ensemble_csv(x->o.csv, answer, e);
-    *status = rc == TT_OK ? exit_status(verdict, answer) : tt_exit_status(rc);
-    json_decref(answer);
-    return rc;
-}
-
 /* ---- the command ---- */
 
 /* What was measured is shown, also if it is not all. */
@@ -186,7 +119,7 @@ static int conduct(const struct tt_ensemble *x, const char *folder)
     free(report.list);
     if (rc == TT_USAGE || rc == TT_BUSY || (rc != TT_OK && report.n == 0))
         return tt_report_error(&e);
-    if (show_answer(x, folder, &status, &later) != TT_OK)
+    if (tt_ensemble_show_answer(x, folder, NULL, &status, &later) != TT_OK)
         tt_report_error(&later);
     if (rc == TT_OK)
         return status;
@@ -217,41 +150,6 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
     return status;
 }
 
-/* Which of several systems suffices, from ensembles that were played on each of them. */
-static int show(int argc, char **argv)
-{
-    const char *words[MAX_SHOWN], *limit = NULL, *json = NULL, *csv = NULL;
-    const struct tt_option options[] = {
-        {"--limit", &limit, NULL}, {"--json", &json, NULL}, {"--csv", &csv, NULL}, {0}};
-    struct tt_error e = TT_ERROR_CLEAR;
-    int status = 0;
-    size_t n;
-    int rc = tt_take_words(argc, argv, options, MAX_SHOWN, words, &n, &e);
-
-    if (rc == TT_OK && n == 0)
-        rc = tt_fail(&e, TT_USAGE, "ensemble show takes folders of ensembles");
-    for (size_t i = 0; i < n && rc == TT_OK; i++) {
-        struct tt_settings settings = {0};
-        struct tt_ensemble x = {0};
-        bool is_matrix;
-
-        rc = tt_ensemble_load(words[i], &settings, &is_matrix, &e);
-        if (rc == TT_OK && limit)
-            rc = tt_settings_add(&settings, "limit", limit, "--limit", &e);
-        if (rc == TT_OK && json)
-            rc = tt_settings_add(&settings, "json", json, "--json", &e);
-        if (rc == TT_OK && csv)
-            rc = tt_settings_add(&settings, "csv", csv, "--csv", &e);
-        if (rc == TT_OK)
-            rc = tt_ensemble_make(&x, &settings, is_matrix, &e);
-        if (rc == TT_OK)
-            rc = show_answer(&x, words[i], &status, &e);
-        tt_ensemble_free(&x);
-        tt_settings_free(&settings);
-    }
-    return rc == TT_OK ? status : tt_report_error(&e);
-}
-
 int tt_cmd_ensemble(int argc, char **argv)
 {
     struct tt_settings settings = {0};
@@ -262,7 +160,7 @@ int tt_cmd_ensemble(int argc, char **argv)
     int status;
 
     if (argc > 1 && !strcmp(argv[1], "show"))
-        return show(argc - 1, argv + 1);
+        return tt_ensemble_show(argc - 1, argv + 1);
     if (read_settings(argc, argv, &settings, &is_matrix, &resume, &e) != TT_OK ||
         tt_ensemble_make(&x, &settings, is_matrix, &e) != TT_OK)
         status = tt_report_error(&e);

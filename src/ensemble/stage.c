@@ -63,6 +63,9 @@ static int plan_actor(struct tt_stage *s, struct tt_actor *a, struct tt_error *e
     char context[64];
     int rc = TT_OK;
 
+    /* The node's counters are read once, beside the reference. */
+    if (a->is_load)
+        rc = tt_settings_add(&settings, "counters.interval", "0", "the ensemble", e);
     for (size_t i = 0; i < a->player->settings.n && rc == TT_OK; i++) {
         const struct tt_setting *one = &a->player->settings.list[i];
 

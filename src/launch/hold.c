@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/counters.h"
 #include "engine/recorder.h"
 #include "launch/launch.h"
 #include "plan/cues.h"
@@ -25,6 +26,7 @@ struct hold {
     struct tt_perform_how how;
     int rank, size;
     struct tt_recorder *recorder;
+    struct tt_counters *counters; /* of the first process on each node */
     int64_t start_ns, stop_ns;
     uint64_t rounds;
     char **words;
@@ -48,6 +50,17 @@ static int wait_for_go(struct hold *h, struct tt_error *e)
     return TT_OK;
 }
 
+/* Counters are of use, but no condition. */
+static void watch_node(struct hold *h)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    const int self = getpid();
+
+    if (tt_launched_local_rank() == 0)
+        tt_counters_start(h->folder, tt_config_opts(h->config, "counters"), 1, &self, &h->counters,
+                          &ignored);
+}
+
 static int begin(struct hold *h, struct tt_error *e)
 {
     struct tt_iteration_record before = {0};
@@ -57,6 +70,8 @@ static int begin(struct hold *h, struct tt_error *e)
         rc = tt_cue_write(h->folder, TT_CUE_READY, tt_wall_ns(), e);
     if (rc == TT_OK && h->rank == 0 && !h->how.held)
         rc = tt_cue_write(h->folder, TT_CUE_GO, tt_wall_ns(), e);
+    if (rc == TT_OK)
+        watch_node(h);
     if (rc == TT_OK)
         rc = wait_for_go(h, e);
     h->start_ns = tt_now_ns();
@@ -187,6 +202,7 @@ int tt_hold(const char *folder, const struct tt_config *config, struct tt_perfor
     if (rc == TT_OK)
         rc = play(&h, e);
     h.stop_ns = tt_now_ns();
+    tt_counters_stop(h.counters);
     if (h.recorder) {
         record_summary(&h, environment);
         closed = tt_recorder_close(h.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);

@@ -19,6 +19,9 @@ bool tt_launched_alone_by_slurm(void);
  * up come from rank 0 only. */
 int tt_launched_rank(void);
 
+/* The same among the processes on this node, if the launcher tells; else the rank. */
+int tt_launched_local_rank(void);
+
 struct tt_launch {
     const struct tt_launch_options *options;
     const char *folder; /* for stdout and stderr */

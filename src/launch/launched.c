@@ -10,6 +10,9 @@ static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOC
 static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID",
                                     "SLURM_PROCID", NULL};
 
+static const char *const local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "SLURM_LOCALID", NULL};
+
 static int number(const char *const *names, int none)
 {
     for (int i = 0; names[i]; i++) {
@@ -38,4 +41,9 @@ bool tt_launched_alone_by_slurm(void)
 int tt_launched_rank(void)
 {
     return number(ranks, 0);
+}
+
+int tt_launched_local_rank(void)
+{
+    return number(local_ranks, tt_launched_rank());
 }

@@ -367,6 +367,23 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
     fprintf(out, "  folder     %s\n", text_of(answer, "folder"));
 }
 
+void tt_report_systems(FILE *out, const json_t *systems, double limit)
+{
+    const json_t *one;
+    size_t i;
+
+    fprintf(out, "\n  slowdown of at most %.3g with %lld others?\n", limit,
+            (long long)number_of(json_array_get(systems, 0), "others"));
+    json_array_foreach(systems, i, one)
+    {
+        const char *name = *text_of(one, "label") ? text_of(one, "label") : text_of(one, "id");
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "%s: %s; %s", name, text_of(one, "verdict"), text_of(one, "text"));
+        tt_paragraph_print_marked(&p, out, "  ");
+    }
+}
+
 /* ---- files ---- */
 
 int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_error *e)
