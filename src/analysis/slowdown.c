@@ -18,6 +18,7 @@
 #define LEAST_SLOWDOWN 1.02
 /* Jobs that started further apart than this were not quite under the same load. */
 #define LARGE_SKEW 0.02
+#define SHORT_RUN 1.0
 
 /* ---- one number a run ---- */
 
@@ -177,6 +178,13 @@ static json_t *slowdown_json(struct values *alone, struct values *loaded, uint64
                         json_pack("[f, f]", b.values[0] / median, b.values[b.n - 1] / median));
     describe_slowdown(o, a.n, b.n);
     return o;
+}
+
+/* Alone. */
+static json_t *by_definition(void)
+{
+    return json_pack("{s:f, s:f, s:f, s:s}", "value", 1.0, "low", 1.0, "high", 1.0, "text",
+                     "alone");
 }
 
 /* ---- parts of a step ---- */
@@ -384,12 +392,19 @@ static json_t *contention_json(const struct step *alone, const struct step *load
 static json_t *warnings_json(const struct step *s)
 {
     json_t *list = json_array();
+    double runtime = median_metric(s, "runtime");
     double skew = median_of(s, "skew"), covered = median_of(s, "covered");
     char text[200];
 
     if (skew > LARGE_SKEW) {
         snprintf(text, sizeof text, "jobs started up to %.0f ms after the common instant",
                  1e3 * skew);
+        json_array_append_new(list, json_string(text));
+    }
+    if (runtime < SHORT_RUN) {
+        snprintf(text, sizeof text,
+                 "the reference takes only %.0f ms: what is measured may be how it starts",
+                 1e3 * runtime);
         json_array_append_new(list, json_string(text));
     }
     if (covered < 0.99) {
@@ -420,7 +435,8 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
     json_object_set_new(o, "runs", json_integer((json_int_t)s->n));
     json_object_set(o, "left_out", s->left_out);
     json_object_set_new(o, "runtime", runtime_json(&b));
-    json_object_set_new(o, "slowdown", slowdown_json(&a, &b, seed));
+    json_object_set_new(o, "slowdown",
+                        alone == s && s->n > 0 ? by_definition() : slowdown_json(&a, &b, seed));
     json_object_set_new(o, "grew", grew_json(phases, json_object_get(o, "slowdown")));
     json_object_set_new(o, "phases", phases);
     json_object_set_new(o, "metrics", metrics_json(alone, s, seed));

@@ -105,7 +105,9 @@ static void print_interval(const json_t *slowdown, char *out, size_t size)
 {
     const json_t *range = json_object_get(slowdown, "range");
 
-    if (json_is_number(json_object_get(slowdown, "low")))
+    if (number_of(slowdown, "low") == number_of(slowdown, "high"))
+        snprintf(out, size, "by definition");
+    else if (json_is_number(json_object_get(slowdown, "low")))
         snprintf(out, size, "%.3g to %.3g", number_of(slowdown, "low"),
                  number_of(slowdown, "high"));
     else if (json_is_array(range))
@@ -215,6 +217,7 @@ static const char *times(const json_t *effect, char *out, size_t size)
 
 static void print_phases(FILE *out, const json_t *step)
 {
+    long long others = (long long)number_of(step, "others");
     const char *name;
     json_t *phase;
     bool head = false;
@@ -225,10 +228,10 @@ static void print_phases(FILE *out, const json_t *step)
         double seconds = number_of(phase, "seconds"), more = number_of(phase, "growth");
 
         if (!head)
-            fprintf(out, "\n  with %lld others     total     more  median, times    p99, times\n",
-                    (long long)number_of(step, "others"));
+            fprintf(out, "\n  with %2lld other%-2s %10s %9s  %-19s %s\n", others, plural(others),
+                    "total", "more", "median, times", "p99, times");
         head = true;
-        fprintf(out, "  %-12s %10s %9s  %-16s %s\n", name, tt_format_seconds(seconds, total),
+        fprintf(out, "  %-15s %10s %9s  %-19s %s\n", name, tt_format_seconds(seconds, total),
                 tt_format_seconds(more, growth),
                 times(json_object_get(phase, "median"), median, sizeof median),
                 times(json_object_get(phase, "p99"), tail, sizeof tail));
@@ -267,6 +270,7 @@ static void conclude_step(FILE *out, const json_t *step)
 
 static void print_warnings(FILE *out, const json_t *step)
 {
+    long long others = (long long)number_of(step, "others");
     const json_t *one;
     size_t i;
 
@@ -274,7 +278,7 @@ static void print_warnings(FILE *out, const json_t *step)
     {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "with %lld others %s", (long long)number_of(step, "others"),
+        tt_paragraph_add(&p, "with %lld other%s: %s", others, plural(others),
                          json_string_value(one));
         tt_paragraph_print_marked(&p, out, "  ! ");
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every file in examples/ runs as it is, and so does every command in the documentation that says so:
+# Every file in examples/ runs as it is (one with a reference or a set is an ensemble), and so does every command in the documentation that says so:
 # a code block after a line "<!-- runnable -->" is run by bash, in a folder with build/tutti.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
@@ -7,7 +7,10 @@
 for file in "$SOURCE"/examples/*.yaml; do
     backend=$(sed -n 's/^backend: *\([a-z0-9]*\).*/\1/p' "$file")
     if [ -n "$backend" ] && ! "$TUTTI" list backends | grep -qw "$backend"; then continue; fi
-    expect 0 "$TUTTI" run "$file" "${here[@]}"
+    command=(run)
+    ! grep -q '^reference:' "$file" || command=(ensemble)
+    ! grep -q '^set:' "$file" || command=(ensemble matrix)
+    LIMIT=300 expect 0 "$TUTTI" "${command[@]}" "$file" "${here[@]}"
     no_data_left
 done
 
