@@ -49,6 +49,8 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
         return;
     }
     error = json_string_value(json_object_get(c->result, "error"));
+    if (s->early == a && error)
+        s->trouble[0] = '\0'; /* now there is more to say */
     if (!json_is_true(json_object_get(c->result, "valid")))
         trouble(s, who, error ? error : "its result is not valid");
     tt_error_clear(&e);

@@ -45,8 +45,9 @@ void tt_display_draw(const struct tt_stage *s)
     if (state->left >= 0)
         used += snprintf(line + used, sizeof line - (size_t)used, ", %s left",
                          tt_format_seconds(state->left, left));
-    used += snprintf(line + used, sizeof line - (size_t)used, " | %llu others | reference ",
-                     (unsigned long long)s->step->others);
+    used +=
+        snprintf(line + used, sizeof line - (size_t)used, " | %llu others, no. %llu | reference ",
+                 (unsigned long long)s->step->others, (unsigned long long)state->number);
     used += describe(&s->actors[0], line + used, sizeof line - (size_t)used);
     for (size_t i = 1; i < s->n && used < COLUMNS; i++) {
         used += snprintf(line + used, sizeof line - (size_t)used, i == 1 ? " | loads " : ", ");

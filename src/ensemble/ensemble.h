@@ -27,6 +27,7 @@ struct tt_player_options {
     char *same, *workload;
     struct tt_words command;
     double weight, cpus;
+    struct tt_words cpu_set; /* "0-3", "8" */
     bool loop;
 };
 extern const struct tt_component tt_player_component;

@@ -75,6 +75,8 @@ static const struct tt_param player_params[] = {
      "instead of a workload: a program and its arguments"},
     {"weight", TT_PARAM_REAL, AT(weight), "1", NULL, "share of this load among several"},
     {"cpus", TT_PARAM_REAL, AT(cpus), "0", "CPUs", "share of the machine; 0: as all others"},
+    {"cpu_set", TT_PARAM_WORDS, AT(cpu_set), NULL, NULL,
+     "instead of cpus: the CPUs that are the job's, such as 0-3,8; locally"},
     {"loop", TT_PARAM_BOOL, AT(loop), "yes", NULL,
      "as a load, play again and again until the reference has ended; no: once"},
     {0},

@@ -139,6 +139,49 @@ static void take_cpus(const cpu_set_t *all, int n, int *next, cpu_set_t *out)
     }
 }
 
+static int read_range(const struct tt_player *p, const char *word, cpu_set_t *out,
+                      struct tt_error *e)
+{
+    int first, last, used = 0;
+
+    if (sscanf(word, "%d-%d%n", &first, &last, &used) != 2 || word[used]) {
+        if (sscanf(word, "%d%n", &first, &used) != 1 || word[used])
+            first = -1;
+        last = first;
+    }
+    if (first < 0 || last < first || last >= CPU_SETSIZE)
+        return tt_fail(e, TT_USAGE, "%s: cpu_set: '%.40s' is no CPU and no range such as 0-3",
+                       p->name, word);
+    for (int i = first; i <= last; i++)
+        CPU_SET(i, out);
+    return TT_OK;
+}
+
+/* CPUs that the user has chosen for a job; those that another job has, too, are contended. */
+static int give_chosen(const struct tt_player *p, const cpu_set_t *all, cpu_set_t *taken,
+                       struct tt_share *share, struct tt_shares *out, struct tt_error *e)
+{
+    cpu_set_t both;
+    int rc = TT_OK;
+
+    CPU_ZERO(&share->set);
+    for (size_t i = 0; i < p->o.cpu_set.n && rc == TT_OK; i++)
+        rc = read_range(p, p->o.cpu_set.words[i], &share->set, e);
+    CPU_AND(&both, &share->set, all);
+    if (rc == TT_OK && !CPU_EQUAL(&both, &share->set))
+        return tt_fail(e, TT_USAGE, "%s: cpu_set: this process may not use all of these CPUs",
+                       p->name);
+    CPU_AND(&both, &share->set, taken);
+    if (CPU_COUNT(&both) > 0) {
+        out->exceeded = true;
+        snprintf(out->note, sizeof out->note, "jobs share CPUs of their cpu_set");
+    }
+    share->cpus = CPU_COUNT(&share->set);
+    CPU_OR(taken, taken, &share->set);
+    describe(share, &share->set);
+    return rc;
+}
+
 static double wanted(const struct tt_ensemble *x, size_t player, int cores)
 {
     double own = x->players[player].o.cpus > 0 ? x->players[player].o.cpus : x->o.cpus;
@@ -171,8 +214,8 @@ static void give(struct tt_share *share, const cpu_set_t *all, int *next, const 
 int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const char *id,
                    struct tt_shares *out, struct tt_error *e)
 {
-    cpu_set_t all;
-    int next = CPU_SETSIZE - 1, cores;
+    cpu_set_t all, taken;
+    int next = CPU_SETSIZE - 1, cores, rc = TT_OK;
     double total = 0;
 
     *out = (struct tt_shares){.n = (size_t)s->others + 1};
@@ -182,19 +225,24 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
     if (!out->list)
         return tt_fail_nomem(e, "the shares");
     cores = CPU_COUNT(&all);
-    for (size_t i = 0; i < out->n; i++) {
+    CPU_ZERO(&taken);
+    for (size_t i = 0; i < out->n && rc == TT_OK; i++) {
         size_t player = i == 0 ? s->reference : tt_step_load(x, s, i - 1);
 
-        out->list[i].cpus = wanted(x, player, cores);
+        if (x->players[player].o.cpu_set.n > 0) {
+            rc = give_chosen(&x->players[player], &all, &taken, &out->list[i], out, e);
+        } else {
+            out->list[i].cpus = wanted(x, player, cores);
+            give(&out->list[i], &all, &next, id, i, out);
+        }
         total += out->list[i].cpus;
-        give(&out->list[i], &all, &next, id, i, out);
     }
     if (total > cores * 1.001) {
         out->exceeded = true;
         snprintf(out->note, sizeof out->note, "the shares of %zu jobs are %.4g CPUs of %d", out->n,
                  total, cores);
     }
-    return TT_OK;
+    return rc;
 }
 
 void tt_shares_free(struct tt_shares *s)

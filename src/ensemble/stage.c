@@ -205,9 +205,11 @@ static int tick(struct tt_stage *s, struct tt_error *e)
         if (a->job.process.pid <= 0)
             continue;
         if (tt_process_poll(&a->job.process)) {
-            if (!may_end(a))
+            if (!may_end(a) && !s->trouble[0]) {
+                s->early = a;
                 trouble(s, "%s ended before its time: see %s", name_of(s, a, name, sizeof name),
                         a->folder);
+            }
         } else {
             watch(s, a);
         }

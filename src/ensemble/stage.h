@@ -29,7 +29,8 @@ struct tt_stage {
     struct tt_actor *actors; /* the reference first */
     double phase;            /* seconds after the steady state at which the reference started */
     int64_t beat_ns;         /* of the last sign of life to the jobs */
-    char trouble[512];       /* what made the repetition useless; empty: nothing */
+    const struct tt_actor *early; /* the job that ended before its time; its result may say why */
+    char trouble[512];            /* what made the repetition useless; empty: nothing */
 };
 
 int tt_stage_make(struct tt_stage *s, const struct tt_ensemble *x, const struct tt_step *step,

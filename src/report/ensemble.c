@@ -131,7 +131,7 @@ static void print_step(FILE *out, const json_t *step)
     const json_t *grew = json_object_get(step, "grew");
     double median = number_of(json_object_get(step, "runtime"), "median");
     char time[TT_UNIT_TEXT] = "-", total[TT_UNIT_TEXT], interval[48],
-         growth[TT_UNIT_TEXT + 24] = "", seconds[TT_UNIT_TEXT], fair[16] = "";
+         growth[TT_UNIT_TEXT + 24] = "", seconds[TT_UNIT_TEXT];
 
     if (isfinite(median))
         tt_format_seconds(median, time);
@@ -139,16 +139,14 @@ static void print_step(FILE *out, const json_t *step)
     if (json_is_object(grew))
         snprintf(growth, sizeof growth, "%s +%s", text_of(grew, "phase"),
                  tt_format_seconds(number_of(grew, "seconds"), seconds));
-    if (isfinite(number_of(step, "fairness")))
-        snprintf(fair, sizeof fair, "%.2f", number_of(step, "fairness"));
-    fprintf(out, "  %6lld %4lld %9s  ", (long long)number_of(step, "others"),
+    fprintf(out, "  %6lld %4lld %9s ", (long long)number_of(step, "others"),
             (long long)number_of(step, "runs"), time);
     if (isfinite(number_of(slowdown, "value")))
         fprintf(out, "%8.3g", number_of(slowdown, "value"));
     else
         fprintf(out, "%8s", "-");
-    fprintf(out, "  %-16.16s %10.10s %5s  %s\n", interval,
-            rate(number_of(step, "total_write_rate"), total), fair, growth);
+    fprintf(out, "  %-15s %10s  %s\n", interval, rate(number_of(step, "total_write_rate"), total),
+            growth);
 }
 
 static void print_bar(FILE *out, const json_t *step, double longest)
@@ -238,6 +236,39 @@ static void print_phases(FILE *out, const json_t *step)
     }
 }
 
+/* What else of the reference changed, of the metrics that most ask for. */
+static void print_metrics(FILE *out, const json_t *step)
+{
+    static const char *const shown[][2] = {{"write_rate", "write rate"},
+                                           {"read_rate", "read rate"},
+                                           {"hidden_fraction", "hidden I/O"},
+                                           {"cpu_share", "CPU share"},
+                                           {"cpu_wait", "waiting for a CPU"}};
+    const json_t *metrics = json_object_get(step, "metrics");
+    long long others = (long long)number_of(step, "others");
+    bool head = false;
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const json_t *m = json_object_get(metrics, shown[i][0]);
+        const char *unit = strstr(shown[i][0], "rate") ? "B/s" : "1";
+        char alone[TT_UNIT_TEXT], with[TT_UNIT_TEXT], ratio[48];
+
+        if (!isfinite(number_of(m, "median")) || !isfinite(number_of(m, "alone")))
+            continue;
+        if (!head)
+            fprintf(out, "\n  %-17s %12s %9s %2lld  %s\n", "reference", "alone", "with", others,
+                    "times");
+        head = true;
+        fprintf(out, "  %-17s %12s %12s  %s\n", shown[i][1],
+                tt_format_value(number_of(m, "alone"), unit, alone),
+                tt_format_value(number_of(m, "median"), unit, with),
+                times(json_object_get(m, "ratio"), ratio, sizeof ratio));
+    }
+    if (isfinite(number_of(step, "fairness")))
+        fprintf(out, "  %-17s %12s %12.3g  (1: all jobs of its kind got as much done)\n",
+                "fairness", "", number_of(step, "fairness"));
+}
+
 /* ---- what can be said ---- */
 
 static void conclude_step(FILE *out, const json_t *step)
@@ -312,8 +343,8 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
     const json_t *steps = json_object_get(answer, "steps"), *step, *last = first;
     size_t i;
 
-    fprintf(out, "\n  others runs   runtime  slowdown  %-16s %10s %5s  %s\n", "95 % interval",
-            "all write", "fair", "what grew");
+    fprintf(out, "\n  others runs   runtime slowdown  %-15s %10s  %s\n", "95 % interval",
+            "all write", "what grew");
     json_array_foreach(steps, i, step)
     {
         if (!same_kind(step, first))
@@ -323,8 +354,10 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
             last = step;
     }
     print_chart(out, steps, first);
-    if (number_of(last, "others") > 0)
+    if (number_of(last, "others") > 0) {
         print_phases(out, last);
+        print_metrics(out, last);
+    }
     fprintf(out, "\n");
     json_array_foreach(steps, i, step) if (same_kind(step, first)) conclude_step(out, step);
     json_array_foreach(steps, i, step) if (same_kind(step, first)) print_warnings(out, step);
