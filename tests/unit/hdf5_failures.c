@@ -23,6 +23,7 @@ enum { ELEMENTS = 1 << 19 }; /* 4 MiB, more than the small disk holds */
 
 static const struct tt_backend *hdf5; /* set once, before the first test */
 static const char *small_disk;        /* NULL if it cannot be made */
+static int failed_before;             /* tests */
 
 struct fixture {
     struct tt_stack stack;
@@ -227,7 +228,20 @@ static void read_only_disk(void **state)
                            mount(NULL, small_disk, NULL, MS_REMOUNT | MS_RDONLY, "size=1m") == 0));
     assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_FAILED);
     assert_int_equal(f.e.sys_errno, EROFS);
+    assert_true(
+        everywhere(f.rank != 0 || mount(NULL, small_disk, NULL, MS_REMOUNT, "size=1m") == 0));
     fixture_free(&f);
+}
+
+/* Over MPICH a rank whose own part was written waits in HDF5 for the others, who have failed. Then
+ * the last resort has to end the job, with the reason known. */
+static void end_stuck_job(const struct tt_error *e)
+{
+    bool right = e->sys_errno == ENOSPC && !strchr(e->text, '\n');
+
+    printf("SKIP: HDF5 keeps a rank in a collective call after a full disk\n");
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, right && !failed_before ? 77 : 1);
 }
 
 /* A disk of 1 MiB in a name space of rank 0, which vanishes with it; the others reach it through
@@ -252,11 +266,12 @@ static bool make_small_disk(char *folder, size_t size)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(existing_file),  cmocka_unit_test(missing_folder),
-        cmocka_unit_test(not_hdf5),       cmocka_unit_test(other_shape),
-        cmocka_unit_test(full_disk),      cmocka_unit_test(full_at_close),
-        cmocka_unit_test(read_only_disk),
+        cmocka_unit_test(existing_file), cmocka_unit_test(missing_folder),
+        cmocka_unit_test(not_hdf5),      cmocka_unit_test(other_shape),
+        cmocka_unit_test(full_at_close), cmocka_unit_test(read_only_disk),
     };
+    const struct CMUnitTest last[] = {cmocka_unit_test(full_disk)};
+    const struct tt_last_resort resort = {10, end_stuck_job};
     char folder[128];
     int failed;
 
@@ -267,10 +282,12 @@ int main(int argc, char **argv)
         return 77;
     MPI_Init(&argc, &argv);
     small_disk = make_small_disk(folder, sizeof folder) ? folder : NULL;
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed_before = cmocka_run_group_tests(tests, NULL, NULL);
+    tt_agree_last_resort(&resort);
+    failed = cmocka_run_group_tests(last, NULL, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
     umount2(folder, MNT_DETACH); /* on one rank; the others have no such mount */
     rmdir(folder);
     MPI_Finalize();
-    return failed != 0;
+    return failed_before || failed;
 }
