@@ -101,12 +101,13 @@ static int export_files(const struct tt_run_options *run, const char *folder, co
     return rc;
 }
 
-/* stdout belongs to the export if there is one. */
-static FILE *table_stream(const struct tt_run_options *run)
+/* stdout belongs to the export if there is one. The table does not go to stderr instead: the
+ * launcher of Open MPI 5 now and then moves a piece of what one rank writes there to stdout. */
+static bool has_table(const struct tt_run_options *run)
 {
     bool taken = (run->json && !strcmp(run->json, "-")) || (run->csv && !strcmp(run->csv, "-"));
 
-    return taken ? stderr : stdout;
+    return !run->quiet && !taken;
 }
 
 /* A run that reached its limit has measured what it did until then. A dialect's own lines are for
@@ -114,8 +115,8 @@ static FILE *table_stream(const struct tt_run_options *run)
 static void print_table(const struct tt_run_options *run, const json_t *result, bool stopped,
                         tt_print_result *print)
 {
-    if (!run->quiet)
-        (stopped ? tt_report_text : print)(table_stream(run), result);
+    if (has_table(run))
+        (stopped ? tt_report_text : print)(stdout, result);
 }
 
 static int finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
