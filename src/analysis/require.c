@@ -69,7 +69,7 @@ static int read_comparison(const char *text, const char **at, struct condition *
 /* Rates and bytes have their usual suffixes; in "40 GB/s" the blank goes. */
 static int read_value(const char *text, const char *at, struct condition *c, struct tt_error *e)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_error why = TT_ERROR_CLEAR;
     char squeezed[64], *end;
     size_t n = 0;
     uint64_t bytes;
@@ -80,17 +80,17 @@ static int read_value(const char *text, const char *at, struct condition *c, str
             squeezed[n++] = *at;
     squeezed[n] = '\0';
     if (!strcmp(c->unit, "B/s")) {
-        rc = tt_parse_rate(squeezed, &c->value, &ignored);
+        rc = tt_parse_rate(squeezed, &c->value, &why);
     } else if (!strcmp(c->unit, "B")) {
-        rc = tt_parse_bytes(squeezed, &bytes, &ignored);
+        rc = tt_parse_bytes(squeezed, &bytes, &why);
         c->value = (double)bytes;
     } else if (!strcmp(c->unit, "s")) {
-        rc = tt_parse_duration(squeezed, &c->value, &ignored);
+        rc = tt_parse_duration(squeezed, &c->value, &why);
     } else {
         c->value = strtod(squeezed, &end);
         rc = n > 0 && (*end == '\0' || !strcmp(end, c->unit)) ? TT_OK : TT_USAGE;
     }
-    return rc == TT_OK ? TT_OK : fail(text, "the value is none", e);
+    return rc == TT_OK ? TT_OK : fail(text, why.text[0] ? why.text : "the value is none", e);
 }
 
 static int parse(const char *text, struct condition *c, struct tt_error *e)

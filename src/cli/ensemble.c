@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/ensemble.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +11,7 @@
 #include "cli/ensemble_show.h"
 #include "ensemble/conduct.h"
 #include "ensemble/scenario.h"
+#include "launch/launch.h"
 #include "plan/workload.h"
 #include "report/outfile.h"
 #include "spec/read.h"
@@ -169,5 +173,72 @@ int tt_cmd_ensemble(int argc, char **argv)
     tt_ensemble_free(&x);
     tt_settings_free(&settings);
     free(resume);
+    return status;
+}
+
+/* ---- a single job, repeated ---- */
+
+bool tt_asks_for_repetitions(const struct tt_settings *settings)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        if (tt_same_key(settings->list[i].key, "repeat") ||
+            tt_same_key(settings->list[i].key, "require") ||
+            !strncmp(settings->list[i].key, "stop_when.", 10))
+            return true;
+    return false;
+}
+
+/* What an ensemble has, too, is the ensemble's; everything else is the reference's. */
+static bool is_of_ensemble(const char *key)
+{
+    static const char *const jobs[] = {"dir", "min_free", "seed", "cpus", NULL};
+
+    for (size_t i = 0; jobs[i]; i++)
+        if (tt_same_key(jobs[i], key))
+            return false;
+    for (const struct tt_param *p = tt_ensemble_component.params; p->key; p++)
+        if (tt_same_key(p->key, key))
+            return true;
+    return false;
+}
+
+static int as_reference(const char *workload, const struct tt_settings *job,
+                        struct tt_settings *out, struct tt_error *e)
+{
+    int rc = tt_settings_add(out, "reference.workload", workload, "run", e);
+
+    if (rc == TT_OK)
+        rc = tt_settings_add(out, "others", "0", "run", e);
+    for (size_t i = 0; i < job->n && rc == TT_OK; i++) {
+        const struct tt_setting *s = &job->list[i];
+        const char *name = strcmp(s->key, "-n") ? s->key : "ranks";
+        char *key = NULL;
+
+        if (asprintf(&key, "%s%s", is_of_ensemble(name) ? "" : "reference.", name) < 0)
+            return tt_fail_nomem(e, "settings");
+        rc = tt_settings_add(out, key, s->value, s->place, e);
+        free(key);
+    }
+    return rc;
+}
+
+int tt_run_repeatedly(const char *workload, const struct tt_settings *job)
+{
+    struct tt_settings settings = {0};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_ensemble x = {0};
+    int status;
+
+    if (tt_launched_size() > 0)
+        tt_fail(&e, TT_USAGE,
+                "repeat, stop_when and require launch jobs again and again: start tutti without a "
+                "launcher, with -n");
+    if (e.code != TT_OK || as_reference(workload, job, &settings, &e) != TT_OK ||
+        tt_ensemble_make(&x, &settings, false, &e) != TT_OK)
+        status = tt_report_error(&e);
+    else
+        status = run(&x, &settings, false, NULL);
+    tt_ensemble_free(&x);
+    tt_settings_free(&settings);
     return status;
 }

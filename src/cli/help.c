@@ -82,7 +82,8 @@ static const struct {
     {"run", "tutti run WORKLOAD|FILE.yaml [-n RANKS] [--KEY VALUE ...]",
      "Run a workload: its keys are in tutti help WORKLOAD. Started by mpirun or srun it is a rank, "
      "and -n is left out. A component's name takes a list: --write every=20,series=append is "
-     "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings.",
+     "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings. "
+     "With repeat, stop_when or require (tutti help ensemble) it is run again and again.",
      NULL},
     {"ensemble", "tutti ensemble FILE.yaml|SCENARIO|matrix FILE.yaml|show FOLDER ... [--KEY VALUE]",
      "Measure a reference job alone and with others around it. A scenario is empty, balanced, "

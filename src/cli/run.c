@@ -11,6 +11,7 @@
 #include "analysis/result.h"
 #include "base/agree.h"
 #include "cli/command.h"
+#include "cli/ensemble.h"
 #include "cli/rank.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
@@ -339,6 +340,8 @@ int tt_cmd_run(int argc, char **argv)
 
     if (read_job(argc - 1, argv + 1, &settings, &workload, &e) != TT_OK)
         status = tt_report_error(&e);
+    else if (tt_asks_for_repetitions(&settings))
+        status = tt_run_repeatedly(workload, &settings);
     else
         status = tt_run_settings(workload, &settings, tt_report_text);
     tt_settings_free(&settings);

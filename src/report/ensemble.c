@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "analysis/metrics.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
@@ -265,8 +266,8 @@ static void print_metrics(FILE *out, const json_t *step)
                 times(json_object_get(m, "ratio"), ratio, sizeof ratio));
     }
     if (isfinite(number_of(step, "fairness")))
-        fprintf(out, "  %-17s %12s %12.3g  (1: all jobs of its kind got as much done)\n",
-                "fairness", "", number_of(step, "fairness"));
+        fprintf(out, "  %-17s %12s %12.3g  (1: equal jobs got as much done)\n", "fairness", "",
+                number_of(step, "fairness"));
 }
 
 /* ---- what can be said ---- */
@@ -338,11 +339,39 @@ static void print_verdicts(FILE *out, const json_t *answer)
     }
 }
 
+/* A job that was only repeated: what it measured, with intervals. */
+static void print_alone(FILE *out, const json_t *step)
+{
+    fprintf(out, "\n  %-22s %12s  95 %% interval of the median, %lld runs\n", "metric", "median",
+            (long long)number_of(step, "runs"));
+    for (int i = 0; i < TT_NMETRICS; i++) {
+        const json_t *m = json_object_get(json_object_get(step, "metrics"), tt_metrics[i].name);
+        const char *unit = tt_metrics[i].unit;
+        char median[TT_UNIT_TEXT], low[TT_UNIT_TEXT], high[TT_UNIT_TEXT];
+
+        if (!isfinite(number_of(m, "median")))
+            continue;
+        fprintf(out, "  %-22s %12s  ", tt_metrics[i].label,
+                tt_format_value(number_of(m, "median"), unit, median));
+        if (json_is_number(json_object_get(m, "low")))
+            fprintf(out, "%s to %s\n", tt_format_value(number_of(m, "low"), unit, low),
+                    tt_format_value(number_of(m, "high"), unit, high));
+        else
+            fprintf(out, "too few runs\n");
+    }
+}
+
 static void print_group(FILE *out, const json_t *answer, const json_t *first)
 {
     const json_t *steps = json_object_get(answer, "steps"), *step, *last = first;
     size_t i;
 
+    if (number_of(first, "others") == 0) {
+        print_alone(out, first);
+        fprintf(out, "\n");
+        print_warnings(out, first);
+        return;
+    }
     fprintf(out, "\n  others runs   runtime slowdown  %-15s %10s  %s\n", "95 % interval",
             "all write", "what grew");
     json_array_foreach(steps, i, step)
@@ -354,10 +383,8 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
             last = step;
     }
     print_chart(out, steps, first);
-    if (number_of(last, "others") > 0) {
-        print_phases(out, last);
-        print_metrics(out, last);
-    }
+    print_phases(out, last);
+    print_metrics(out, last);
     fprintf(out, "\n");
     json_array_foreach(steps, i, step) if (same_kind(step, first)) conclude_step(out, step);
     json_array_foreach(steps, i, step) if (same_kind(step, first)) print_warnings(out, step);

@@ -85,6 +85,13 @@ equal '"inconclusive"' "$(answer '.require[0].verdict')" verdict
 expect 4 "${ensemble[@]}" plain.yaml "${here[@]}" --repeat 1 --others 1 --require 'slowdown(1) <= 1000' --limit 2 --json answer.json
 equal 0 "$(answer .limit.largest)" "largest number of others without an interval"
 
+# A single job with a condition is repeated, too.
+printf 'workload: stencil\nsize: 64\niterations: 20\nwrite: {every: 10}\nrepeat: 6\nrequire: [write_rate >= 1k]\n' >job.yaml
+expect 0 "$TUTTI" run job.yaml "${here[@]}" --json answer.json
+equal 6 "$(answer '.steps[0].runs')" "runs of a repeated job"
+expect 3 "$TUTTI" run job.yaml "${here[@]}" --quiet --require 'write_rate >= 1000 TiB/s'
+expect 2 "${ranks[@]}" 1 "$TUTTI" run job.yaml "${here[@]}"
+
 # A load that dies marks its repetitions; what it is said to have slowed down is not in the answer.
 cat >dying.yaml <<'END'
 reference: {workload: stencil, size: 256, iterations: 20000}
