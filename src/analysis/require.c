@@ -120,13 +120,28 @@ static int parse(const char *text, struct condition *c, struct tt_error *e)
     return rc == TT_OK ? read_value(text, at, c, e) : rc;
 }
 
-int tt_require_check(const struct tt_words *conditions, struct tt_error *e)
+/* Alone is always measured. */
+static bool is_measured(const struct tt_counts *others, uint64_t n)
+{
+    for (size_t i = 0; i < others->n; i++)
+        if (others->values[i] == n)
+            return true;
+    return n == 0;
+}
+
+int tt_require_check(const struct tt_words *conditions, const struct tt_counts *others,
+                     struct tt_error *e)
 {
     struct condition c;
     int rc = TT_OK;
 
-    for (size_t i = 0; i < conditions->n && rc == TT_OK; i++)
+    for (size_t i = 0; i < conditions->n && rc == TT_OK; i++) {
         rc = parse(conditions->words[i], &c, e);
+        if (rc == TT_OK && !is_measured(others, c.others))
+            rc = tt_fail(e, TT_USAGE,
+                         "require: '%.100s': %llu is not among others, so it would not be measured",
+                         conditions->words[i], (unsigned long long)c.others);
+    }
     return rc;
 }
 

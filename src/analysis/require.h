@@ -13,8 +13,10 @@ enum tt_verdict_kind { TT_PASS, TT_FAIL, TT_INCONCLUSIVE };
 #define TT_EXIT_INCONCLUSIVE 4
 
 /* "slowdown(9) <= 2.5", "write_rate >= 40 GB/s", "write_rate(3) >= 1g": a metric of the reference
- * alone, or with so many others. Refuses what cannot be understood, before anything is run. */
-int tt_require_check(const struct tt_words *conditions, struct tt_error *e);
+ * alone, or with so many others. Refuses what cannot be understood, and what asks for a number of
+ * others that is not among those to be measured, before anything is run. */
+int tt_require_check(const struct tt_words *conditions, const struct tt_counts *others,
+                     struct tt_error *e);
 
 /* Of the steps of an answer: [{"condition", "verdict": "pass", "fail" or "inconclusive", "text"}].
  * Decided from the interval: pass if all of it meets the condition, fail if none of it does. */

@@ -14,16 +14,23 @@
 #include "launch/launch.h"
 #include "plan/workload.h"
 #include "report/outfile.h"
+#include "report/paragraph.h"
 #include "spec/read.h"
 #include "spec/units.h"
+
+#define SCENARIOS "empty, balanced, peak:io, peak:cpu, peak:memory, peak:network"
 
 /* ---- before ---- */
 
 static int read_file(const char *path, struct tt_settings *settings, struct tt_error *e)
 {
     char *workload = NULL;
-    int rc = tt_read_yaml(path, settings, &workload, e);
+    int rc;
 
+    if (!strpbrk(path, "./") && access(path, F_OK) != 0)
+        return tt_fail(e, TT_USAGE, "'%.80s' is neither a file nor a scenario (" SCENARIOS ")",
+                       path);
+    rc = tt_read_yaml(path, settings, &workload, e);
     if (rc == TT_OK && workload)
         rc = tt_fail(e, TT_USAGE,
                      "%s: 'workload' stands inside of reference or load: 'reference: {workload: "
@@ -52,8 +59,8 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
             *resume = strdup(words.list[i].value);
     if (rc == TT_OK && !file == !*resume)
         rc = tt_fail(e, TT_USAGE,
-                     "ensemble takes a file, a scenario (empty, balanced, peak:io, peak:cpu, "
-                     "peak:memory, peak:network), or --resume FOLDER; tutti help ensemble");
+                     "ensemble takes a file, a scenario (" SCENARIOS "), or --resume FOLDER; tutti "
+                     "help ensemble");
     if (rc == TT_OK && *resume)
         rc = tt_ensemble_load(*resume, settings, is_matrix, e);
     else if (rc == TT_OK && tt_is_scenario(file))
@@ -69,7 +76,7 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
 
 static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
 {
-    int rc = tt_require_check(&x->o.require, e);
+    int rc = tt_require_check(&x->o.require, &x->o.others, e);
 
     if (rc == TT_OK && x->o.json)
         rc = tt_outfile_check(x->o.json, e);
@@ -78,33 +85,81 @@ static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
     return rc;
 }
 
+/* The first player that does exactly the same, before this one; NULL: none does. */
+static const struct tt_player *twin_of(const struct tt_ensemble *x, size_t player)
+{
+    json_t *own = tt_config_to_json(&x->players[player].config);
+    const struct tt_player *twin = NULL;
+
+    for (size_t i = 0; i < player && !twin; i++) {
+        json_t *other = tt_config_to_json(&x->players[i].config);
+
+        if (json_equal(own, other) && !strcmp(x->players[i].workload, x->players[player].workload))
+            twin = &x->players[i];
+        json_decref(other);
+    }
+    json_decref(own);
+    return twin;
+}
+
+static int describe_player(const struct tt_ensemble *x, size_t player, struct tt_paragraph *out,
+                           struct tt_error *e)
+{
+    const struct tt_player *p = &x->players[player], *twin = twin_of(x, player);
+    char bytes[TT_UNIT_TEXT], time[TT_UNIT_TEXT];
+    struct tt_estimate estimate = {0};
+    int rc = p->config.workload->estimate(&p->config, &estimate, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if (twin) {
+        tt_paragraph_add(out, "the same as %s", twin->name);
+    } else {
+        tt_paragraph_add(out, "%s on %llu rank%s", p->workload,
+                         (unsigned long long)p->config.run->ranks,
+                         p->config.run->ranks == 1 ? "" : "s");
+        if (estimate.bytes_written > 0)
+            tt_paragraph_add(out, ", writes %s",
+                             tt_format_bytes((double)estimate.bytes_written, bytes));
+        if (estimate.compute_seconds > 0)
+            tt_paragraph_add(out, ", computes about %s on a free CPU",
+                             tt_format_seconds(estimate.compute_seconds, time));
+    }
+    if (!strncmp(p->name, "load", 4))
+        tt_paragraph_add(out,
+                         p->o.loop ? "; again and again until the reference has ended" : "; once");
+    return TT_OK;
+}
+
 /* What is known beforehand; loads go on until the reference has ended, however long that takes. */
 static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
 {
-    uint64_t repetitions = x->o.repeat * x->nsteps;
-    char bytes[TT_UNIT_TEXT], time[TT_UNIT_TEXT];
+    struct tt_paragraph steps = {0};
     int rc = TT_OK;
 
-    fprintf(out, "%zu step%s x %llu repetitions, interleaved in random order: %llu\n", x->nsteps,
-            x->nsteps == 1 ? "" : "s", (unsigned long long)x->o.repeat,
-            (unsigned long long)repetitions);
-    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++) {
-        const struct tt_player *p = &x->players[i];
-        struct tt_estimate estimate = {0};
+    tt_paragraph_add(&steps, "%zu step%s, each %llu time%s, in random order:", x->nsteps,
+                     x->nsteps == 1 ? "" : "s", (unsigned long long)x->o.repeat,
+                     x->o.repeat == 1 ? "" : "s");
+    for (size_t i = 0; i < x->nsteps; i++) {
+        const struct tt_step *s = &x->steps[i];
 
-        rc = p->config.workload->estimate(&p->config, &estimate, e);
-        if (rc != TT_OK)
-            break;
-        fprintf(out, "%-12s %s on %llu rank%s", p->name, p->workload,
-                (unsigned long long)p->config.run->ranks, p->config.run->ranks == 1 ? "" : "s");
-        if (strcmp(p->workload, "command"))
-            fprintf(out, " writes %s", tt_format_bytes((double)estimate.bytes_written, bytes));
-        if (estimate.compute_seconds > 0)
-            fprintf(out, ", computes about %s", tt_format_seconds(estimate.compute_seconds, time));
-        fprintf(out, "%s\n",
-                p->o.loop && strcmp(p->name, "reference")
-                    ? " each time it is played, until the reference has ended"
-                    : "");
+        tt_paragraph_add(&steps, "%s %s", i ? "," : "", x->players[s->reference].name);
+        if (s->others > 0 && x->nmixes > 1)
+            tt_paragraph_add(&steps, " with %llu %s", (unsigned long long)s->others,
+                             x->players[x->mixes[s->mix].players[0]].name);
+        else if (s->others > 0)
+            tt_paragraph_add(&steps, " with %llu other%s", (unsigned long long)s->others,
+                             s->others == 1 ? "" : "s");
+        else
+            tt_paragraph_add(&steps, " alone");
+    }
+    tt_paragraph_print(&steps, out, "plan");
+    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++) {
+        struct tt_paragraph p = {0};
+
+        rc = describe_player(x, i, &p, e);
+        if (rc == TT_OK)
+            tt_paragraph_print(&p, out, x->players[i].name);
     }
     return rc;
 }
@@ -139,6 +194,8 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
     char *folder = NULL;
     int rc = check_outputs(x, &e), status;
 
+    if (rc == TT_OK)
+        rc = tt_ensemble_check_space(x, &e);
     if (rc == TT_OK && x->o.dry_run) {
         rc = announce(x, stdout, &e);
         return rc == TT_OK ? 0 : tt_report_error(&e);

@@ -128,6 +128,15 @@ static int check_space(const struct tt_ensemble *x, const struct tt_step *step, 
     return rc;
 }
 
+int tt_ensemble_check_space(const struct tt_ensemble *x, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
+        rc = check_space(x, &x->steps[i], e);
+    return rc;
+}
+
 /* A repetition that a dead driver left unfinished keeps its folder; the new one gets another name.
  */
 static int make_folder(const struct conductor *c, struct tt_repetition *r, char **path,

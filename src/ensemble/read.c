@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From settings to players, mixes and steps. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +63,14 @@ static int set(const struct tt_param *p, void *opts, const struct tt_setting *s,
 static int fail_unknown(const struct tt_setting *s, bool is_matrix, struct tt_error *e)
 {
     const char *words[40] = {"reference", "load", "set"}, *near;
+    char first[40];
     size_t n = 3;
 
     for (const struct tt_param *p = tt_ensemble_component.params; p->key && n < 39; p++)
         words[n++] = p->key;
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(s->key, "."), s->key);
     near = tt_nearest_word(s->key, words);
+    near = near ? near : tt_nearest_word(first, words);
     return tt_fail(e, TT_USAGE,
                    "%.300s: unknown key '%.80s'%s%s%s; an ensemble has %s and the keys of tutti "
                    "help ensemble",

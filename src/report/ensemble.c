@@ -334,8 +334,9 @@ static void print_verdicts(FILE *out, const json_t *answer)
     {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s: %s", text_of(one, "condition"), text_of(one, "text"));
-        tt_paragraph_print(&p, out, text_of(one, "verdict"));
+        tt_paragraph_add(&p, "%s: %s; %s", text_of(one, "condition"), text_of(one, "verdict"),
+                         text_of(one, "text"));
+        tt_paragraph_print(&p, out, "require");
     }
 }
 

@@ -17,7 +17,7 @@ END
 
 # What is known beforehand, and nothing done.
 expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --dry-run
-grep -q '3 steps x 2 repetitions' out
+grep -q '3 steps, each 2 times' out
 [ ! -e "$runs" ] || fail "a dry run made a folder"
 
 # The short file of the documentation: all steps, all jobs, in a random order with each round complete.
@@ -115,6 +115,16 @@ no_process_left
 # What cannot be started.
 expect 1 "${ensemble[@]}" <(echo 'reference: {command: [no-such-program]}') --others 0 "${here[@]}" --quiet
 one_line "there is no program 'no-such-program'"
+expect 2 "${ensemble[@]}" <(echo 'reference: {command: sleep 1}') --others 0 "${here[@]}" --quiet
+one_line "'sleep 1' is no program; give a program and its arguments as a list"
+expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --others 1 --require 'slowdown(7) <= 2' --quiet
+one_line "7 is not among others"
+expect 2 "${ensemble[@]}" balancd "${here[@]}" --quiet
+one_line "'balancd' is neither a file nor a scenario"
+expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --set referense.size=64 --quiet
+one_line "did you mean 'reference'"
+expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --dry-run
+one_line "data folder .*none' of reference does not exist"
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --quiet
 one_line "data folder .*none' of reference does not exist"
 
