@@ -2,6 +2,8 @@
 #include "analysis/require.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +45,10 @@ static int read_others(const char *text, const char **at, struct condition *c, s
     *at = skip(*at);
     if (**at != '(')
         return TT_OK;
-    c->others = strtoull(*at + 1, &end, 10);
-    if (end == *at + 1 || !isdigit((unsigned char)(*at)[1]) || *skip(end) != ')')
+    *at = skip(*at + 1);
+    errno = 0;
+    c->others = strtoull(*at, &end, 10);
+    if (errno || !isdigit((unsigned char)**at) || *skip(end) != ')')
         return fail(text, "in brackets stands the number of others", e);
     *at = skip(end) + 1;
     return TT_OK;
@@ -79,6 +83,8 @@ static int read_value(const char *text, const char *at, struct condition *c, str
         if (!isspace((unsigned char)*at))
             squeezed[n++] = *at;
     squeezed[n] = '\0';
+    if (*at)
+        return fail(text, "the value is too long", e);
     if (!strcmp(c->unit, "B/s")) {
         rc = tt_parse_rate(squeezed, &c->value, &why);
     } else if (!strcmp(c->unit, "B")) {
@@ -88,9 +94,11 @@ static int read_value(const char *text, const char *at, struct condition *c, str
         rc = tt_parse_duration(squeezed, &c->value, &why);
     } else {
         c->value = strtod(squeezed, &end);
-        rc = n > 0 && (*end == '\0' || !strcmp(end, c->unit)) ? TT_OK : TT_USAGE;
+        rc = end > squeezed && (*end == '\0' || !strcmp(end, c->unit)) ? TT_OK : TT_USAGE;
     }
-    return rc == TT_OK ? TT_OK : fail(text, why.text[0] ? why.text : "the value is none", e);
+    return rc == TT_OK && isfinite(c->value)
+               ? TT_OK
+               : fail(text, why.text[0] ? why.text : "the value is none", e);
 }
 
 static int parse(const char *text, struct condition *c, struct tt_error *e)
@@ -115,6 +123,8 @@ static int parse(const char *text, struct condition *c, struct tt_error *e)
             "them",
             c->metric);
     rc = read_others(text, &at, c, e);
+    if (rc == TT_OK && !m && c->others == 0)
+        return fail(text, "alone nothing is slowed down: slowdown needs a number of others", e);
     if (rc == TT_OK)
         rc = read_comparison(text, &at, c, e);
     return rc == TT_OK ? read_value(text, at, c, e) : rc;

@@ -196,7 +196,7 @@ static json_t *phase_json(const struct step *alone, const struct step *loaded, c
     json_t *o = json_object();
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        struct values a, b;
+        struct values a = {0}, b = {0};
 
         if (collect(alone, "phases", phase, kinds[k], &a) == 0 &&
             collect(loaded, "phases", phase, kinds[k], &b) == 0) {
@@ -252,7 +252,7 @@ static json_t *grew_json(const json_t *phases, const json_t *slowdown)
         const json_t *one = json_object_get(phases, tt_phase_names[p]);
         double growth = json_number_value(json_object_get(one, "growth"));
 
-        if (p == TT_IO_WRITE || p == TT_IO_SYNC || growth <= most)
+        if (p == TT_IO_WRITE || p == TT_IO_SYNC || p == TT_IO_READ || growth <= most)
             continue;
         most = growth;
         name = tt_phase_names[p];
@@ -265,7 +265,7 @@ static json_t *metrics_json(const struct step *alone, const struct step *loaded,
     json_t *all = json_object();
 
     for (int m = 0; m < TT_NMETRICS; m++) {
-        struct values a, b;
+        struct values a = {0}, b = {0};
 
         if (collect(alone, "metrics", tt_metrics[m].name, NULL, &a) == 0 &&
             collect(loaded, "metrics", tt_metrics[m].name, NULL, &b) == 0 && b.n > 0) {
@@ -305,7 +305,7 @@ static double median_of(const struct step *s, const char *name)
 
 static double median_metric(const struct step *s, const char *metric)
 {
-    struct values v;
+    struct values v = {0};
     double median = NAN;
 
     if (collect(s, "metrics", metric, NULL, &v) == 0 && v.n > 0) {
@@ -414,10 +414,13 @@ static json_t *warnings_json(const struct step *s)
         json_array_append_new(list, json_string(text));
     }
     if (json_array_size(s->left_out) > 0) {
-        snprintf(text, sizeof text, "%zu repetitions are not used: %s",
-                 json_array_size(s->left_out),
-                 json_string_value(json_object_get(json_array_get(s->left_out, 0), "why")));
-        json_array_append_new(list, json_string(text));
+        const json_t *why = json_object_get(json_array_get(s->left_out, 0), "why");
+
+        json_array_append_new(
+            list,
+            json_sprintf("%zu of %zu repetitions are not used: %s", json_array_size(s->left_out),
+                         json_array_size(s->left_out) + s->n,
+                         why && json_is_string(why) ? json_string_value(why) : "nothing says why"));
     }
     return list;
 }
@@ -451,6 +454,7 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
     return o;
 }
 
+/* The place after the last step is of one without repetitions. */
 static size_t alone_of(const struct step *steps, size_t n, const json_t *plan)
 {
     for (size_t i = 0; i < n; i++)
@@ -458,7 +462,7 @@ static size_t alone_of(const struct step *steps, size_t n, const json_t *plan)
             json_equal(json_object_get(steps[i].plan, "reference"),
                        json_object_get(plan, "reference")))
             return i;
-    return 0;
+    return n;
 }
 
 int tt_slowdown(const json_t *plan, const json_t *repetitions, uint64_t seed, json_t **out,
@@ -487,10 +491,43 @@ int tt_slowdown(const json_t *plan, const json_t *repetitions, uint64_t seed, js
 
 /* ---- how many others are possible ---- */
 
+static bool is_tested(const json_t *steps, json_int_t others)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        if (json_integer_value(json_object_get(step, "others")) == others)
+            return true;
+    }
+    return false;
+}
+
+/* Steps stand in the order of the file. */
+static json_t *not_tested_json(const json_t *steps)
+{
+    json_t *list = json_array();
+    json_int_t most = 0;
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        json_int_t others = json_integer_value(json_object_get(step, "others"));
+
+        most = others > most ? others : most;
+    }
+    for (json_int_t k = 0; k < most && json_array_size(list) < 1000; k++)
+        if (!is_tested(steps, k))
+            json_array_append_new(list, json_integer(k));
+    return list;
+}
+
 int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt_error *e)
 {
-    json_t *undecided = json_array(), *not_tested = json_array();
-    json_int_t largest = -1, before = -1;
+    json_t *undecided = json_array(), *not_tested = not_tested_json(steps);
+    json_int_t largest = -1;
     const json_t *step;
     char text[400];
     size_t i;
@@ -502,9 +539,6 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
         const json_t *low = json_object_get(slowdown, "low");
         const json_t *high = json_object_get(slowdown, "high");
 
-        for (json_int_t k = before + 1; k < others && json_array_size(not_tested) < 1000; k++)
-            json_array_append_new(not_tested, json_integer(k));
-        before = others > before ? others : before;
         if (others == 0 || (json_is_number(high) && json_number_value(high) <= limit))
             largest = others > largest ? others : largest;
         else if (!json_is_number(low) || json_number_value(low) <= limit)

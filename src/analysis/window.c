@@ -9,12 +9,39 @@
 #include "analysis/evidence.h"
 #include "base/clock.h"
 
+/* The sum of two times; records may lie, but must not make us overflow. */
+static int64_t later(int64_t from, int64_t by)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(from, by, &sum))
+        return by > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+/* Exact, however far apart they are. */
+static double span(int64_t from, int64_t to)
+{
+    return (double)((uint64_t)to - (uint64_t)from);
+}
+
 /* The instant of the common start, to which the records' times refer: the first record, of what
  * came before the loop, begins with the records themselves. */
 static int64_t start_of(const struct tt_rank_records *r)
 {
-    return r->niterations ? r->header.start_wall_ns - r->iterations[0].start_ns
-                          : r->header.start_wall_ns;
+    int64_t start = r->header.start_wall_ns;
+
+    if (r->niterations && __builtin_sub_overflow(start, r->iterations[0].start_ns, &start))
+        start = r->header.start_wall_ns;
+    return start;
+}
+
+static int64_t runtime_of(const struct tt_rank_records *r)
+{
+    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
+
+    return json_is_integer(runtime) && json_integer_value(runtime) > 0 ? json_integer_value(runtime)
+                                                                       : 0;
 }
 
 int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error *e)
@@ -27,8 +54,7 @@ int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error 
         return rc;
     for (size_t i = 0; i < ev.nranks; i++) {
         int64_t start = start_of(&ev.ranks[i]);
-        int64_t stop =
-            start + (int64_t)json_number_value(json_object_get(ev.ranks[i].summary, "runtime_ns"));
+        int64_t stop = later(start, runtime_of(&ev.ranks[i]));
 
         out->from_ns = start < out->from_ns ? start : out->from_ns;
         out->to_ns = stop > out->to_ns ? stop : out->to_ns;
@@ -49,9 +75,9 @@ static void add_part(const struct tt_rank_records *r, const struct tt_window *w,
 
     for (size_t i = 0; i < r->niterations; i++) {
         const struct tt_iteration_record *it = &r->iterations[i];
-        int64_t from = start + it->start_ns, to = from + it->span_ns;
+        int64_t from = later(start, it->start_ns), to = later(from, it->span_ns);
         int64_t first = from > w->from_ns ? from : w->from_ns, last = to < w->to_ns ? to : w->to_ns;
-        double part = last > first ? (double)(last - first) / (double)(to - from) : 0;
+        double part = last > first ? span(first, last) / span(from, to) : 0;
 
         if (r->header.rank == 0 && it->iteration > 0)
             sum->iterations += part;

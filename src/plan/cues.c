@@ -50,17 +50,18 @@ int tt_cue_write(const char *folder, const char *cue, int64_t wall_ns, struct tt
 
 int64_t tt_cue_read(const char *folder, const char *cue)
 {
-    char *path = tt_folder_path(folder, cue), text[32] = "";
-    FILE *in = path ? fopen(path, "re") : NULL;
+    char *path = tt_folder_path(folder, cue), text[32] = "", *end;
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1;
     int64_t instant = 0;
 
-    if (in) {
-        size_t n = fread(text, 1, sizeof text - 1, in);
-
-        if (n > 0 && text[n - 1] == '\n')
-            instant = strtoll(text, NULL, 10);
-        fclose(in);
+    /* Without its end it is still being written; anything but a number nobody has written here. */
+    if (fd >= 0 && read(fd, text, sizeof text - 1) > 0) {
+        instant = strtoll(text, &end, 10);
+        if (instant < 0 || instant == INT64_MAX || strcmp(end, "\n") != 0)
+            instant = 0;
     }
+    if (fd >= 0)
+        close(fd);
     free(path);
     return instant;
 }

@@ -85,9 +85,11 @@ static int read_lines(FILE *in, const char *path, size_t npoints, struct tt_runn
     for (unsigned n = 1; rc == TT_OK && fgets(line, sizeof line, in); n++) {
         struct tt_repetition r;
 
-        if (!strchr(line, '\n'))
+        bool whole = strchr(line, '\n') != NULL;
+
+        if (!whole && feof(in))
             break;
-        if (repetition_parse(line, npoints, &r) != 0)
+        if (!whole || repetition_parse(line, npoints, &r) != 0)
             rc = tt_fail(e, TT_CORRUPT, "%s:%u: is no repetition that tutti wrote", path, n);
         else
             rc = append(report, &r, e);
@@ -341,6 +343,8 @@ int tt_runner_run(const char *folder, const struct tt_runner_rules *rules,
     if (rc != TT_OK)
         return rc;
     rc = tt_journal_read(folder, owner->npoints, report, e);
+    if (rc == TT_OK && owner->begin)
+        rc = owner->begin(owner->context, report->list, report->n, e);
     for (uint64_t round = 1; rc == TT_OK && more; round++)
         rc = play_round(&r, journal, round, &more, e);
     close(journal);

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order in which points are played, when to stop, and what a journal may hold; and the files by
+ * which a driver starts and stops a run. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plan/cues.h"
+#include "plan/runner.h"
+#include "scratch.h"
+
+#define POINTS 5
+#define MOST_PLAYED 1000
+
+static char folder[64];
+
+static int make_folder(void **unused)
+{
+    (void)unused;
+    snprintf(folder, sizeof folder, "%s/tutti-runner-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **unused)
+{
+    (void)unused;
+    return nftw(folder, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* An owner that notes what it is asked to play. */
+struct owner {
+    size_t n, points[MOST_PLAYED];
+    uint64_t numbers[MOST_PLAYED];
+    struct tt_runner_state states[MOST_PLAYED];
+    size_t die_after;    /* so many: play fails, as a driver that is interrupted; 0: never */
+    size_t always_fails; /* this point is never complete; POINTS: none */
+    double seconds;
+    uint64_t bytes;
+    double widths[POINTS]; /* of the interval, of points with three runs and more */
+    size_t begun_with;     /* repetitions in the journal at the beginning */
+};
+
+static int note_begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
+{
+    struct owner *o = context;
+
+    (void)list, (void)e;
+    o->begun_with = n;
+    return TT_OK;
+}
+
+static int note_play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+                     struct tt_error *e)
+{
+    struct owner *o = context;
+    struct timespec pause = {.tv_nsec = (long)(o->seconds * 1e9)};
+
+    assert_true(o->n < MOST_PLAYED);
+    assert_int_equal(state->point, r->point);
+    assert_int_equal(state->number, r->number);
+    if (o->die_after && o->n == o->die_after)
+        return tt_fail(e, TT_INTERRUPTED, "interrupted");
+    o->states[o->n] = *state;
+    o->points[o->n] = r->point;
+    o->numbers[o->n++] = r->number;
+    if (o->seconds > 0)
+        nanosleep(&pause, NULL);
+    r->complete = r->point != o->always_fails;
+    r->bytes = o->bytes;
+    snprintf(r->folder, sizeof r->folder, "p%zu-%zu", r->point, o->n);
+    snprintf(r->why, sizeof r->why, "%s", r->complete ? "" : "it \"failed\"\n, and \\ how");
+    return TT_OK;
+}
+
+static double note_width(void *context, size_t point, const struct tt_repetition *list, size_t n)
+{
+    const struct owner *o = context;
+    size_t complete = 0;
+
+    for (size_t i = 0; i < n; i++)
+        complete += list[i].point == point && list[i].complete;
+    return complete < 3 ? NAN : o->widths[point] / (double)complete;
+}
+
+static struct tt_runner_report run(struct owner *o, struct tt_runner_rules rules, int expected)
+{
+    const struct tt_runner_owner owner = {.context = o,
+                                          .npoints = POINTS,
+                                          .begin = note_begin,
+                                          .play = note_play,
+                                          .width = note_width};
+    struct tt_runner_report report;
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    assert_int_equal(tt_runner_run(folder, &rules, &owner, &report, &e), expected);
+    return report;
+}
+
+static void start_again(void)
+{
+    char path[80];
+
+    snprintf(path, sizeof path, "%s/journal", folder);
+    unlink(path);
+}
+
+static void write_journal(const char *how, const char *text)
+{
+    char path[80];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/journal", folder);
+    f = fopen(path, how);
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static size_t count(const struct tt_runner_report *report, size_t point)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->n; i++)
+        n += report->list[i].point == point && report->list[i].complete;
+    return n;
+}
+
+/* ---- order ---- */
+
+static void every_round_holds_every_point_once(void **unused)
+{
+    static struct owner first, again, other;
+    struct tt_runner_rules rules = {.repeat = 8, .seed = 7};
+    size_t same_order = 0;
+
+    (void)unused;
+    first.always_fails = again.always_fails = other.always_fails = POINTS;
+    free(run(&first, rules, TT_OK).list);
+    assert_int_equal(first.n, 8 * POINTS);
+    for (size_t round = 0; round < 8; round++) {
+        bool seen[POINTS] = {0};
+
+        for (size_t i = 0; i < POINTS; i++) {
+            size_t at = round * POINTS + i;
+
+            assert_false(seen[first.points[at]]);
+            seen[first.points[at]] = true;
+            assert_int_equal(first.numbers[at], round + 1);
+        }
+        same_order += !memcmp(first.points, first.points + round * POINTS, POINTS * sizeof(size_t));
+    }
+    assert_true(same_order < 4);
+
+    start_again();
+    free(run(&again, rules, TT_OK).list);
+    assert_memory_equal(first.points, again.points, 8 * POINTS * sizeof(size_t));
+    start_again();
+    rules.seed = 8;
+    free(run(&other, rules, TT_OK).list);
+    assert_memory_not_equal(first.points, other.points, 8 * POINTS * sizeof(size_t));
+}
+
+static void state_counts_what_is_left(void **unused)
+{
+    static struct owner o = {.always_fails = POINTS};
+    const struct tt_runner_rules rules = {.repeat = 2, .seed = 1};
+
+    (void)unused;
+    free(run(&o, rules, TT_OK).list);
+    assert_true(o.states[0].left < 0);
+    for (size_t i = 0; i < o.n; i++) {
+        assert_int_equal(o.states[i].done, i);
+        assert_int_equal(o.states[i].planned, 2 * POINTS);
+        assert_int_equal(o.states[i].npoints, POINTS);
+    }
+}
+
+/* ---- when it ends ---- */
+
+static void resuming_plays_what_is_missing(void **unused)
+{
+    const struct tt_runner_rules rules = {.repeat = 3, .seed = 3};
+    struct tt_runner_report report;
+
+    (void)unused;
+    for (size_t dies = 1; dies <= 3 * POINTS; dies++) {
+        static struct owner first, second;
+
+        first = second = (struct owner){.always_fails = POINTS};
+        first.die_after = dies;
+        start_again();
+        report = run(&first, rules, dies < 3 * POINTS ? TT_INTERRUPTED : TT_OK);
+        assert_int_equal(report.n, dies);
+        free(report.list);
+        report = run(&second, rules, TT_OK);
+        assert_int_equal(second.begun_with, dies);
+        assert_int_equal(second.n, 3 * POINTS - dies);
+        assert_int_equal(report.n, 3 * POINTS);
+        for (size_t p = 0; p < POINTS; p++)
+            assert_int_equal(count(&report, p), 3);
+        free(report.list);
+    }
+}
+
+static void stops_when_narrow_or_at_most(void **unused)
+{
+    /* Half-widths of 0.3/n, 0.5/n, ... fall below 10 % after 3, 5, 8, and never before 12. */
+    static struct owner o = {.always_fails = POINTS, .widths = {0.3, 0.5, 0.8, 9, NAN}};
+    struct tt_runner_rules rules = {.repeat = 2, .width = 0.1, .at_most = 12, .seed = 1};
+    struct tt_runner_report report = run(&o, rules, TT_OK);
+    static const size_t expected[POINTS] = {3, 5, 8, 12, 12};
+
+    (void)unused;
+    for (size_t p = 0; p < POINTS; p++)
+        assert_int_equal(count(&report, p), expected[p]);
+    free(report.list);
+    /* Without the rule at_most says nothing, and below repeat it is none. */
+    start_again();
+    o.n = 0;
+    rules.at_most = 1;
+    report = run(&o, rules, TT_OK);
+    assert_int_equal(report.n, 2 * POINTS);
+    free(report.list);
+}
+
+static void point_that_always_fails_is_left(void **unused)
+{
+    static struct owner o = {.always_fails = 2};
+    struct tt_runner_report report = run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK);
+    size_t attempts = 0;
+
+    (void)unused;
+    for (size_t i = 0; i < report.n; i++)
+        if (report.list[i].point == 2) {
+            attempts++;
+            assert_int_equal(report.list[i].number, attempts);
+            assert_false(report.list[i].complete);
+        }
+    assert_int_equal(attempts, 3 + 2);
+    assert_int_equal(report.n, 3 * (POINTS - 1) + 5);
+    assert_false(report.out_of_budget);
+    free(report.list);
+    /* Neither is it tried once more by --resume. */
+    o.n = 0;
+    free(run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK).list);
+    assert_int_equal(o.n, 0);
+}
+
+static void budget_in_bytes(void **unused)
+{
+    static struct owner o = {.always_fails = POINTS, .bytes = 100};
+    const struct tt_runner_rules rules = {.repeat = 3, .max_bytes = 450};
+    struct tt_runner_report report = run(&o, rules, TT_OK);
+
+    (void)unused;
+    assert_int_equal(report.n, 4);
+    assert_true(report.out_of_budget);
+    assert_non_null(strstr(report.why, "--max-bytes"));
+    free(report.list);
+    /* What was written before counts; the folder's budget is used up. */
+    o.n = 0;
+    report = run(&o, rules, TT_OK);
+    assert_int_equal(o.n, 0);
+    assert_true(report.out_of_budget);
+    free(report.list);
+}
+
+static void budget_in_time(void **unused)
+{
+    static struct owner o = {.always_fails = POINTS, .seconds = 0.05};
+    const struct tt_runner_rules rules = {.repeat = 100, .max_time = 0.3};
+    struct tt_runner_report report = run(&o, rules, TT_OK);
+
+    (void)unused;
+    /* Five or six fit if nothing disturbs; never more. */
+    assert_true(report.n <= 6);
+    assert_true(report.out_of_budget);
+    assert_non_null(strstr(report.why, "--max-time"));
+    free(report.list);
+}
+
+/* ---- the journal ---- */
+
+#define GOOD \
+    "{\"point\": 1, \"number\": 1, \"complete\": true, \"seconds\": 1.5, \"bytes\": 7, " \
+    "\"folder\": \"a\", \"why\": \"\"}\n"
+
+static void torn_last_line_is_played_again(void **unused)
+{
+    static struct owner o = {.always_fails = POINTS};
+    struct tt_runner_report report;
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    (void)unused;
+    write_journal("w", GOOD "{\"point\": 2, \"number\": 1, \"comp");
+    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(report.n, 1);
+    assert_int_equal(report.list[0].bytes, 7);
+    free(report.list);
+    report = run(&o, (struct tt_runner_rules){.repeat = 1}, TT_OK);
+    assert_int_equal(report.n, POINTS);
+    assert_int_equal(o.n, POINTS - 1);
+    free(report.list);
+    /* It was cut off: all lines can be read. */
+    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(report.n, POINTS);
+    free(report.list);
+}
+
+static void journal_is_garbage(void **unused)
+{
+    static const char *const lines[] = {
+        "garbage\n",
+        "\n",
+        "{}\n",
+        "[1]\n",
+        "{\"point\": 5, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "{\"point\": -1, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "{\"point\": 0, \"number\": 0, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": -1, "
+        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"../a\", \"why\": \"\"}\n",
+        "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"/etc\", \"why\": \"\"}\n",
+        "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"\", \"why\": \"\"}\n",
+        "{\"point\": \"0\", \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
+        "\"folder\": \"a\", \"why\": \"\"}\n",
+    };
+    static struct owner o = {.always_fails = POINTS};
+    char *many = malloc(10002);
+
+    (void)unused;
+    assert_non_null(many);
+    memset(many, 'x', 10000);
+    strcpy(many + 10000, "\n");
+    for (size_t i = 0; i <= sizeof lines / sizeof *lines; i++) {
+        const char *line = i < sizeof lines / sizeof *lines ? lines[i] : many;
+        struct tt_runner_report report;
+        struct tt_error e = TT_ERROR_CLEAR;
+
+        write_journal("w", GOOD);
+        write_journal("a", line);
+        write_journal("a", GOOD);
+        assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_CORRUPT);
+        assert_non_null(strstr(e.text, "journal:2: is no repetition"));
+        free(report.list);
+        free(run(&o, (struct tt_runner_rules){.repeat = 1}, TT_CORRUPT).list);
+    }
+    assert_int_equal(o.n, 0);
+    free(many);
+}
+
+static void journal_is_there_for_one(void **unused)
+{
+    static struct owner o = {.always_fails = POINTS};
+    struct tt_runner_report report;
+    struct tt_error e = TT_ERROR_CLEAR;
+    char path[80];
+    FILE *held;
+
+    (void)unused;
+    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(report.n, 0);
+    write_journal("w", "");
+    snprintf(path, sizeof path, "%s/journal", folder);
+    held = fopen(path, "r");
+    assert_non_null(held);
+    assert_int_equal(flock(fileno(held), LOCK_EX), 0);
+    free(run(&o, (struct tt_runner_rules){.repeat = 1}, TT_BUSY).list);
+    fclose(held);
+    assert_int_equal(o.n, 0);
+}
+
+/* ---- cues ---- */
+
+static void put(const char *name, const char *text)
+{
+    char path[80];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void cues_are_written_in_place(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct stat before, after;
+    char path[80];
+
+    (void)unused;
+    snprintf(path, sizeof path, "%s/go", folder);
+    assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
+    assert_int_equal(tt_cues_prepare(folder, &e), TT_OK);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
+    assert_int_equal(tt_cue_write(folder, TT_CUE_GO, 1234567890123456789, &e), TT_OK);
+    assert_true(tt_cue_read(folder, TT_CUE_GO) == 1234567890123456789);
+    assert_int_equal(tt_cue_read(folder, TT_CUE_READY), 0);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    /* A folder is prepared once. */
+    assert_int_equal(tt_cues_prepare(folder, &e), TT_FAILED);
+}
+
+static void torn_cues_are_none(void **unused)
+{
+    static const char *const texts[] = {"",
+                                        "1",
+                                        "123456789012345678",
+                                        "\n",
+                                        "x\n",
+                                        "12x\n",
+                                        "-5\n",
+                                        "12\n13\n",
+                                        "99999999999999999999999999\n",
+                                        "1234567890123456789012345678901234567890\n"};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put("go", texts[i]);
+        assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
+    }
+}
+
+static void signs_of_life_and_stop(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    int64_t beats = 0;
+
+    (void)unused;
+    assert_int_equal(tt_cues_prepare(folder, &e), TT_OK);
+    assert_false(tt_cue_says_stop(folder, &beats));
+    assert_int_equal(beats, 0);
+    assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
+    assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
+    assert_false(tt_cue_says_stop(folder, &beats));
+    assert_int_equal(beats, 2);
+    assert_int_equal(tt_cue_beat(folder, true, &e), TT_OK);
+    assert_true(tt_cue_says_stop(folder, &beats));
+    assert_int_equal(beats, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_round_holds_every_point_once),
+        TEST(state_counts_what_is_left),
+        TEST(resuming_plays_what_is_missing),
+        TEST(stops_when_narrow_or_at_most),
+        TEST(point_that_always_fails_is_left),
+        TEST(budget_in_bytes),
+        TEST(budget_in_time),
+        TEST(torn_last_line_is_played_again),
+        TEST(journal_is_garbage),
+        TEST(journal_is_there_for_one),
+        TEST(cues_are_written_in_place),
+        TEST(torn_cues_are_none),
+        TEST(signs_of_life_and_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Repetitions of known numbers give the answer that can be worked out by hand; what is not
+ * complete, or no repetition at all, is never averaged in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/slowdown.h"
+
+/* ---- making repetitions ---- */
+
+static json_t *plan_of(const char *text)
+{
+    json_t *plan = json_loads(text, 0, NULL);
+
+    assert_non_null(plan);
+    return plan;
+}
+
+static json_t *plan_of_three(void)
+{
+    return plan_of("{\"steps\": [{\"reference\": \"r\", \"others\": 0, \"loads\": []},"
+                   "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"]},"
+                   "{\"reference\": \"r\", \"others\": 3, \"loads\": [\"l\", \"l\", \"l\"]}]}");
+}
+
+/* A complete one, whose reference computed 4 s and waited the rest of its runtime. */
+static json_t *repetition(int others, double runtime)
+{
+    json_t *loads = json_array();
+    double wait = runtime - 4;
+
+    for (int i = 0; i < others; i++)
+        json_array_append_new(loads, json_string("l"));
+    return json_pack("{s:s, s:i, s:o, s:i, s:b, s:s, s:f, s:f, s:[{s:f, s:{s:f, s:f}, s:{s:{s:f, "
+                     "s:f, s:f}, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}}}]}",
+                     "reference", "r", "others", others, "loads", loads, "number", 1, "complete", 1,
+                     "why", "", "skew", 0.001, "covered", 1.0, "jobs", "runtime", runtime,
+                     "metrics", "runtime", runtime, "cpu_wait", 0.01, "phases", "compute", "median",
+                     0.1, "p99", 0.2, "total", 4.0, "wait", "median", wait / 10, "p99", wait / 5,
+                     "total", wait, "io_read", "median", wait, "p99", wait, "total", 3 * wait);
+}
+
+static json_t *reference_of(json_t *repetition)
+{
+    return json_array_get(json_object_get(repetition, "jobs"), 0);
+}
+
+static json_t *repetitions(size_t n, const double alone[], const double one[], const double three[])
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, repetition(0, alone[i]));
+        json_array_append_new(list, repetition(1, one[i]));
+        json_array_append_new(list, repetition(3, three[i]));
+    }
+    return list;
+}
+
+static json_t *answer(json_t *plan, json_t *list)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *out = NULL;
+
+    assert_int_equal(tt_slowdown(plan, list, 1, &out, &e), TT_OK);
+    json_decref(plan);
+    json_decref(list);
+    return out;
+}
+
+static json_t *step(const json_t *answer, size_t i)
+{
+    json_t *s = json_array_get(json_object_get(answer, "steps"), i);
+
+    assert_non_null(s);
+    return s;
+}
+
+/* "slowdown.value" of a step; null is not a number. */
+static const json_t *at(const json_t *o, const char *path)
+{
+    char name[40];
+
+    while (o && *path) {
+        size_t n = strcspn(path, ".");
+
+        snprintf(name, sizeof name, "%.*s", (int)n, path);
+        o = json_object_get(o, name);
+        path += n + (path[n] == '.');
+    }
+    return o;
+}
+
+static double number(const json_t *o, const char *path)
+{
+    const json_t *value = at(o, path);
+
+    if (!json_is_number(value))
+        fail_msg("%s is no number", path);
+    return json_number_value(value);
+}
+
+#define assert_near(a, b) assert_true((a) > (b)-1e-9 && (a) < (b) + 1e-9)
+
+static const double ten[] = {10, 10.2, 9.8, 10.1, 9.9, 10, 10},
+                    twelve[] = {12, 12.1, 11.9, 12.2, 11.8, 12, 12},
+                    thirty[] = {30, 31, 29, 30, 30.5, 29.5, 30};
+
+/* ---- how much slower ---- */
+
+static void medians_and_ratios(void **unused)
+{
+    json_t *a = answer(plan_of_three(), repetitions(7, ten, twelve, thirty));
+
+    (void)unused;
+    assert_int_equal(number(step(a, 2), "runs"), 7);
+    assert_near(number(step(a, 0), "runtime.median"), 10);
+    assert_near(number(step(a, 2), "runtime.median"), 30);
+    assert_near(number(step(a, 0), "slowdown.value"), 1);
+    assert_near(number(step(a, 1), "slowdown.value"), 1.2);
+    assert_near(number(step(a, 2), "slowdown.value"), 3);
+    assert_true(number(step(a, 2), "slowdown.low") > 2.8);
+    assert_true(number(step(a, 2), "slowdown.low") < 3);
+    assert_true(number(step(a, 2), "slowdown.high") < 3.2);
+    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 0)), 2.9);
+    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 1)), 3.1);
+    /* Phases: computation did not change, waiting went from 6 to 26 s. */
+    assert_near(number(step(a, 2), "phases.compute.total.value"), 1);
+    assert_near(number(step(a, 2), "phases.wait.median.value"), 26. / 6);
+    assert_near(number(step(a, 2), "phases.wait.p99.value"), 26. / 6);
+    assert_near(number(step(a, 2), "phases.wait.growth"), 20);
+    assert_near(number(step(a, 2), "metrics.runtime.ratio.value"), 3);
+    assert_near(number(step(a, 2), "metrics.runtime.alone"), 10);
+    json_decref(a);
+}
+
+static void interval_from_six_runs(void **unused)
+{
+    json_t *a = answer(plan_of_three(), repetitions(5, ten, twelve, thirty));
+
+    (void)unused;
+    assert_near(number(step(a, 1), "slowdown.value"), 1.2);
+    assert_true(json_is_null(at(step(a, 1), "slowdown.low")));
+    assert_true(json_is_null(at(step(a, 1), "slowdown.high")));
+    assert_true(json_is_null(at(step(a, 1), "runtime.low")));
+    assert_non_null(strstr(json_string_value(at(step(a, 1), "slowdown.text")),
+                           "5 and 5 runs are too few for an interval, 6 are needed"));
+    json_decref(a);
+    a = answer(plan_of_three(), repetitions(6, ten, twelve, thirty));
+    assert_true(json_is_number(at(step(a, 1), "slowdown.low")));
+    assert_true(json_is_number(at(step(a, 1), "runtime.high")));
+    json_decref(a);
+}
+
+static void incomplete_ones_are_left_out(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty), *bad = repetition(1, 1000), *a;
+
+    (void)unused;
+    json_object_set_new(bad, "complete", json_false());
+    json_object_set_new(bad, "why", json_string("load 1 died"));
+    for (int i = 0; i < 20; i++)
+        json_array_append(list, bad);
+    json_decref(bad);
+    a = answer(plan_of_three(), list);
+    assert_int_equal(number(step(a, 1), "runs"), 6);
+    assert_near(number(step(a, 1), "slowdown.value"), 1.2);
+    assert_int_equal(json_array_size(at(step(a, 1), "left_out")), 20);
+    assert_string_equal(json_string_value(json_array_get(at(step(a, 1), "warnings"), 0)),
+                        "20 of 26 repetitions are not used: load 1 died");
+    assert_int_equal(json_array_size(at(step(a, 2), "left_out")), 0);
+    json_decref(a);
+}
+
+/* ---- why ---- */
+
+static void grew_only_if_slower(void **unused)
+{
+    static const double noisy[] = {9, 15, 10, 14, 9.5, 12, 8};
+    json_t *a = answer(plan_of_three(), repetitions(7, ten, noisy, thirty));
+
+    (void)unused;
+    /* The helper's own time grew more, but it is hidden behind the main thread's. */
+    assert_string_equal(json_string_value(at(step(a, 2), "grew.phase")), "wait");
+    assert_near(number(step(a, 2), "grew.seconds"), 20);
+    /* Slower or not, the interval holds 1. */
+    assert_true(number(step(a, 1), "slowdown.low") < 1);
+    assert_true(json_is_null(at(step(a, 1), "grew")));
+    assert_true(json_is_null(at(step(a, 0), "grew")));
+    json_decref(a);
+    a = answer(plan_of_three(), repetitions(7, ten, ten, ten));
+    assert_true(json_is_null(at(step(a, 2), "grew")));
+    json_decref(a);
+}
+
+static void set_in_all(json_t *list, int others, const char *key, json_t *value, bool in_reference)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (json_integer_value(json_object_get(one, "others")) == others)
+            json_object_set(in_reference ? reference_of(one) : one, key, value);
+    }
+    json_decref(value);
+}
+
+static void assert_contention(json_t *list, size_t index, const char *text)
+{
+    json_t *a = answer(plan_of_three(), list);
+    const char *found = json_string_value(at(step(a, index), "contention"));
+
+    assert_true(json_is_null(at(step(a, 0), "contention")));
+    if (!text) {
+        assert_null(found);
+    } else {
+        assert_non_null(found);
+        assert_non_null(strstr(found, text));
+        assert_non_null(strstr(found, "says nothing about storage"));
+    }
+    json_decref(a);
+}
+
+static json_t *saturated(const char *resource)
+{
+    return json_pack("[{s:s}]", "resource", resource);
+}
+
+static void contention_for_cpus(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty);
+
+    (void)unused;
+    assert_contention(json_deep_copy(list), 2, NULL);
+    set_in_all(list, 3, "exceeded", json_string("the shares of 4 jobs are 8 CPUs of 2"), false);
+    assert_contention(json_deep_copy(list), 2, "the shares of 4 jobs are 8 CPUs of 2");
+    assert_contention(list, 1, NULL);
+
+    list = repetitions(6, ten, twelve, thirty);
+    set_in_all(list, 3, "metrics", json_pack("{s:f}", "cpu_wait", 0.31), true);
+    assert_contention(json_deep_copy(list), 2, "waited for a CPU in 31 % of its time (alone 1 %)");
+    set_in_all(list, 3, "metrics", json_pack("{s:f}", "cpu_wait", 0.05), true);
+    assert_contention(list, 2, NULL);
+
+    list = repetitions(6, ten, twelve, thirty);
+    set_in_all(list, 3, "saturated", saturated("cpu"), true);
+    assert_contention(json_deep_copy(list), 2, "the CPUs were used up");
+    /* They were so alone, too: that is how this job is. */
+    set_in_all(list, 0, "saturated", saturated("cpu"), true);
+    assert_contention(list, 2, NULL);
+    /* Another resource is no CPU. */
+    list = repetitions(6, ten, twelve, thirty);
+    set_in_all(list, 3, "saturated", saturated("disk sda"), true);
+    assert_contention(list, 2, NULL);
+}
+
+static void saturated_in_most_repetitions(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+
+    (void)unused;
+    for (size_t i = 0; i < 3; i++)
+        json_object_set_new(reference_of(json_array_get(list, 3 * i + 1)), "saturated",
+                            saturated("disk sda"));
+    for (size_t i = 0; i < 4; i++)
+        json_object_set_new(reference_of(json_array_get(list, 3 * i + 2)), "saturated",
+                            saturated("disk sda"));
+    a = answer(plan_of_three(), list);
+    assert_int_equal(json_array_size(at(step(a, 1), "saturated")), 0);
+    assert_int_equal(json_array_size(at(step(a, 2), "saturated")), 1);
+    json_decref(a);
+}
+
+static void warnings(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+    char *text;
+
+    (void)unused;
+    set_in_all(list, 1, "skew", json_real(0.05), false);
+    set_in_all(list, 3, "covered", json_real(0.5), false);
+    a = answer(plan_of_three(), list);
+    assert_int_equal(json_array_size(at(step(a, 0), "warnings")), 0);
+    text = json_dumps(at(step(a, 1), "warnings"), 0);
+    assert_non_null(strstr(text, "50 ms after the common instant"));
+    free(text);
+    text = json_dumps(at(step(a, 2), "warnings"), 0);
+    assert_non_null(strstr(text, "had ended after 50 %"));
+    free(text);
+    json_decref(a);
+}
+
+/* ---- how many ---- */
+
+static json_t *limit_of(const char *steps, double limit)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *list = plan_of(steps), *out = NULL;
+
+    assert_int_equal(tt_slowdown_limit(list, limit, &out, &e), TT_OK);
+    json_decref(list);
+    return out;
+}
+
+static void assert_list(const json_t *o, const char *name, const char *expected)
+{
+    char *text = json_dumps(json_object_get(o, name), JSON_COMPACT | JSON_ENCODE_ANY);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void largest_number_of_others(void **unused)
+{
+    static const char steps[] =
+        "[{\"others\": 0, \"slowdown\": {\"value\": 1}},"
+        "{\"others\": 5, \"slowdown\": {\"value\": 2.2, \"low\": 1.9, \"high\": 2.6}},"
+        "{\"others\": 1, \"slowdown\": {\"value\": 1.2, \"low\": 1.1, \"high\": 1.3}},"
+        "{\"others\": 3, \"slowdown\": {\"value\": 1.9, \"low\": 1.8, \"high\": 2.5}},"
+        "{\"others\": 7, \"slowdown\": {\"value\": 3, \"low\": 2.9, \"high\": 3.1}},"
+        "{\"others\": 8, \"slowdown\": {\"value\": 2, \"low\": null, \"high\": null}},"
+        "{\"others\": 9, \"slowdown\": null}]";
+    json_t *o = limit_of(steps, 2.5);
+
+    (void)unused;
+    assert_int_equal(number(o, "largest"), 3);
+    assert_list(o, "not_tested", "[2,4,6]");
+    assert_list(o, "undecided", "[5,8,9]");
+    assert_non_null(strstr(json_string_value(at(o, "text")), "at most 2.5: 3;"));
+    json_decref(o);
+    o = limit_of(steps, 1.05);
+    assert_int_equal(number(o, "largest"), 0);
+    assert_list(o, "undecided", "[8,9]");
+    json_decref(o);
+}
+
+/* ---- garbage ---- */
+
+static void members_are_missing(void **unused)
+{
+    static const char *const garbage[] = {
+        "{}",
+        "[]",
+        "7",
+        "null",
+        "\"x\"",
+        "{\"reference\": \"r\"}",
+        "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"], \"complete\": true}",
+        "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"], \"complete\": false}",
+        "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"], \"complete\": true, \"jobs\": "
+        "7}",
+        "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"], \"complete\": true, \"jobs\": "
+        "[]}",
+        "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"], \"complete\": true, \"jobs\": "
+        "[{\"runtime\": \"long\", \"metrics\": [], \"phases\": {\"wait\": 7}, \"saturated\": "
+        "[7, {}, {\"resource\": 1}]}]}",
+        "{\"reference\": \"r\", \"others\": 3, \"loads\": [\"x\"], \"complete\": true, \"jobs\": "
+        "[{\"runtime\": 1e9}]}",
+    };
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++)
+        json_array_append_new(list, json_loads(garbage[i], JSON_DECODE_ANY, NULL));
+    a = answer(plan_of_three(), list);
+    assert_near(number(step(a, 1), "slowdown.value"), 1.2);
+    assert_near(number(step(a, 2), "slowdown.value"), 3);
+    assert_int_equal(json_array_size(at(step(a, 1), "left_out")), 1);
+    json_decref(a);
+}
+
+static void nothing_was_played(void **unused)
+{
+    json_t *a = answer(plan_of_three(), json_array());
+
+    (void)unused;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(number(step(a, i), "runs"), 0);
+        assert_true(json_is_null(at(step(a, i), "slowdown")));
+        assert_true(json_is_null(at(step(a, i), "runtime.median")));
+    }
+    json_decref(a);
+    /* Nothing alone: no slowdown, whatever else there is. */
+    a = answer(plan_of("{\"steps\": [{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"]}]}"),
+               repetitions(6, ten, twelve, thirty));
+    assert_int_equal(number(step(a, 0), "runs"), 6);
+    assert_true(json_is_null(at(step(a, 0), "slowdown")));
+    json_decref(a);
+    a = answer(plan_of("{}"), json_array());
+    assert_int_equal(json_array_size(json_object_get(a, "steps")), 0);
+    json_decref(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(medians_and_ratios),
+        cmocka_unit_test(interval_from_six_runs),
+        cmocka_unit_test(incomplete_ones_are_left_out),
+        cmocka_unit_test(grew_only_if_slower),
+        cmocka_unit_test(contention_for_cpus),
+        cmocka_unit_test(saturated_in_most_repetitions),
+        cmocka_unit_test(warnings),
+        cmocka_unit_test(largest_number_of_others),
+        cmocka_unit_test(members_are_missing),
+        cmocka_unit_test(nothing_was_played),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

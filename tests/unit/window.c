@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run did in a window of time: of an iteration that lies partly in it, that part. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/window.h"
+#include "engine/records.h"
+#include "plan/folder.h"
+#include "scratch.h"
+
+#define SECOND INT64_C(1000000000)
+/* The wall clock when the records begin; the loop begins two seconds later. */
+#define WALL (INT64_C(1700000000) * SECOND)
+#define START (WALL + 2 * SECOND)
+#define RANKS 2
+
+static char folder[] = "/tmp/tutti-window-XXXXXX";
+
+/* ---- a run of ten iterations of one second ---- */
+
+static void put_chunk(FILE *f, uint32_t type, const void *data, size_t length)
+{
+    struct tt_chunk_header h = {.type = type, .length = length};
+
+    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
+    assert_int_equal(fwrite(data, length, 1, f), 1);
+}
+
+static FILE *open_rank(unsigned rank)
+{
+    struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
+                                  .nphases = TT_NPHASES,
+                                  .rank = rank,
+                                  .size = RANKS,
+                                  .state = TT_RANK_DONE,
+                                  .start_wall_ns = WALL,
+                                  .host = "node1"};
+    char path[96];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
+    return f;
+}
+
+/* Rank 1 takes twice as long to compute as rank 0; iteration 5 of both waits for a second. */
+static void write_rank(unsigned rank)
+{
+    static const char summary[] =
+        "{\"runtime_ns\": 10000000000, \"results\": {}, \"warnings\": []}";
+    struct tt_iteration_record before = {.start_ns = -2 * SECOND, .span_ns = 2 * SECOND};
+    FILE *f = open_rank(rank);
+
+    before.phase_ns[TT_OPEN] = SECOND;
+    put_chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
+    for (uint64_t i = 1; i <= 10; i++) {
+        struct tt_iteration_record r = {.iteration = i,
+                                        .start_ns = ((int64_t)i - 1) * SECOND,
+                                        .span_ns = SECOND,
+                                        .bytes_written = 1000,
+                                        .bytes_read = i == 10 ? 500 : 0,
+                                        .bytes_communicated = 10};
+
+        r.phase_ns[TT_COMPUTE] = (uint64_t)(rank + 1) * SECOND / 10 * (i == 9 ? 4 : 1);
+        r.phase_ns[TT_WAIT] = i == 5 ? (uint64_t)SECOND / 2 : 0;
+        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+    }
+    put_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+    fclose(f);
+}
+
+static int make_run(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    char path[96];
+
+    (void)unused;
+    strcpy(folder + sizeof folder - 7, "XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/records", folder);
+    mkdir(path, 0777);
+    tt_folder_write_text(folder, "plan.json",
+                         "{\"version\": 1, \"id\": \"x\", \"workload\": \"stencil\", \"ranks\": 2, "
+                         "\"hash\": \"1\", \"parameters\": {}}",
+                         &e);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        write_rank(rank);
+    return 0;
+}
+
+static int remove_run(void **unused)
+{
+    (void)unused;
+    return nftw(folder, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- tests ---- */
+
+static double number(const json_t *o, const char *name)
+{
+    assert_true(json_is_number(json_object_get(o, name)));
+    return json_number_value(json_object_get(o, name));
+}
+
+#define assert_near(a, b) assert_true((a) > (b)-1e-6 && (a) < (b) + 1e-6)
+
+/* Seconds after the start of the loop. */
+static void work_in(double from, double to, double iterations, double written, double read)
+{
+    const struct tt_window w = {START + (int64_t)(from * 1e9), START + (int64_t)(to * 1e9)};
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *o = NULL;
+
+    assert_int_equal(tt_window_work(folder, &w, &o, &e), TT_OK);
+    assert_near(number(o, "iterations"), iterations);
+    assert_near(number(o, "bytes_written"), written);
+    assert_near(number(o, "bytes_read"), read);
+    assert_near(number(o, "bytes_communicated"), written / 100);
+    json_decref(o);
+}
+
+static void iterations_count_by_their_part(void **unused)
+{
+    (void)unused;
+    work_in(0, 10, 10, 20000, 1000);
+    work_in(-100, 100, 10, 20000, 1000);
+    work_in(2, 5, 3, 6000, 0);
+    work_in(0.5, 1, 0.5, 1000, 0);
+    work_in(2.25, 4.5, 2.25, 4500, 0);
+    work_in(9.75, 30, 0.25, 500, 250);
+    work_in(3.25, 3.5, 0.25, 500, 0);
+    /* Outside, nothing, and the wrong way round. */
+    work_in(10, 20, 0, 0, 0);
+    work_in(-5, 0, 0, 0, 0);
+    work_in(4, 4, 0, 0, 0);
+    work_in(5, 3, 0, 0, 0);
+}
+
+static void window_of_the_run(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_window w;
+
+    (void)unused;
+    assert_int_equal(tt_window_of_run(folder, &w, &e), TT_OK);
+    assert_true(w.from_ns == START);
+    assert_true(w.to_ns == START + 10 * SECOND);
+}
+
+static void phases_of_the_slowest_rank(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *o = NULL, *phase;
+
+    (void)unused;
+    assert_int_equal(tt_phase_times(folder, &o, &e), TT_OK);
+    phase = json_object_get(o, "compute");
+    assert_near(number(phase, "median"), 0.2);
+    assert_near(number(phase, "total"), 9 * 0.2 + 0.8);
+    assert_true(number(phase, "p99") > 0.7);
+    phase = json_object_get(o, "wait");
+    assert_int_equal(number(phase, "iterations"), 1);
+    assert_near(number(phase, "median"), 0.5);
+    /* Before the loop: in the total only. */
+    phase = json_object_get(o, "open");
+    assert_near(number(phase, "total"), 1);
+    assert_int_equal(number(phase, "iterations"), 0);
+    assert_null(json_object_get(o, "halo"));
+    json_decref(o);
+}
+
+static void records_lie(void **unused)
+{
+    const struct tt_window w = {START, START + SECOND};
+    const int64_t extremes[] = {INT64_MIN, INT64_MAX, -1, 0};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_window window;
+    json_t *o = NULL;
+
+    (void)unused;
+    for (int i = 0; i < 16; i++) {
+        struct tt_iteration_record r = {
+            .iteration = 1, .start_ns = extremes[i / 4], .span_ns = extremes[i % 4]};
+        static const char summary[] = "{\"runtime_ns\": 9223372036854775807}";
+        FILE *f = open_rank(0);
+
+        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        put_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+        fclose(f);
+        assert_int_equal(tt_window_work(folder, &w, &o, &e), TT_OK);
+        json_decref(o);
+        assert_int_equal(tt_window_of_run(folder, &window, &e), TT_OK);
+        assert_int_equal(tt_phase_times(folder, &o, &e), TT_OK);
+        json_decref(o);
+    }
+}
+
+static void no_records(void **unused)
+{
+    const struct tt_window w = {START, START + SECOND};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_window window;
+    json_t *o = NULL;
+    char path[96];
+
+    (void)unused;
+    for (unsigned rank = 0; rank < RANKS; rank++) {
+        snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+        unlink(path);
+    }
+    assert_int_not_equal(tt_window_of_run(folder, &window, &e), TT_OK);
+    tt_error_clear(&e);
+    if (tt_window_work(folder, &w, &o, &e) == TT_OK)
+        assert_near(number(o, "iterations"), 0);
+    json_decref(o);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_run, remove_run)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(iterations_count_by_their_part),
+        TEST(window_of_the_run),
+        TEST(phases_of_the_slowest_rank),
+        TEST(records_lie),
+        TEST(no_records),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
