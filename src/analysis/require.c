@@ -70,6 +70,21 @@ static int read_comparison(const char *text, const char **at, struct condition *
     return TT_OK;
 }
 
+/* "40GB/s": what a system was sold by, powers of ten. Elsewhere such a unit is refused, since sizes
+ * of data are mostly meant as powers of two. */
+static bool read_decimal(const char *text, const char *after, double *value)
+{
+    static const char letters[] = "kmgtp";
+    char *end;
+    double number = strtod(text, &end);
+    const char *letter = *end ? strchr(letters, tolower((unsigned char)*end)) : NULL;
+
+    if (end == text || number < 0 || !letter || end[1] != 'B' || strcmp(end + 2, after) != 0)
+        return false;
+    *value = number * pow(1000, (double)(letter - letters + 1));
+    return true;
+}
+
 /* Rates and bytes have their usual suffixes; in "40 GB/s" the blank goes. */
 static int read_value(const char *text, const char *at, struct condition *c, struct tt_error *e)
 {
@@ -85,7 +100,9 @@ static int read_value(const char *text, const char *at, struct condition *c, str
     squeezed[n] = '\0';
     if (*at)
         return fail(text, "the value is too long", e);
-    if (!strcmp(c->unit, "B/s")) {
+    if (c->unit[0] == 'B' && read_decimal(squeezed, c->unit + 1, &c->value)) {
+        rc = TT_OK;
+    } else if (!strcmp(c->unit, "B/s")) {
         rc = tt_parse_rate(squeezed, &c->value, &why);
     } else if (!strcmp(c->unit, "B")) {
         rc = tt_parse_bytes(squeezed, &bytes, &why);
