@@ -68,12 +68,30 @@ static const char *advice(int sys_errno)
     }
 }
 
-/* An error is one line, whatever names it quotes, and does nothing to a terminal. */
-static void make_plain(char *text)
+/* Bytes of the UTF-8 character at text; 0: it is none. */
+static int character(const unsigned char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
+    int n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+
+    for (int i = 1; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    if (text[0] > 0xf4 || (text[0] == 0xe0 && text[1] < 0xa0) ||
+        (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf0 && text[1] < 0x90) ||
+        (text[0] == 0xf4 && text[1] >= 0x90))
+        return 0;
+    return n;
+}
+
+void tt_make_plain(char *text)
+{
+    while (*text) {
+        int n = character((const unsigned char *)text);
+
+        if (n == 0 || (unsigned char)*text < ' ' || *text == 127)
             *text = '?';
+        text += n > 0 ? n : 1;
+    }
 }
 
 void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
@@ -92,7 +110,7 @@ void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
                  e->text, advice(e->sys_errno));
     else
         snprintf(out, size, "%s%s", who, e->text);
-    make_plain(out);
+    tt_make_plain(out);
 }
 
 int tt_exit_status(int code)

@@ -48,6 +48,10 @@ int tt_fail_nomem(struct tt_error *e, const char *what);
 /* "rank 1: write of 'x' at offset 4096: No space left on device": no newline, one line. */
 void tt_error_format(const struct tt_error *e, char *out, unsigned long size);
 
+/* One line, whatever names it quotes and wherever it was cut off: control characters, which do
+ * things to terminals, and what is no UTF-8, which JSON cannot hold, become '?'. */
+void tt_make_plain(char *text);
+
 /* 0 for TT_OK, 2 for TT_USAGE, 1 for everything else. */
 int tt_exit_status(int code);
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/ensemble_show.h"
 #include "ensemble/conduct.h"
+#include "ensemble/nodes.h"
 #include "ensemble/scenario.h"
 #include "launch/launch.h"
 #include "plan/workload.h"
@@ -164,6 +165,20 @@ static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
     return rc;
 }
 
+/* Somebody pays for an allocation. */
+static int tell_idle(const struct tt_ensemble *x, struct tt_error *e)
+{
+    size_t idle, all;
+    int rc = tt_nodes_idle(x, &idle, &all, e);
+
+    if (rc == TT_OK && idle > 0)
+        fprintf(stderr,
+                "tutti: %zu of the %zu nodes of this allocation stay idle: no step has jobs for "
+                "them\n",
+                idle, all);
+    return rc;
+}
+
 /* ---- the command ---- */
 
 /* What was measured is shown, also if it is not all. */
@@ -178,7 +193,8 @@ static int conduct(const struct tt_ensemble *x, const char *folder)
     free(report.list);
     if (rc == TT_USAGE || rc == TT_BUSY || (rc != TT_OK && report.n == 0))
         return tt_report_error(&e);
-    if (tt_ensemble_show_answer(x, folder, NULL, &status, &later) != TT_OK)
+    /* A full disk, for one, ends both; the first says it. */
+    if (tt_ensemble_show_answer(x, folder, NULL, &status, &later) != TT_OK && rc == TT_OK)
         tt_report_error(&later);
     if (rc == TT_OK)
         return status;
@@ -202,6 +218,8 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
     }
     if (rc == TT_OK && !x->o.quiet && !resume)
         rc = announce(x, stderr, &e);
+    if (rc == TT_OK)
+        rc = tell_idle(x, &e);
     if (rc == TT_OK && resume)
         folder = strdup(resume);
     else if (rc == TT_OK)

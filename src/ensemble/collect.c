@@ -36,16 +36,34 @@ static double metric(const json_t *result, const char *name)
 
 /* ---- each job ---- */
 
+/* Jobs that were killed could not do so themselves. A command has no data files that tutti knows
+ * of, whatever it may have written into the manifest. */
+static void remove_data(const struct tt_actor *a)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    bool is_command = !strcmp(a->player->workload, "command");
+
+    if (a->folder && !is_command && !a->player->config.run->keep)
+        tt_manifest_remove(a->folder, &ignored);
+}
+
+void tt_collect_nothing(struct tt_stage *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        remove_data(&s->actors[i]);
+}
+
 static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected *c)
 {
-    struct tt_error e = TT_ERROR_CLEAR, ignored = TT_ERROR_CLEAR;
+    struct tt_error e = TT_ERROR_CLEAR;
     const char *who = a->is_load ? "a load" : "the reference";
     const char *error;
+    char text[480];
 
-    if (!a->player->config.run->keep)
-        tt_manifest_remove(a->folder, &ignored);
+    remove_data(a);
     if (tt_result_make(a->folder, &c->result, &e) != TT_OK) {
-        trouble(s, who, e.text[0] ? e.text : "left no result");
+        tt_error_format(&e, text, sizeof text);
+        trouble(s, who, text);
         return;
     }
     error = json_string_value(json_object_get(c->result, "error"));
@@ -209,6 +227,7 @@ int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
             trouble(s, "a load", "it ended before the reference");
     }
     r->complete = rc == TT_OK && !s->trouble[0];
+    tt_make_plain(s->trouble);
     snprintf(r->why, sizeof r->why, "%s", s->trouble);
     if (rc == TT_OK) {
         o = repetition_json(s, all, r);

@@ -14,6 +14,7 @@
 #include "analysis/statistics.h"
 #include "build_info.h"
 #include "ensemble/collect.h"
+#include "ensemble/leftovers.h"
 #include "ensemble/stage.h"
 #include "plan/folder.h"
 #include "plan/limits.h"
@@ -175,6 +176,13 @@ static void tell(const struct conductor *c, const struct tt_runner_state *state,
             step->others == 1 ? "" : "s", r->complete ? "" : " is not used: ", r->why);
 }
 
+static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
+{
+    const struct conductor *c = context;
+
+    return tt_leftovers_remove(c->folder, list, n, e);
+}
+
 static int play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
                 struct tt_error *e)
 {
@@ -192,6 +200,8 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
         rc = tt_stage_play(&stage, e);
         if (rc == TT_OK)
             rc = tt_collect(&stage, r, e);
+        else
+            tt_collect_nothing(&stage);
     }
     /* What cannot be done alone even once will not be done with others. */
     if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
@@ -258,7 +268,7 @@ int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
                                           .max_bytes = x->o.max_bytes,
                                           .seed = x->o.seed};
     const struct tt_runner_owner owner = {
-        .context = &c, .npoints = x->nsteps, .play = play, .width = width};
+        .context = &c, .npoints = x->nsteps, .begin = begin, .play = play, .width = width};
 
     int rc;
 

@@ -16,9 +16,9 @@ static uint64_t cpus_per_node(void)
     return n > 0 ? (uint64_t)n : 1;
 }
 
-static uint64_t nodes_needed(const struct tt_actor *a, const struct tt_launch_options *o)
+static uint64_t nodes_needed(const struct tt_player *p, const struct tt_launch_options *o)
 {
-    uint64_t ranks = a->player->config.run->ranks;
+    uint64_t ranks = p->config.run->ranks;
     uint64_t per_node = o->tasks_per_node ? o->tasks_per_node : cpus_per_node();
 
     return (ranks + per_node - 1) / per_node;
@@ -43,6 +43,13 @@ static int take_nodes(struct tt_actor *a, const struct tt_words *nodes, uint64_t
     return TT_OK;
 }
 
+static void free_nodes(struct tt_words *nodes)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        free(nodes->words[i]);
+    free(nodes->words);
+}
+
 int tt_nodes_spread(struct tt_stage *s, struct tt_error *e)
 {
     struct tt_words allocated = {0};
@@ -59,11 +66,78 @@ int tt_nodes_spread(struct tt_stage *s, struct tt_error *e)
         if (!own && allocated.n == 0)
             rc = tt_slurm_nodes(&allocated, e);
         if (rc == TT_OK && (own || allocated.n > 0))
-            rc = take_nodes(a, own ? &o->nodes : &allocated, nodes_needed(a, o),
+            rc = take_nodes(a, own ? &o->nodes : &allocated, nodes_needed(a->player, o),
                             own ? &own_next : &next, e);
     }
-    for (size_t i = 0; i < allocated.n; i++)
-        free(allocated.words[i]);
-    free(allocated.words);
+    free_nodes(&allocated);
+    return rc;
+}
+
+/* ---- idle nodes ---- */
+
+/* Of which launchers we know where they start ranks: a batch job is not in this allocation. */
+static bool is_known(const struct tt_player *p)
+{
+    const struct tt_launcher *l = tt_launcher_choose(tt_config_opts(&p->config, "launch"));
+
+    return l == &tt_launcher_slurm || l == &tt_launcher_batch;
+}
+
+/* Marks the nodes that a job of this player takes: its own, or the next ones in turn. */
+static void mark(const struct tt_player *p, const struct tt_words *allocated, size_t *next,
+                 bool *used)
+{
+    const struct tt_launch_options *o = tt_config_opts(&p->config, "launch");
+
+    if (tt_launcher_choose(o) != &tt_launcher_slurm)
+        return;
+    for (size_t i = 0; i < o->nodes.n; i++)
+        for (size_t k = 0; k < allocated->n; k++)
+            used[k] |= !strcmp(allocated->words[k], o->nodes.words[i]);
+    for (uint64_t i = 0; o->nodes.n == 0 && i < nodes_needed(p, o) && i < allocated->n; i++)
+        used[(*next)++ % allocated->n] = true;
+}
+
+/* The most nodes that jobs of one step take. */
+static size_t most_used(const struct tt_ensemble *x, const struct tt_words *allocated, bool *used)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < x->nsteps; i++) {
+        const struct tt_step *s = &x->steps[i];
+        size_t next = 0, n = 0;
+
+        memset(used, 0, allocated->n * sizeof *used);
+        for (uint64_t k = 0; k <= s->others; k++)
+            mark(&x->players[k == 0 ? s->reference : tt_step_load(x, s, k - 1)], allocated, &next,
+                 used);
+        for (size_t k = 0; k < allocated->n; k++)
+            n += used[k];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct tt_error *e)
+{
+    struct tt_words allocated = {0};
+    bool *used = NULL;
+    int rc = TT_OK;
+
+    *idle = *all = 0;
+    for (size_t i = 0; i < x->nplayers; i++)
+        if (!is_known(&x->players[i]))
+            return TT_OK;
+    rc = tt_slurm_nodes(&allocated, e);
+    if (rc == TT_OK && allocated.n > 0) {
+        used = calloc(allocated.n, sizeof *used);
+        rc = used ? TT_OK : tt_fail_nomem(e, "the nodes");
+    }
+    if (used) {
+        *all = allocated.n;
+        *idle = allocated.n - most_used(x, &allocated, used);
+    }
+    free(used);
+    free_nodes(&allocated);
     return rc;
 }

@@ -294,6 +294,9 @@ static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e
         return tt_fail(e, TT_USAGE, "a matrix needs a set of players: 'set: {a: {workload: ...}}'");
     if (!is_matrix && !has_reference)
         return tt_fail(e, TT_USAGE, "an ensemble needs a reference: 'reference: {workload: ...}'");
+    if (is_matrix && (x->o.limit > 0 || x->o.require.n > 0))
+        return tt_fail(e, TT_USAGE,
+                       "a matrix has many references, and limit and require are about one");
     if (x->o.ci.bytes > 0 || x->o.ci.percent > 100)
         return tt_fail(e, TT_USAGE, "stop_when.ci is a share such as 5%%");
     if (x->o.cpus < 0 || x->o.limit < 0)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ensemble/shares.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,8 @@
 
 /* Short, so that a job that has used its quota does not stand still for long. */
 #define PERIOD_US 20000
+/* What names of control groups begin with; the driver's process id follows. */
+#define GROUP "tutti-"
 
 /* ---- control groups ---- */
 
@@ -77,7 +82,7 @@ static int set_quota(const char *group, double cpus, bool version_2)
     return put(group, "cpu.cfs_quota_us", text);
 }
 
-/* False: this machine or this user has none. */
+/* The name tells which driver made it. False: this machine or this user has none. */
 static bool make_group(struct tt_share *share, const char *id, size_t job)
 {
     char root[256];
@@ -87,12 +92,17 @@ static bool make_group(struct tt_share *share, const char *id, size_t job)
         return false;
     if (version_2 && put(root, "cgroup.subtree_control", "+cpu") != 0)
         return false;
-    snprintf(share->cgroup, sizeof share->cgroup, "%s/tutti-%.60s-%zu", root, id, job);
+    snprintf(share->cgroup, sizeof share->cgroup, "%s/" GROUP "%d-%.60s-%zu", root, (int)getpid(),
+             id, job);
     if (mkdir(share->cgroup, 0755) != 0) {
         share->cgroup[0] = '\0';
         return false;
     }
-    return set_quota(share->cgroup, share->cpus, version_2) == 0;
+    if (set_quota(share->cgroup, share->cpus, version_2) == 0)
+        return true;
+    rmdir(share->cgroup);
+    share->cgroup[0] = '\0';
+    return false;
 }
 
 /* Processes that have just ended may still be in it. */
@@ -100,6 +110,33 @@ static void remove_group(const char *group)
 {
     for (int i = 0; *group && rmdir(group) != 0 && errno == EBUSY && i < 200; i++)
         tt_sleep_until(tt_now_ns() + 10000000);
+}
+
+static bool is_of_dead_driver(const char *name)
+{
+    char *end;
+    long pid;
+
+    if (strncmp(name, GROUP, strlen(GROUP)) != 0)
+        return false;
+    pid = strtol(name + strlen(GROUP), &end, 10);
+    return *end == '-' && pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void tt_shares_tidy(void)
+{
+    char root[256], path[640];
+    struct dirent *entry;
+    bool version_2;
+    DIR *groups = controller(root, sizeof root, &version_2) ? opendir(root) : NULL;
+
+    while (groups && (entry = readdir(groups)))
+        if (is_of_dead_driver(entry->d_name)) {
+            snprintf(path, sizeof path, "%s/%s", root, entry->d_name);
+            remove_group(path);
+        }
+    if (groups)
+        closedir(groups);
 }
 
 /* ---- sets ---- */

@@ -27,5 +27,7 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
                    struct tt_shares *out, struct tt_error *e);
 /* After the jobs have ended: removes the control groups. */
 void tt_shares_free(struct tt_shares *s);
+/* Removes control groups of drivers that were killed. */
+void tt_shares_tidy(void);
 
 #endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/clean.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "plan/folder.h"
+
+struct cleaning {
+    const char *id;
+    uint64_t *removed;
+};
+
+/* "tutti-ID" */
+static bool is_data_folder(const char *id, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct stat st;
+
+    return !strncmp(name, "tutti-", 6) && !strcmp(name + 6, id) && lstat(path, &st) == 0 &&
+           S_ISDIR(st.st_mode);
+}
+
+static bool is_ours(const char *id, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char mark[256] = "", *parent;
+    ssize_t n = lgetxattr(path, TT_DATA_MARK, mark, sizeof mark - 1);
+    bool ours;
+
+    if (n > 0)
+        return !strcmp(mark, id);
+    parent = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    ours = parent && is_data_folder(id, parent); /* it was not finished, so it has no mark yet */
+    free(parent);
+    return ours;
+}
+
+static int clean_one(void *context, const char *path, struct tt_error *e)
+{
+    struct cleaning *c = context;
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? TT_OK
+                                                   : tt_fail_call(e, errno, "stat", path, -1);
+    if (is_data_folder(c->id, path))
+        return rmdir(path) == 0 ? TT_OK : tt_fail_call(e, errno, "rmdir", path, -1);
+    if (!S_ISREG(st.st_mode) || !is_ours(c->id, path))
+        return tt_fail(e, TT_FAILED,
+                       "'%s' is left alone: it carries no mark of this run; if it is of this run, "
+                       "remove it yourself",
+                       path);
+    if (unlink(path) != 0)
+        return tt_fail_call(e, errno, "unlink", path, -1);
+    (*c->removed)++;
+    return TT_OK;
+}
+
+int tt_clean_data(const char *folder, uint64_t *removed, struct tt_error *e)
+{
+    struct cleaning c = {.removed = removed};
+    json_t *plan = NULL;
+    int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
+
+    c.id = json_string_value(json_object_get(plan, "id"));
+    if (rc == TT_OK && (!c.id || !*c.id || strchr(c.id, '/')))
+        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json has no id", folder);
+    if (rc == TT_OK)
+        rc = tt_manifest_each(folder, clean_one, &c, e);
+    json_decref(plan);
+    return rc;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Removing the data files of a run that could not do so itself. */
+#ifndef TT_PLAN_CLEAN_H
+#define TT_PLAN_CLEAN_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The folder may be anybody's: a file of its manifest goes only if it carries the mark of this run,
+ * or lies in the folder that the run made for its data. Goes on after an error, and returns the
+ * first. *removed is increased. */
+int tt_clean_data(const char *folder, uint64_t *removed, struct tt_error *e);
+
+#endif
