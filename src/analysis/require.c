@@ -91,7 +91,7 @@ static int read_value(const char *text, const char *at, struct condition *c, str
     struct tt_error why = TT_ERROR_CLEAR;
     char squeezed[64], *end;
     size_t n = 0;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int rc = TT_OK;
 
     for (; *at && n + 1 < sizeof squeezed; at++)
