@@ -8,12 +8,17 @@
 #include "cli/option.h"
 #include "engine/ended.h"
 #include "plan/clean.h"
+#include "plan/folder.h"
 
 static int clean(const char *folder, bool force, struct tt_error *e)
 {
     uint64_t removed = 0;
-    int rc = force ? TT_OK : tt_check_ended(folder, e);
+    json_t *plan = NULL;
+    int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
 
+    json_decref(plan);
+    if (rc == TT_OK && !force)
+        rc = tt_check_ended(folder, e);
     if (rc != TT_OK)
         return rc;
     rc = tt_clean_data(folder, &removed, e);
