@@ -9,9 +9,12 @@
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "cli/ensemble_show.h"
 #include "cli/option.h"
 #include "cli/result.h"
+#include "ensemble/conduct.h"
 #include "launch/launch.h"
+#include "plan/folder.h"
 #include "report/report.h"
 
 struct show {
@@ -65,6 +68,16 @@ static int write_files(const struct show *s, const json_t *result, struct tt_err
     return rc;
 }
 
+/* Many runs, which are shown together. */
+static bool is_ensemble(const char *folder)
+{
+    char *path = tt_folder_path(folder, TT_ENSEMBLE_PLAN);
+    bool is = path && access(path, F_OK) == 0;
+
+    free(path);
+    return is;
+}
+
 static bool is_stdout(const char *path)
 {
     return path && !strcmp(path, "-");
@@ -105,6 +118,8 @@ int tt_cmd_show(int argc, char **argv)
         tt_fail(&e, TT_USAGE, "only one of --json and --csv can go to stdout");
     else if (tt_launched_size() > 1)
         tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
+    else if (is_ensemble(s.folder))
+        return tt_ensemble_show(argc, argv);
     else
         show(&s, &e);
     return e.code == TT_OK ? 0 : tt_report_error(&e);

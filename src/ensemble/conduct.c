@@ -21,7 +21,6 @@
 #include "plan/workload.h"
 #include "spec/units.h"
 
-#define PLAN "ensemble.json"
 #define PLAN_VERSION 1
 
 /* ---- the folder ---- */
@@ -62,7 +61,7 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
         json_object_set_new(plan, "label", x->o.label ? json_string(x->o.label) : json_null());
         json_object_set_new(plan, "matrix", json_boolean(is_matrix));
         json_object_set_new(plan, "settings", settings_json(settings));
-        rc = tt_folder_write_json(*folder, PLAN, plan, e);
+        rc = tt_folder_write_json(*folder, TT_ENSEMBLE_PLAN, plan, e);
     } else if (rc == TT_OK) {
         rc = tt_fail_nomem(e, "the plan");
     }
@@ -74,11 +73,11 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
                      struct tt_error *e)
 {
     json_t *plan = NULL, *one;
-    int rc = tt_folder_read_json(folder, PLAN, &plan, e);
+    int rc = tt_folder_read_json(folder, TT_ENSEMBLE_PLAN, &plan, e);
     size_t i;
 
     if (rc == TT_OK && json_integer_value(json_object_get(plan, "version")) != PLAN_VERSION)
-        rc = tt_fail(e, TT_CORRUPT, "%s/" PLAN " was made by another version of tutti", folder);
+        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN " was made by another version of tutti", folder);
     *is_matrix = json_is_true(json_object_get(plan, "matrix"));
     json_array_foreach(json_object_get(plan, "settings"), i, one)
     {
@@ -87,7 +86,7 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
         const char *place = json_string_value(json_array_get(one, 2));
 
         if (rc == TT_OK && (!key || !place))
-            rc = tt_fail(e, TT_CORRUPT, "%s/" PLAN ": setting %zu is none", folder, i);
+            rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN ": setting %zu is none", folder, i);
         if (rc == TT_OK)
             rc = tt_settings_add(settings, key, value, place, e);
     }

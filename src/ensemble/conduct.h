@@ -11,6 +11,8 @@
 
 #include "ensemble/ensemble.h"
 
+#define TT_ENSEMBLE_PLAN "ensemble.json"
+
 /* Make <results>/ensemble-<utc>-<id>/ with ensemble.json; caller frees the path. */
 int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
                        bool is_matrix, char **folder, struct tt_error *e);

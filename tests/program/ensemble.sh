@@ -40,6 +40,9 @@ no_data_left
 no_process_left
 expect 0 "${ensemble[@]}" show "$folder"
 grep -q 'others runs' out
+cp out shown
+expect 0 "$TUTTI" show "$folder"
+cmp out shown
 # Each job is a run that show and runs know, alone apart from those with others.
 expect 0 "$TUTTI" runs "$runs" 'context=reference, 2 others'
 equal 2 "$(grep -c stencil out)" "runs of that context"
