@@ -14,8 +14,10 @@ static int check(const char *text, struct tt_error *e)
 {
     char *words[] = {(char *)text};
     const struct tt_words list = {.n = 1, .words = words};
+    uint64_t measured[] = {0, 1, 3, 9, 12};
+    const struct tt_counts others = {.n = 5, .values = measured};
 
-    return tt_require_check(&list, e);
+    return tt_require_check(&list, &others, e);
 }
 
 static void good_conditions(void **unused)
@@ -42,6 +44,8 @@ static void bad_conditions(void **unused)
         {"", "begins with no metric"},
         {"<= 2", "begins with no metric"},
         {"speed >= 2", "'speed' is neither slowdown nor a metric"},
+        {"slowdown(4) < 2", "4 is not among others"},
+        {"write_rate(2) > 1 GB/s", "2 is not among others"},
         {"slowdown(3", "in brackets"},
         {"slowdown() < 2", "in brackets"},
         {"slowdown(-1) < 2", "in brackets"},
