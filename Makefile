@@ -35,7 +35,7 @@ build-sanitize:
 demo: ## set up, build, run a small overlapped job, then one alone and with others around it
 	@tools/setup required optional
 	@$(MAKE) --no-print-directory build
-	build/tutti run stencil -n 2 --size 1024 --iterations 3000 --work 8 --write every=20 --mode async+bg --min-free 1g
+	build/tutti run stencil -n 2 --size 1024 --iterations 400 --work 400 --write every=20 --mode async+bg --layers throttle --throttle.rate 50m --min-free 1g
 	build/tutti ensemble balanced --solo-time 2s --repeat 6 --min-free 1g
 
 check: ## set up, build, run the tests, and some of them under the sanitizers
