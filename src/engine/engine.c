@@ -17,8 +17,6 @@
 #define START_DELAY_NS 5000000
 /* How soon the driver's go is seen. */
 #define GO_POLL_NS 2000000
-/* A driver that has not been heard of for so long is dead. */
-#define SILENCE_NS 60000000000
 
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 {
@@ -139,32 +137,15 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
-/* A driver that has died cannot say stop any more. */
-static bool driver_is_silent(struct tt_engine_private *p, int64_t beats)
-{
-    int64_t now = tt_now_ns();
-
-    if (beats != p->beats || p->beat_ns == 0) {
-        p->beats = beats;
-        p->beat_ns = now;
-    }
-    return now - p->beat_ns > SILENCE_NS;
-}
-
 /* On rank 0: 0, or the code of the reason to end. */
 static int reason_to_end(struct tt_engine *engine, double seconds)
 {
     struct tt_engine_private *p = engine->p;
     double limit = engine->config->run->max_time;
-    int64_t beats = p->beats;
 
     if (limit > 0 && seconds > limit)
         return TT_LIMIT;
-    if (!p->how.loop)
-        return TT_OK;
-    if (tt_cue_says_stop(p->folder, &beats))
-        return TT_STOPPED;
-    return driver_is_silent(p, beats) ? TT_INTERRUPTED : TT_OK;
+    return p->how.loop ? tt_cue_listen(p->folder, &p->listener) : TT_OK;
 }
 
 static int end_because(const struct tt_engine *engine, int reason, uint64_t iteration,

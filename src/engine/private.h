@@ -11,6 +11,7 @@
 #include "engine/perform.h"
 #include "engine/probe.h"
 #include "engine/recorder.h"
+#include "plan/cues.h"
 
 /* Files this rank made, the newest first, for the signal handler: it may only unlink. */
 struct tt_made_file {
@@ -30,10 +31,10 @@ struct tt_engine_private {
     const char *folder; /* the run folder */
     struct tt_perform_how how;
     uint64_t played,
-        last_iteration;     /* iterations of earlier passes; the current one of this pass */
-    bool ended;             /* told to end, by the driver or a limit */
-    int64_t beats, beat_ns; /* of the driver, and when they last changed; rank 0 only */
-    char *data_folder;      /* <dir>/tutti-<id> */
+        last_iteration; /* iterations of earlier passes; the current one of this pass */
+    bool ended;         /* told to end, by the driver or a limit */
+    struct tt_cue_listener listener; /* rank 0 only */
+    char *data_folder;               /* <dir>/tutti-<id> */
     bool data_folder_made;
     struct tt_stack stack;
     struct tt_recorder *recorder;

@@ -191,13 +191,18 @@ static bool may_end(const struct tt_actor *a)
     return a->go_ns && (!a->is_load || !a->loops);
 }
 
+static int fail_interrupted(int got, struct tt_error *e)
+{
+    return tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+}
+
 static int tick(struct tt_stage *s, struct tt_error *e)
 {
     int got = tt_signal_wait(TICK_SECONDS);
     char name[64];
 
     if (got)
-        return tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+        return fail_interrupted(got, e);
     give_signs_of_life(s);
     for (size_t i = 0; i < s->n; i++) {
         struct tt_actor *a = &s->actors[i];
@@ -358,17 +363,22 @@ static bool all_ended(struct tt_stage *s)
     return ended;
 }
 
-/* Loads are told to stop; in trouble, and whoever does not listen, is terminated, then killed. */
-static void end_all(struct tt_stage *s, bool at_once)
+/* Loads are told to stop, and get as long for their last iteration as any other may take; in
+ * trouble, and whoever does not listen, is terminated, then killed. */
+static int end_all(struct tt_stage *s, bool at_once, struct tt_error *e)
 {
+    int64_t patience = at_once ? 0 : (int64_t)(s->ensemble->o.watchdog * 1e9);
+    int64_t deadline = tt_now_ns() + patience;
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int64_t deadline = tt_now_ns() + (at_once ? 0 : GRACE_NS);
+    int rc = TT_OK;
     bool asked = false;
 
     for (size_t i = 0; i < s->n; i++)
         if (s->actors[i].folder)
             tt_cue_beat(s->actors[i].folder, true, &ignored);
     while (!all_ended(s)) {
+        int got;
+
         if (tt_now_ns() > deadline) {
             for (size_t i = 0; i < s->n; i++)
                 if (asked)
@@ -378,13 +388,18 @@ static void end_all(struct tt_stage *s, bool at_once)
             deadline = tt_now_ns() + GRACE_NS;
             asked = true;
         }
-        tt_signal_wait(TICK_SECONDS);
+        got = tt_signal_wait(TICK_SECONDS);
+        if (got) {
+            rc = fail_interrupted(got, e);
+            deadline = 0;
+        }
     }
+    return rc;
 }
 
 int tt_stage_play(struct tt_stage *s, struct tt_error *e)
 {
-    int rc;
+    int rc, ended;
 
     tt_processes_begin();
     rc = start_all(s, e);
@@ -394,7 +409,8 @@ int tt_stage_play(struct tt_stage *s, struct tt_error *e)
         rc = begin(s, e);
     while (rc == TT_OK && !s->trouble[0] && !tt_process_poll(&s->actors[0].job.process))
         rc = tick(s, e);
-    end_all(s, rc != TT_OK || s->trouble[0]);
+    ended = end_all(s, rc != TT_OK || s->trouble[0], e);
+    rc = rc == TT_OK ? ended : rc;
     tt_processes_end();
     tt_display_clear(s);
     return rc;

@@ -28,6 +28,7 @@ struct hold {
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* of the first process on each node */
     int64_t start_ns, stop_ns;
+    struct tt_cue_listener listener;
     uint64_t rounds;
     char **words;
 };
@@ -106,22 +107,28 @@ static void end_command(struct tt_process *p)
     }
 }
 
-/* One round: TT_STOPPED if the driver wanted no more of it. */
+/* TT_STOPPED if the driver wants no more of it. */
+static int heed_driver(struct hold *h, struct tt_error *e)
+{
+    int rc = h->how.loop ? tt_cue_listen(h->folder, &h->listener) : TT_OK;
+
+    return rc == TT_INTERRUPTED ? tt_fail(e, rc, "the driver of this run is gone") : rc;
+}
+
 static int play_once(struct hold *h, struct tt_error *e)
 {
     const struct tt_process_spec spec = {.words = h->words};
     double limit = h->config->run->max_time;
     struct tt_process process;
-    int64_t beats;
     int rc = tt_process_start(&spec, &process, e);
 
     while (rc == TT_OK && !tt_process_poll(&process)) {
         if (tt_signal_wait(STOP_POLL_SECONDS))
             rc = tt_fail(e, TT_INTERRUPTED, "the command was told to end");
-        else if (h->how.loop && tt_cue_says_stop(h->folder, &beats))
-            rc = TT_STOPPED;
         else if (limit > 0 && tt_seconds(tt_now_ns() - h->start_ns) > limit)
             rc = tt_fail(e, TT_LIMIT, "stopped by --max-time %g s", limit);
+        else
+            rc = heed_driver(h, e);
     }
     if (rc != TT_OK) {
         end_command(&process);
@@ -132,7 +139,6 @@ static int play_once(struct hold *h, struct tt_error *e)
 
 static int play(struct hold *h, struct tt_error *e)
 {
-    int64_t beats;
     int rc;
 
     do {
@@ -142,7 +148,8 @@ static int play(struct hold *h, struct tt_error *e)
         rc = play_once(h, e);
         round.span_ns = tt_now_ns() - h->start_ns - round.start_ns;
         tt_recorder_iteration(h->recorder, &round);
-    } while (rc == TT_OK && h->how.loop && !tt_cue_says_stop(h->folder, &beats));
+        rc = rc == TT_OK ? heed_driver(h, e) : rc;
+    } while (rc == TT_OK && h->how.loop);
     return rc == TT_STOPPED ? TT_OK : rc;
 }
 

@@ -16,9 +16,12 @@
 
 /* What ranks get to end after their launcher has. */
 #define ORPHANS_NS 5000000000
+/* Of a child that nobody can ask about any more. */
+#define UNKNOWN_STATUS 255
 
 /* Signals are the process's, and so is this: how they were, and how many asked for them. */
 static sigset_t signals_before;
+static struct sigaction children_before;
 static unsigned begun;
 
 static void watched_signals(sigset_t *signals)
@@ -32,12 +35,15 @@ static void watched_signals(sigset_t *signals)
 
 void tt_processes_begin(void)
 {
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
     sigset_t watched;
 
     if (begun++ > 0)
         return;
     watched_signals(&watched);
     sigprocmask(SIG_BLOCK, &watched, &signals_before);
+    /* Whoever started us may ignore it, and then nobody would learn how a child ended. */
+    sigaction(SIGCHLD, &by_default, &children_before);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -69,8 +75,10 @@ void tt_processes_end(void)
             kill_children();
         tt_sleep_until(tt_now_ns() + 5000000);
     }
-    if (--begun == 0)
-        sigprocmask(SIG_SETMASK, &signals_before, NULL);
+    if (--begun > 0)
+        return;
+    sigaction(SIGCHLD, &children_before, NULL);
+    sigprocmask(SIG_SETMASK, &signals_before, NULL);
 }
 
 /* ---- starting ---- */
@@ -102,16 +110,27 @@ static int enter_cgroup(const char *folder)
     return entered ? 0 : -1;
 }
 
-static int take_place(const struct tt_process_spec *spec)
+/* What the child could not do. */
+enum step { STDIN, CPUS, CGROUP, OUTPUT, EXEC };
+struct failure {
+    enum step step;
+    int why; /* errno */
+};
+
+static int take_place(const struct tt_process_spec *spec, enum step *step)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+    *step = STDIN;
     if (nothing < 0 || dup2(nothing, 0) != 0)
         return -1;
+    *step = CPUS;
     if (spec->cpus && sched_setaffinity(0, sizeof *spec->cpus, spec->cpus) != 0)
         return -1;
+    *step = CGROUP;
     if (spec->cgroup && enter_cgroup(spec->cgroup) != 0)
         return -1;
+    *step = OUTPUT;
     if (!spec->folder)
         return 0;
     if (redirect(spec->folder, spec->out ? spec->out : "stdout", 1) != 0)
@@ -119,73 +138,99 @@ static int take_place(const struct tt_process_spec *spec)
     return redirect(spec->folder, "stderr", 2);
 }
 
-/* In the child; the errno of a failed exec goes to the parent through the pipe. */
-static void become(const struct tt_process_spec *spec, int failure, pid_t parent)
+/* In the child; why it failed goes to the parent through the pipe. */
+static void become(const struct tt_process_spec *spec, int parents, pid_t parent)
 {
+    struct failure failure = {0};
     sigset_t none;
-    int why;
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (getppid() == parent && take_place(spec) == 0) {
+    if (getppid() == parent && take_place(spec, &failure.step) == 0) {
+        failure.step = EXEC;
         execvp(spec->words[0], spec->words);
         if (errno == ENOENT && spec->instead)
             execvp(spec->instead, spec->words);
     }
-    why = errno;
-    (void)!write(failure, &why, sizeof why);
+    failure.why = errno;
+    (void)!write(parents, &failure, sizeof failure);
     _exit(127);
 }
 
-int tt_process_start(const struct tt_process_spec *spec, struct tt_process *p, struct tt_error *e)
+static int fail_start(const struct tt_process_spec *spec, const struct failure *failure,
+                      struct tt_error *e)
 {
-    pid_t self = getpid();
-    int failure[2], why = 0;
-
-    *p = (struct tt_process){0};
-    if (pipe2(failure, O_CLOEXEC) != 0)
-        return tt_fail_call(e, errno, "pipe", NULL, -1);
-    p->pid = fork();
-    if (p->pid == 0)
-        become(spec, failure[1], self);
-    close(failure[1]);
-    if (p->pid < 0) {
-        close(failure[0]);
-        p->pid = 0;
-        return tt_fail_call(e, errno, "fork", NULL, -1);
+    switch (failure->step) {
+    case STDIN:
+        return tt_fail_call(e, failure->why, "open", "/dev/null", -1);
+    case CPUS:
+        return tt_fail_call(e, failure->why, "sched_setaffinity", NULL, -1);
+    case CGROUP:
+        return tt_fail_call(e, failure->why, "entering a control group", spec->cgroup, -1);
+    case OUTPUT:
+        return tt_fail_call(e, failure->why, "opening stdout and stderr", spec->folder, -1);
+    case EXEC:
+        break;
     }
-    if (read(failure[0], &why, sizeof why) != (ssize_t)sizeof why)
-        why = 0;
-    close(failure[0]);
-    if (!why)
-        return TT_OK;
-    waitpid(p->pid, NULL, 0);
-    p->pid = 0;
-    if (why == ENOENT && spec->instead)
+    if (failure->why == ENOENT && spec->instead)
         return tt_fail(
             e, TT_FAILED,
             "there is neither %s nor %s on the PATH; install an MPI (make setup) or load "
             "its module",
             spec->words[0], spec->instead);
-    if (why == ENOENT)
+    if (failure->why == ENOENT)
         return tt_fail(e, TT_FAILED, "there is no program '%s' on the PATH", spec->words[0]);
-    return tt_fail_call(e, why, "exec", spec->words[0], -1);
+    return tt_fail_call(e, failure->why, "exec", spec->words[0], -1);
+}
+
+int tt_process_start(const struct tt_process_spec *spec, struct tt_process *p, struct tt_error *e)
+{
+    struct failure failure;
+    pid_t self = getpid();
+    bool failed;
+    int ends[2];
+
+    *p = (struct tt_process){0};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return tt_fail_call(e, errno, "pipe", NULL, -1);
+    p->pid = fork();
+    if (p->pid == 0)
+        become(spec, ends[1], self);
+    close(ends[1]);
+    if (p->pid < 0) {
+        int why = errno;
+
+        close(ends[0]);
+        p->pid = 0;
+        return tt_fail_call(e, why, "fork", NULL, -1);
+    }
+    failed = read(ends[0], &failure, sizeof failure) == (ssize_t)sizeof failure;
+    close(ends[0]);
+    if (!failed)
+        return TT_OK;
+    waitpid(p->pid, NULL, 0);
+    p->pid = 0;
+    return fail_start(spec, &failure, e);
 }
 
 /* ---- watching and ending ---- */
 
 bool tt_process_poll(struct tt_process *p)
 {
-    int status;
+    int status = 0;
+    pid_t got;
 
     if (p->pid <= 0 || p->ended)
         return true;
-    if (waitpid(p->pid, &status, WNOHANG) != p->pid)
+    got = waitpid(p->pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR))
         return false;
     p->ended = true;
-    p->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    p->status = got < 0 ? UNKNOWN_STATUS : /* somebody else has reaped it: it is gone */
+                    WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                        : WEXITSTATUS(status);
     return true;
 }
 

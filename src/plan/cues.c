@@ -9,7 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "plan/folder.h"
+
+/* A driver that has not been heard of for so long is dead. */
+#define SILENCE_NS 60000000000
 
 static int put(const char *folder, const char *cue, int how, const char *text, struct tt_error *e)
 {
@@ -71,7 +75,7 @@ int tt_cue_beat(const char *folder, bool stop, struct tt_error *e)
     return put(folder, TT_CUE_STOP, O_APPEND, stop ? "!" : ".", e);
 }
 
-bool tt_cue_says_stop(const char *folder, int64_t *beats)
+static bool says_stop(const char *folder, int64_t *beats)
 {
     char *path = tt_folder_path(folder, TT_CUE_STOP), last = 0;
     int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1;
@@ -86,4 +90,17 @@ bool tt_cue_says_stop(const char *folder, int64_t *beats)
         close(fd);
     free(path);
     return last == '!';
+}
+
+int tt_cue_listen(const char *folder, struct tt_cue_listener *l)
+{
+    int64_t beats = l->beats, now = tt_now_ns();
+
+    if (says_stop(folder, &beats))
+        return TT_STOPPED;
+    if (beats != l->beats || l->heard_ns == 0) {
+        l->beats = beats;
+        l->heard_ns = now;
+    }
+    return now - l->heard_ns > SILENCE_NS ? TT_INTERRUPTED : TT_OK;
 }

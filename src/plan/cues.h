@@ -21,7 +21,12 @@ int64_t tt_cue_read(const char *folder, const char *cue);
 
 /* The driver: still here, or stop now. */
 int tt_cue_beat(const char *folder, bool stop, struct tt_error *e);
-/* The run: true if it is told to stop; *beats grows while the driver lives. */
-bool tt_cue_says_stop(const char *folder, int64_t *beats);
+/* The run, which keeps this between its looks: TT_OK to go on, TT_STOPPED if it is told to stop,
+ * TT_INTERRUPTED if the driver has not been heard of for so long that it must be dead, and cannot
+ * say stop any more. */
+struct tt_cue_listener {
+    int64_t beats, heard_ns; /* of the driver so far, and when that last changed; 0 at first */
+};
+int tt_cue_listen(const char *folder, struct tt_cue_listener *l);
 
 #endif
