@@ -19,13 +19,30 @@ char *tt_data_path(struct tt_engine *engine, const char *name)
     return asprintf(&path, "%s/%s", engine->p->data_folder, name) < 0 ? NULL : path;
 }
 
-static int make_room(const char *path, struct tt_error *e)
+static struct tt_made_file *find_made(const struct tt_engine_private *p, const char *path)
+{
+    struct tt_made_file *file = p->made;
+
+    while (file && (file->withdrawn || strcmp(file->path, path) != 0))
+        file = file->next;
+    return file;
+}
+
+/* *made: this run made what was there, in an earlier pass. Where the file system knows no
+ * attributes, nothing but the list tells. */
+static int make_room(const struct tt_engine_private *p, const char *path,
+                     struct tt_made_file **made, struct tt_error *e)
 {
     struct stat st;
 
+    *made = NULL;
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "stat", path, -1);
-    if (!S_ISREG(st.st_mode) || getxattr(path, TT_DATA_MARK, NULL, 0) < 0)
+    if (S_ISREG(st.st_mode))
+        *made = find_made(p, path);
+    if (*made && (*made)->pass == p->played) /* it may be open */
+        *made = NULL;
+    if (!*made && (!S_ISREG(st.st_mode) || getxattr(path, TT_DATA_MARK, NULL, 0) < 0))
         return tt_fail(e, TT_FAILED,
                        "'%s' exists and does not look like a file that tutti made; remove it or "
                        "choose another path",
@@ -45,6 +62,7 @@ static int remember(struct tt_engine_private *p, const char *path)
         return TT_NOMEM;
     memcpy(file->path, path, strlen(path) + 1);
     file->withdrawn = false;
+    file->pass = p->played;
     file->next = p->made;
     p->made = file;
     return TT_OK;
@@ -52,11 +70,16 @@ static int remember(struct tt_engine_private *p, const char *path)
 
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
+    struct tt_made_file *made;
     int rc;
 
     if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
         return TT_OK;
-    rc = make_room(path, e);
+    rc = make_room(engine->p, path, &made, e);
+    if (rc == TT_OK && made) {
+        made->pass = engine->p->played;
+        return TT_OK;
+    }
     if (rc == TT_OK)
         rc = tt_manifest_add(engine->p->folder, path, e);
     if (rc == TT_OK && remember(engine->p, path) != TT_OK)
@@ -68,12 +91,12 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path)
 {
-    struct tt_made_file *newest = engine->p->made;
+    struct tt_made_file *file = find_made(engine->p, path);
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (!newest || newest->withdrawn || strcmp(newest->path, path) != 0)
+    if (!file)
         return;
-    newest->withdrawn = true;
+    file->withdrawn = true;
     engine->p->nfiles--;
     tt_manifest_withdraw(engine->p->folder, path, &ignored);
 }

@@ -78,7 +78,7 @@ char *tt_data_path(struct tt_engine *engine, const char *name);
  * one rank. Makes room for a new file: refuses a foreign one, removes one that tutti made, adds it
  * to the manifest. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* The file claimed last could not be made since somebody else's is there now: it is left alone. */
+/* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);

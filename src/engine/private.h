@@ -17,6 +17,7 @@
 struct tt_made_file {
     struct tt_made_file *next;
     atomic_bool withdrawn; /* not ours after all */
+    uint64_t pass;         /* tt_engine_private.played when it was claimed */
     char path[];
 };
 

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A load that plays again and again replaces its own files, also where the file system cannot mark them.
+. "$(dirname "$0")/lib.sh"
+private_mounts "$@"
+needs jq
+mount -t ramfs none "$data" || skip "needs ramfs"
+cat >loop.yaml <<'END'
+reference: {command: [sleep, "0.5"]}
+load: {workload: stencil, size: 64, iterations: 20, write: {every: 5}}
+others: [1]
+repeat: 1
+warmup: 50ms
+END
+expect 0 "$TUTTI" ensemble loop.yaml "${here[@]}" --quiet --json answer.json
+equal 1 "$(jq '.steps[1].runs' answer.json)" "runs with a load that replaces its files"
+manifest=$(jq -r '.repetitions[] | select(.others == 1) | .jobs[1].folder' answer.json)
+# Its file was made many times and is in the manifest once.
+equal 2 "$(wc -l <"$(find "$runs" -path "*$manifest/manifest")")" "lines of the load's manifest"
+umount "$data"
