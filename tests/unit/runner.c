@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "plan/cues.h"
 #include "plan/runner.h"
 #include "scratch.h"
@@ -445,20 +446,22 @@ static void torn_cues_are_none(void **unused)
 
 static void signs_of_life_and_stop(void **unused)
 {
+    struct tt_cue_listener l = {0};
     struct tt_error e = TT_ERROR_CLEAR;
-    int64_t beats = 0;
 
     (void)unused;
     assert_int_equal(tt_cues_prepare(folder, &e), TT_OK);
-    assert_false(tt_cue_says_stop(folder, &beats));
-    assert_int_equal(beats, 0);
+    assert_int_equal(tt_cue_listen(folder, &l), TT_OK);
+    assert_int_equal(l.beats, 0);
+    /* Nothing for an hour: the driver is dead. */
+    l.heard_ns = tt_now_ns() - INT64_C(3600000000000);
+    assert_int_equal(tt_cue_listen(folder, &l), TT_INTERRUPTED);
     assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
     assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
-    assert_false(tt_cue_says_stop(folder, &beats));
-    assert_int_equal(beats, 2);
+    assert_int_equal(tt_cue_listen(folder, &l), TT_OK);
+    assert_int_equal(l.beats, 2);
     assert_int_equal(tt_cue_beat(folder, true, &e), TT_OK);
-    assert_true(tt_cue_says_stop(folder, &beats));
-    assert_int_equal(beats, 3);
+    assert_int_equal(tt_cue_listen(folder, &l), TT_STOPPED);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
