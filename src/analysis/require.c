@@ -188,24 +188,9 @@ static bool meets(const struct condition *c, double value)
     }
 }
 
-static const json_t *find_step(const json_t *steps, uint64_t others)
-{
-    const json_t *step;
-    size_t i;
-
-    json_array_foreach(steps, i, step)
-    {
-        if ((uint64_t)json_integer_value(json_object_get(step, "others")) == others)
-            return step;
-    }
-    return NULL;
-}
-
 /* {"value" or "median", "low", "high"} of what the condition is about; NULL: not measured. */
-static const json_t *find_quantity(const struct condition *c, const json_t *steps)
+static const json_t *find_quantity(const struct condition *c, const json_t *step)
 {
-    const json_t *step = find_step(steps, c->others);
-
     if (!strcmp(c->metric, "slowdown"))
         return json_object_get(step, "slowdown");
     return json_object_get(json_object_get(step, "metrics"), c->metric);
@@ -237,6 +222,43 @@ static enum tt_verdict_kind decide(const struct condition *c, const json_t *q, c
     return first && second ? TT_PASS : !first && !second ? TT_FAIL : TT_INCONCLUSIVE;
 }
 
+/* A reference that was played and does not have the metric at all, such as one in a matrix that
+ * never writes, has no part in it. */
+static bool is_about(const struct condition *c, const json_t *step)
+{
+    if (!json_is_integer(json_object_get(step, "others")) ||
+        (uint64_t)json_integer_value(json_object_get(step, "others")) != c->others)
+        return false;
+    return find_quantity(c, step) || json_integer_value(json_object_get(step, "runs")) == 0;
+}
+
+/* In a matrix several steps have that many others: all must meet it. */
+static enum tt_verdict_kind decide_all(const struct condition *c, const json_t *steps, char *why,
+                                       size_t size)
+{
+    static const int severity[] = {[TT_PASS] = 0, [TT_INCONCLUSIVE] = 1, [TT_FAIL] = 2};
+    enum tt_verdict_kind worst = TT_PASS;
+    bool found = false;
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        enum tt_verdict_kind one;
+        char text[160];
+
+        if (!is_about(c, step))
+            continue;
+        one = decide(c, find_quantity(c, step), text, sizeof text);
+        if (!found || severity[one] > severity[worst]) {
+            worst = one;
+            snprintf(why, size, "%s", text);
+        }
+        found = true;
+    }
+    return found ? worst : decide(c, NULL, why, size);
+}
+
 int tt_require_judge(const struct tt_words *conditions, const json_t *steps, json_t **out,
                      enum tt_verdict_kind *all, struct tt_error *e)
 {
@@ -253,7 +275,7 @@ int tt_require_judge(const struct tt_words *conditions, const json_t *steps, jso
         rc = parse(conditions->words[i], &c, e);
         if (rc != TT_OK)
             break;
-        verdict = decide(&c, find_quantity(&c, steps), why, sizeof why);
+        verdict = decide_all(&c, steps, why, sizeof why);
         json_array_append_new(*out, json_pack("{s:s, s:s, s:s}", "condition", conditions->words[i],
                                               "verdict", names[verdict], "text", why));
         if (verdict == TT_FAIL || (verdict == TT_INCONCLUSIVE && *all == TT_PASS))

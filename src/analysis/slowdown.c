@@ -317,26 +317,33 @@ static double median_metric(const struct step *s, const char *metric)
     return median;
 }
 
+/* A repetition has one vote for a resource, on however many nodes it was saturated. */
+static void vote(const json_t *repetition, size_t number, json_t *votes, json_t *last)
+{
+    const json_t *one;
+    size_t k;
+
+    json_array_foreach(json_object_get(reference_of(repetition), "saturated"), k, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "resource"));
+
+        if (!name || json_integer_value(json_object_get(last, name)) == (json_int_t)number)
+            continue;
+        json_object_set_new(last, name, json_integer((json_int_t)number));
+        json_object_set_new(votes, name,
+                            json_integer(json_integer_value(json_object_get(votes, name)) + 1));
+    }
+}
+
 /* A resource that was saturated in more than half of the repetitions, as the counters say. */
 static json_t *saturated_json(const struct step *s)
 {
-    json_t *votes = json_object(), *list = json_array(), *count;
+    json_t *votes = json_object(), *last = json_object(), *list = json_array(), *count;
     const char *text;
 
-    for (size_t i = 0; i < s->n; i++) {
-        const json_t *found = json_object_get(reference_of(s->list[i]), "saturated"), *one;
-        size_t k;
-
-        json_array_foreach(found, k, one)
-        {
-            const char *name = json_string_value(json_object_get(one, "resource"));
-
-            if (name)
-                json_object_set_new(
-                    votes, name,
-                    json_integer(json_integer_value(json_object_get(votes, name)) + 1));
-        }
-    }
+    for (size_t i = 0; i < s->n; i++)
+        vote(s->list[i], i + 1, votes, last);
+    json_decref(last);
     json_object_foreach(votes, text, count)
     {
         if (2 * (size_t)json_integer_value(count) > s->n)
@@ -524,6 +531,50 @@ static json_t *not_tested_json(const json_t *steps)
     return list;
 }
 
+enum reach { WITHIN, UNDECIDED, BEYOND };
+
+static enum reach reach_of(const json_t *step, double limit)
+{
+    const json_t *slowdown = json_object_get(step, "slowdown");
+    const json_t *low = json_object_get(slowdown, "low"), *high = json_object_get(slowdown, "high");
+
+    if (json_integer_value(json_object_get(step, "others")) == 0 ||
+        (json_is_number(high) && json_number_value(high) <= limit))
+        return WITHIN;
+    return json_is_number(low) && json_number_value(low) > limit ? BEYOND : UNDECIDED;
+}
+
+/* So many others are possible only if they are for every reference and every kind of load. */
+static enum reach reach_with(const json_t *steps, json_int_t others, double limit)
+{
+    enum reach worst = WITHIN;
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        enum reach one = json_integer_value(json_object_get(step, "others")) == others
+                             ? reach_of(step, limit)
+                             : WITHIN;
+
+        worst = one > worst ? one : worst;
+    }
+    return worst;
+}
+
+static bool holds(const json_t *list, json_int_t number)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (json_integer_value(one) == number)
+            return true;
+    }
+    return false;
+}
+
 int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt_error *e)
 {
     json_t *undecided = json_array(), *not_tested = not_tested_json(steps);
@@ -535,13 +586,11 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
     json_array_foreach(steps, i, step)
     {
         json_int_t others = json_integer_value(json_object_get(step, "others"));
-        const json_t *slowdown = json_object_get(step, "slowdown");
-        const json_t *low = json_object_get(slowdown, "low");
-        const json_t *high = json_object_get(slowdown, "high");
+        enum reach reach = reach_with(steps, others, limit);
 
-        if (others == 0 || (json_is_number(high) && json_number_value(high) <= limit))
-            largest = others > largest ? others : largest;
-        else if (!json_is_number(low) || json_number_value(low) <= limit)
+        if (reach == WITHIN && others > largest)
+            largest = others;
+        if (reach == UNDECIDED && !holds(undecided, others))
             json_array_append_new(undecided, json_integer(others));
     }
     snprintf(text, sizeof text,
@@ -591,18 +640,19 @@ static json_int_t largest_common(const json_t *answers)
 
 static json_t *system_json(const json_t *answer, json_int_t others, double limit)
 {
+    static const char *const verdicts[] = {
+        [WITHIN] = "suffices", [UNDECIDED] = "cannot tell", [BEYOND] = "does not suffice"};
     const json_t *slowdown = json_object_get(step_with(answer, others), "slowdown");
-    const json_t *low = json_object_get(slowdown, "low"), *high = json_object_get(slowdown, "high");
     const char *text = json_string_value(json_object_get(slowdown, "text"));
-    const char *verdict = "cannot tell";
+    enum reach reach = reach_with(json_object_get(answer, "steps"), others, limit);
 
-    if (json_is_number(high) && json_number_value(high) <= limit)
-        verdict = "suffices";
-    else if (json_is_number(low) && json_number_value(low) > limit)
-        verdict = "does not suffice";
+    if (others == 0) { /* which says nothing about a system */
+        reach = UNDECIDED;
+        text = "no number of others was tested on all systems";
+    }
     return json_pack("{s:O?, s:O?, s:I, s:s, s:s}", "id", json_object_get(answer, "id"), "label",
-                     json_object_get(answer, "label"), "others", others, "verdict", verdict, "text",
-                     text ? text : "not measured");
+                     json_object_get(answer, "label"), "others", others, "verdict", verdicts[reach],
+                     "text", text ? text : "not measured");
 }
 
 int tt_slowdown_suffices(const json_t *answers, double limit, json_t **out, struct tt_error *e)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/window.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -105,30 +107,65 @@ int tt_window_work(const char *folder, const struct tt_window *w, json_t **out, 
 
 /* ---- phases ---- */
 
-/* Ranks record the same iterations in the same order. */
-static double slowest(const struct tt_evidence *ev, size_t index, int phase)
+/* The rank's record of that iteration, or NULL. Iterations are asked for in rising order, and *at
+ * is where to look on: what stands between them is not the same on all ranks. */
+static const struct tt_iteration_record *find(const struct tt_rank_records *r, uint64_t iteration,
+                                              size_t *at)
+{
+    while (*at < r->niterations && r->iterations[*at].iteration < iteration)
+        ++*at;
+    return *at < r->niterations && r->iterations[*at].iteration == iteration ? &r->iterations[*at]
+                                                                             : NULL;
+}
+
+static double slowest(const struct tt_evidence *ev, uint64_t iteration, int phase, size_t *at)
 {
     double most = 0;
 
-    for (size_t r = 0; r < ev->nranks; r++)
-        if (index < ev->ranks[r].niterations) {
-            double s = tt_seconds((int64_t)ev->ranks[r].iterations[index].phase_ns[phase]);
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const struct tt_iteration_record *r = find(&ev->ranks[i], iteration, &at[i]);
 
-            most = s > most ? s : most;
-        }
+        if (r)
+            most = fmax(most, tt_seconds((int64_t)r->phase_ns[phase]));
+    }
     return most;
 }
 
-static json_t *phase_json(const struct tt_evidence *ev, int phase, double *values)
+/* Outside of iterations, but within the measured time: files are opened before it and closed after
+ * it, and neither makes the run any longer. */
+static double slowest_between(const struct tt_evidence *ev, int phase)
 {
-    size_t n = 0, rows = ev->ranks[0].niterations;
-    double total = 0;
+    double most = 0;
 
-    for (size_t i = 0; i < rows; i++) {
-        double s = slowest(ev, i, phase);
+    for (size_t i = 0; i < ev->nranks; i++) {
+        const struct tt_rank_records *r = &ev->ranks[i];
+        double sum = 0;
+
+        for (size_t k = 0; k < r->niterations; k++) {
+            const struct tt_iteration_record *it = &r->iterations[k];
+
+            if (it->iteration == 0 && it->start_ns >= 0 && it->start_ns < runtime_of(r))
+                sum += tt_seconds((int64_t)it->phase_ns[phase]);
+        }
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* values has room for the iterations of rank 0, at for a number of each rank. */
+static json_t *phase_json(const struct tt_evidence *ev, int phase, double *values, size_t *at)
+{
+    const struct tt_rank_records *first = &ev->ranks[0];
+    double total = slowest_between(ev, phase);
+    size_t n = 0;
+
+    memset(at, 0, ev->nranks * sizeof *at);
+    for (size_t i = 0; i < first->niterations; i++) {
+        uint64_t iteration = first->iterations[i].iteration;
+        double s = iteration > 0 ? slowest(ev, iteration, phase, at) : 0;
 
         total += s;
-        if (s > 0 && ev->ranks[0].iterations[i].iteration > 0)
+        if (s > 0)
             values[n++] = s;
     }
     if (total == 0)
@@ -144,20 +181,24 @@ int tt_phase_times(const char *folder, json_t **out, struct tt_error *e)
 {
     struct tt_evidence ev;
     double *values = NULL;
+    size_t *at = NULL;
     int rc = tt_evidence_load(&ev, folder, e);
 
     if (rc != TT_OK)
         return rc;
     *out = json_object();
-    if (ev.nranks > 0)
+    if (ev.nranks > 0) {
         values = malloc((ev.ranks[0].niterations + 1) * sizeof *values);
-    for (int p = 0; p < TT_NPHASES && values; p++) {
-        json_t *times = phase_json(&ev, p, values);
+        at = malloc(ev.nranks * sizeof *at);
+    }
+    for (int p = 0; p < TT_NPHASES && values && at; p++) {
+        json_t *times = phase_json(&ev, p, values, at);
 
         if (times)
             json_object_set_new(*out, tt_phase_names[p], times);
     }
     free(values);
+    free(at);
     tt_evidence_free(&ev);
     return *out ? TT_OK : tt_fail_nomem(e, "the phases");
 }

@@ -84,7 +84,11 @@ static const char steps[] =
     "{\"write_rate\": {\"median\": 100e6, \"low\": 90e6, \"high\": 110e6}, \"runtime\": "
     "{\"median\": 2, \"low\": null, \"high\": null}}},"
     "{\"others\": 3, \"slowdown\": {\"value\": 2, \"low\": 1.8, \"high\": 2.2}},"
-    "{\"others\": 9, \"slowdown\": null}, 7, {}]";
+    "{\"others\": 9, \"slowdown\": null}, 7, {},"
+    /* Of a matrix: two references under the same number of others. */
+    "{\"others\": 12, \"runs\": 6, \"slowdown\": {\"value\": 1, \"low\": 1, \"high\": 1.1}},"
+    "{\"others\": 12, \"runs\": 6, \"slowdown\": {\"value\": 5, \"low\": 4, \"high\": 6},"
+    "\"metrics\": {\"write_rate\": {\"median\": 9e6, \"low\": 8e6, \"high\": 1e7}}}]";
 
 static void judge(const char *condition, enum tt_verdict_kind expected, const char *verdict)
 {
@@ -118,6 +122,11 @@ static void verdicts(void **unused)
     judge("write_rate >= 90 MB/s", TT_PASS, "pass");
     judge("write_rate >= 100 MB/s", TT_INCONCLUSIVE, "inconclusive");
     judge("write_rate >= 1 GB/s", TT_FAIL, "fail");
+    /* The worst decides; who never writes has no rate to be judged. */
+    judge("slowdown(12) <= 2.5", TT_FAIL, "fail");
+    judge("slowdown(12) <= 5", TT_INCONCLUSIVE, "inconclusive");
+    judge("slowdown(12) <= 6", TT_PASS, "pass");
+    judge("write_rate(12) >= 1 MB/s", TT_PASS, "pass");
     /* Too few runs, not measured, not tested. */
     judge("runtime <= 1000 s", TT_INCONCLUSIVE, "inconclusive");
     judge("read_rate >= 1 MB/s", TT_INCONCLUSIVE, "inconclusive");

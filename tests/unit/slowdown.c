@@ -274,6 +274,10 @@ static void saturated_in_most_repetitions(void **unused)
     for (size_t i = 0; i < 4; i++)
         json_object_set_new(reference_of(json_array_get(list, 3 * i + 2)), "saturated",
                             saturated("disk sda"));
+    /* On three nodes of one repetition it is one repetition. */
+    for (size_t i = 0; i < 3; i++)
+        json_array_append_new(json_object_get(reference_of(json_array_get(list, 1)), "saturated"),
+                              json_pack("{s:s, s:s}", "host", "node", "resource", "disk sda"));
     a = answer(plan_of_three(), list);
     assert_int_equal(json_array_size(at(step(a, 1), "saturated")), 0);
     assert_int_equal(json_array_size(at(step(a, 2), "saturated")), 1);
@@ -341,6 +345,50 @@ static void largest_number_of_others(void **unused)
     assert_int_equal(number(o, "largest"), 0);
     assert_list(o, "undecided", "[8,9]");
     json_decref(o);
+}
+
+/* In a matrix a number stands in several steps, and the worst of them decides. */
+static void every_pair_counts(void **unused)
+{
+    json_t *o = limit_of("[{\"others\": 0, \"slowdown\": {\"value\": 1}},"
+                         "{\"others\": 1, \"slowdown\": {\"value\": 1, \"low\": 1, \"high\": 1.1}},"
+                         "{\"others\": 1, \"slowdown\": {\"value\": 4, \"low\": 3, \"high\": 5}},"
+                         "{\"others\": 2, \"slowdown\": {\"value\": 2, \"low\": 1, \"high\": 3}},"
+                         "{\"others\": 2, \"slowdown\": null}]",
+                         2);
+
+    (void)unused;
+    assert_int_equal(number(o, "largest"), 0);
+    assert_list(o, "undecided", "[2]");
+    json_decref(o);
+}
+
+static void assert_verdict(const char *text, double limit, const char *expected)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    json_t *answers = plan_of(text), *out = NULL;
+
+    assert_int_equal(tt_slowdown_suffices(answers, limit, &out, &e), TT_OK);
+    assert_string_equal(json_string_value(at(json_array_get(out, 0), "verdict")), expected);
+    json_decref(answers);
+    json_decref(out);
+}
+
+static void which_system_suffices(void **unused)
+{
+    static const char *const both =
+        "[{\"steps\": [{\"others\": 0, \"slowdown\": {\"low\": 1, \"high\": 1}},"
+        "{\"others\": 3, \"slowdown\": {\"low\": 2, \"high\": 3}}]},"
+        "{\"steps\": [{\"others\": 0}, {\"others\": 3}, {\"others\": 5}]}]";
+    static const char *const nothing_in_common =
+        "[{\"steps\": [{\"others\": 0, \"slowdown\": {\"low\": 1, \"high\": 1}}, {\"others\": 3}]},"
+        "{\"steps\": [{\"others\": 0}, {\"others\": 5}]}]";
+
+    (void)unused;
+    assert_verdict(both, 3, "suffices");
+    assert_verdict(both, 2.5, "cannot tell");
+    assert_verdict(both, 1.5, "does not suffice");
+    assert_verdict(nothing_in_common, 3, "cannot tell");
 }
 
 /* ---- garbage ---- */
@@ -411,6 +459,8 @@ int main(void)
         cmocka_unit_test(saturated_in_most_repetitions),
         cmocka_unit_test(warnings),
         cmocka_unit_test(largest_number_of_others),
+        cmocka_unit_test(every_pair_counts),
+        cmocka_unit_test(which_system_suffices),
         cmocka_unit_test(members_are_missing),
         cmocka_unit_test(nothing_was_played),
     };
