@@ -2,6 +2,7 @@
 #include "analysis/slowdown.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 /* Jobs that started further apart than this were not quite under the same load. */
 #define LARGE_SKEW 0.02
 #define SHORT_RUN 1.0
+/* More than daemons use. */
+#define BUSY_CPUS 0.2
 
 /* ---- one number a run ---- */
 
@@ -157,8 +160,11 @@ static void describe_slowdown(json_t *o, size_t alone, size_t loaded)
     char text[160];
 
     if (json_is_number(low))
-        snprintf(text, sizeof text, "%.3g times as long (%.0f %% interval %.3g to %.3g)", value,
-                 100 * TT_LEVEL, json_number_value(low), json_number_value(high));
+        snprintf(text, sizeof text, "%.3g times as long (%.0f %% interval %.3g to %.3g)%s", value,
+                 100 * TT_LEVEL, json_number_value(low), json_number_value(high),
+                 json_number_value(low) <= 1 && json_number_value(high) >= 1
+                     ? ", which may be chance"
+                     : "");
     else
         snprintf(text, sizeof text,
                  "%.3g times as long; %zu and %zu runs are too few for an interval, %zu are needed",
@@ -396,38 +402,52 @@ static json_t *contention_json(const struct step *alone, const struct step *load
     return json_string(text);
 }
 
+static void __attribute__((format(printf, 2, 3))) warn(json_t *list, const char *fmt, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    json_array_append_new(list, json_string(text));
+}
+
+/* What all steps are compared with. */
+static void warn_alone(const struct step *s, json_t *list)
+{
+    double runtime = median_metric(s, "runtime"), strangers = median_metric(s, "cpu_others");
+
+    if (runtime < SHORT_RUN)
+        warn(list,
+             "the reference takes only %.0f ms: what is measured may be how it starts; let it do "
+             "more",
+             1e3 * runtime);
+    if (strangers > BUSY_CPUS)
+        warn(list,
+             "the machine was busy: processes that are no part of this used %.1f CPUs, and slow "
+             "down what is measured",
+             strangers);
+}
+
 static json_t *warnings_json(const struct step *s)
 {
-    json_t *list = json_array();
-    double runtime = median_metric(s, "runtime");
     double skew = median_of(s, "skew"), covered = median_of(s, "covered");
-    char text[200];
+    size_t unused = json_array_size(s->left_out);
+    json_t *list = json_array();
 
-    if (skew > LARGE_SKEW) {
-        snprintf(text, sizeof text, "jobs started up to %.0f ms after the common instant",
-                 1e3 * skew);
-        json_array_append_new(list, json_string(text));
-    }
-    if (runtime < SHORT_RUN) {
-        snprintf(text, sizeof text,
-                 "the reference takes only %.0f ms: what is measured may be how it starts",
-                 1e3 * runtime);
-        json_array_append_new(list, json_string(text));
-    }
-    if (covered < 0.99) {
-        snprintf(text, sizeof text,
-                 "loads that play once had ended after %.0f %% of the reference's time",
-                 100 * covered);
-        json_array_append_new(list, json_string(text));
-    }
-    if (json_array_size(s->left_out) > 0) {
-        const json_t *why = json_object_get(json_array_get(s->left_out, 0), "why");
+    if (json_integer_value(json_object_get(s->plan, "others")) == 0)
+        warn_alone(s, list);
+    if (skew > LARGE_SKEW)
+        warn(list, "jobs started up to %.0f ms after the common instant", 1e3 * skew);
+    if (covered < 0.99)
+        warn(list, "loads that play once had ended after %.0f %% of the reference's time",
+             100 * covered);
+    if (unused > 0) {
+        const char *why = json_string_value(json_object_get(json_array_get(s->left_out, 0), "why"));
 
-        json_array_append_new(
-            list,
-            json_sprintf("%zu of %zu repetitions are not used: %s", json_array_size(s->left_out),
-                         json_array_size(s->left_out) + s->n,
-                         why && json_is_string(why) ? json_string_value(why) : "nothing says why"));
+        warn(list, "%zu of %zu repetitions are not used: %s", unused, unused + s->n,
+             why ? why : "nothing says why");
     }
     return list;
 }

@@ -15,21 +15,43 @@ static bool is_shown(const struct tt_stage *s)
     return !s->ensemble->o.quiet && isatty(STDERR_FILENO);
 }
 
-/* "120/200", "340", "ready", "starting", "ended" */
-static int describe(const struct tt_actor *a, char *out, size_t size)
+enum state { STARTING, READY, PLAYING, ENDED, NSTATES };
+static const char *const state_names[] = {"starting", "ready", "playing", "ended"};
+
+static enum state state_of(const struct tt_actor *a)
 {
+    if (a->job.process.ended)
+        return ENDED;
+    if (a->go_ns)
+        return PLAYING;
+    return tt_cue_read(a->folder, TT_CUE_READY) ? READY : STARTING;
+}
+
+/* "120/200" while it plays and says so, or "ready". */
+static int describe_reference(const struct tt_actor *a, char *out, size_t size)
+{
+    enum state state = state_of(a);
     struct tt_progress p;
 
-    if (a->job.process.ended)
-        return snprintf(out, size, "ended");
-    if (a->go_ns && tt_progress_read(a->folder, &p) == 0 && p.total > 0)
+    if (state == PLAYING && tt_progress_read(a->folder, &p) == 0 && p.total > 0)
         return snprintf(out, size, "%llu/%llu", (unsigned long long)p.iteration,
                         (unsigned long long)p.total);
-    if (a->go_ns && a->iteration > 0)
-        return snprintf(out, size, "%llu", (unsigned long long)a->iteration);
-    if (a->go_ns)
-        return snprintf(out, size, "playing");
-    return snprintf(out, size, "%s", tt_cue_read(a->folder, TT_CUE_READY) ? "ready" : "starting");
+    return snprintf(out, size, "%s", state_names[state]);
+}
+
+/* "loads: 1 starting, 2 ready": there may be too many to name each. */
+static int describe_loads(const struct tt_stage *s, char *out, size_t size)
+{
+    size_t count[NSTATES] = {0};
+    int used = 0;
+
+    for (size_t i = 1; i < s->n; i++)
+        count[state_of(&s->actors[i])]++;
+    for (int i = 0; i < NSTATES; i++)
+        if (count[i] > 0)
+            used += snprintf(out + used, size - (size_t)used, "%s %zu %s",
+                             used ? "," : " | loads:", count[i], state_names[i]);
+    return used;
 }
 
 void tt_display_draw(const struct tt_stage *s)
@@ -45,14 +67,11 @@ void tt_display_draw(const struct tt_stage *s)
     if (state->left >= 0)
         used += snprintf(line + used, sizeof line - (size_t)used, ", %s left",
                          tt_format_seconds(state->left, left));
-    used +=
-        snprintf(line + used, sizeof line - (size_t)used, " | %llu others, no. %llu | reference ",
-                 (unsigned long long)s->step->others, (unsigned long long)state->number);
-    used += describe(&s->actors[0], line + used, sizeof line - (size_t)used);
-    for (size_t i = 1; i < s->n && used < COLUMNS; i++) {
-        used += snprintf(line + used, sizeof line - (size_t)used, i == 1 ? " | loads " : ", ");
-        used += describe(&s->actors[i], line + used, sizeof line - (size_t)used);
-    }
+    used += snprintf(line + used, sizeof line - (size_t)used,
+                     " | %llu other%s, no. %llu | reference ", (unsigned long long)s->step->others,
+                     s->step->others == 1 ? "" : "s", (unsigned long long)state->number);
+    used += describe_reference(&s->actors[0], line + used, sizeof line - (size_t)used);
+    describe_loads(s, line + used, sizeof line - (size_t)used);
     fprintf(stderr, "\r%.*s\033[K", COLUMNS, line);
     fflush(stderr);
 }

@@ -250,14 +250,41 @@ static double rate_with(const json_t *answer, const char *rate, uint64_t jobs)
     return 0;
 }
 
+/* Players of the load: sums of different ones can be compared only if all of them play. */
+static uint64_t kinds_of_load(const struct scenario *scenario)
+{
+    uint64_t n = 0;
+
+    for (const struct pair *p = scenario->settings; p->key; p++) {
+        size_t length = strlen(p->key);
+
+        n += length > 9 && !strcmp(p->key + length - 9, ".workload");
+    }
+    return n;
+}
+
+static void say_chosen(const struct scenario *scenario, uint64_t chosen, bool is_most, double rate)
+{
+    char text[TT_UNIT_TEXT];
+
+    fprintf(stderr, "tutti: %llu load%s, which do %s%s together: %s\n", (unsigned long long)chosen,
+            chosen == 1 ? "" : "s",
+            strstr(scenario->rate, "iteration") ? tt_format_value(rate, "1/s", text)
+                                                : tt_format_rate(rate, text),
+            strstr(scenario->rate, "iteration") ? " (iterations)" : "",
+            is_most ? "as many as were tried; more might add to it"
+                    : "twice as many add less than 10 %");
+}
+
 /* How many loads saturate the resource: those after which another one adds little to the sum. The
  * reference of the trial only keeps the time. */
 static int choose_others(const struct scenario *scenario, const struct tt_settings *words,
                          struct tt_settings *out, struct tt_error *e)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t most = cores > 1 ? 2 * (uint64_t)cores : 2, chosen = 1;
-    char others[64], text[TT_UNIT_TEXT];
+    uint64_t kinds = kinds_of_load(scenario), chosen = kinds;
+    uint64_t most = 2 * (uint64_t)(cores > (long)kinds ? cores : (long)kinds);
+    char others[64];
     const struct pair trial[] = {{"reference.command", "sleep,2"},
                                  {"others", others},
                                  {"repeat", "1"},
@@ -274,9 +301,10 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
 
     if (is_given(words, "others") || !scenario->rate)
         return TT_OK;
-    for (uint64_t n = 1; n <= most && used < sizeof others; n *= 2)
-        used += (size_t)snprintf(others + used, sizeof others - used, "%s%llu", n > 1 ? "," : "",
+    for (uint64_t n = kinds; n <= most && used < sizeof others; n *= 2)
+        used += (size_t)snprintf(others + used, sizeof others - used, "%s%llu", used ? "," : "",
                                  (unsigned long long)n);
+    fprintf(stderr, "tutti: trying %s loads, a few seconds each\n", others);
     rc = add_pairs(&loads, scenario->settings, scenario->name, e);
     for (size_t i = 0; i < words->n && rc == TT_OK; i++)
         if (strncmp(words->list[i].key, "reference.", 10))
@@ -287,8 +315,8 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
     tt_settings_free(&loads);
     if (rc != TT_OK)
         return rc;
-    before = rate_with(answer, scenario->rate, 1);
-    for (uint64_t n = 2; n <= most; n *= 2) {
+    before = rate_with(answer, scenario->rate, kinds);
+    for (uint64_t n = 2 * kinds; n <= most; n *= 2) {
         double now = rate_with(answer, scenario->rate, n);
 
         if (now < before * (1 + LEAST_GAIN))
@@ -297,11 +325,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
         before = now;
     }
     json_decref(answer);
-    fprintf(stderr,
-            "tutti: %llu loads saturate it (%s together; twice as many add less than 10 %%)\n",
-            (unsigned long long)chosen,
-            strstr(scenario->rate, "iteration") ? tt_format_value(before, "1/s", text)
-                                                : tt_format_rate(before, text));
+    say_chosen(scenario, chosen, 2 * chosen > most, before);
     snprintf(others, sizeof others, "0,%llu", (unsigned long long)chosen);
     return tt_settings_add(out, "others", others, scenario->name, e);
 }

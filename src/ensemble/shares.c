@@ -229,21 +229,36 @@ static double wanted(const struct tt_ensemble *x, size_t player, int cores)
     return equal >= 1 ? floor(equal) : equal;
 }
 
-static void give(struct tt_share *share, const cpu_set_t *all, int *next, const char *id,
-                 size_t job, struct tt_shares *out)
+/* CPUs that nobody has yet, as long as there are enough. */
+static void take_free_cpus(const cpu_set_t *all, const cpu_set_t *taken, int n, int *next,
+                           cpu_set_t *out)
+{
+    cpu_set_t unused;
+
+    CPU_XOR(&unused, all, taken);
+    CPU_AND(&unused, &unused, all);
+    take_cpus(CPU_COUNT(&unused) >= n ? &unused : all, n, next, out);
+}
+
+static void give(struct tt_share *share, const cpu_set_t *all, cpu_set_t *taken, int *next,
+                 const char *id, size_t job, struct tt_shares *out)
 {
     bool whole = share->cpus >= 1 && share->cpus == floor(share->cpus);
+    cpu_set_t both;
 
     if (!whole && make_group(share, id, job)) {
         share->set = *all;
     } else {
-        take_cpus(all, share->cpus < 1 ? 1 : (int)share->cpus, next, &share->set);
-        if (!whole) {
+        take_free_cpus(all, taken, share->cpus < 1 ? 1 : (int)share->cpus, next, &share->set);
+        CPU_AND(&both, &share->set, taken);
+        if (CPU_COUNT(&both) > 0) {
             out->exceeded = true;
-            snprintf(out->note, sizeof out->note,
-                     "shares of parts of a CPU need control groups, which cannot be made here, so "
-                     "jobs share CPUs");
+            snprintf(out->note, sizeof out->note, "%sjobs share CPUs",
+                     whole ? ""
+                           : "shares of parts of a CPU need control groups, which only root can "
+                             "make here, so ");
         }
+        CPU_OR(taken, taken, &share->set);
     }
     describe(share, &share->set);
 }
@@ -270,7 +285,7 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
             rc = give_chosen(&x->players[player], &all, &taken, &out->list[i], out, e);
         } else {
             out->list[i].cpus = wanted(x, player, cores);
-            give(&out->list[i], &all, &next, id, i, out);
+            give(&out->list[i], &all, &taken, &next, id, i, out);
         }
         total += out->list[i].cpus;
     }

@@ -235,10 +235,26 @@ static void print_phases(FILE *out, const json_t *step)
                 times(json_object_get(phase, "median"), median, sizeof median),
                 times(json_object_get(phase, "p99"), tail, sizeof tail));
     }
+    if (head) {
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "total: in a run; more: than alone; times as long: the median and the "
+                             "99th percentile of iterations (-: no time alone). io_* is inside of "
+                             "submit and sync, or in the helper.");
+        tt_paragraph_print_marked(&p, out, "  ");
+    }
+}
+
+/* Without overlap nothing can be hidden. */
+static bool overlaps(const json_t *answer, const json_t *step)
+{
+    const json_t *player = find_player(answer, text_of(step, "reference"));
+
+    return strcmp(text_of(json_object_get(player, "parameters"), "overlap"), "none") != 0;
 }
 
 /* What else of the reference changed, of the metrics that most ask for. */
-static void print_metrics(FILE *out, const json_t *step)
+static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
 {
     static const char *const shown[][2] = {{"write_rate", "write rate"},
                                            {"read_rate", "read rate"},
@@ -254,7 +270,8 @@ static void print_metrics(FILE *out, const json_t *step)
         const char *unit = strstr(shown[i][0], "rate") ? "B/s" : "1";
         char alone[TT_UNIT_TEXT], with[TT_UNIT_TEXT], ratio[48];
 
-        if (!isfinite(number_of(m, "median")) || !isfinite(number_of(m, "alone")))
+        if (!isfinite(number_of(m, "median")) || !isfinite(number_of(m, "alone")) ||
+            (!strcmp(shown[i][0], "hidden_fraction") && !overlaps(answer, step)))
             continue;
         if (!head)
             fprintf(out, "\n  %-17s %12s %9s %2lld  %s\n", "reference", "alone", "with", others,
@@ -297,6 +314,8 @@ static void conclude_step(FILE *out, const json_t *step)
         tt_paragraph_add(&p, " It was in %s that it spent more time.", text_of(grew, "phase"));
     json_array_foreach(saturated, i, one)
         tt_paragraph_add(&p, "%s %s", i ? "," : " Saturated:", json_string_value(one));
+    if (json_array_size(saturated) > 0)
+        tt_paragraph_add(&p, ".");
     tt_paragraph_print_marked(&p, out, "  ");
 }
 
@@ -310,8 +329,11 @@ static void print_warnings(FILE *out, const json_t *step)
     {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "with %lld other%s: %s", others, plural(others),
-                         json_string_value(one));
+        if (others > 0)
+            tt_paragraph_add(&p, "with %lld other%s: %s", others, plural(others),
+                             json_string_value(one));
+        else
+            tt_paragraph_add(&p, "alone: %s", json_string_value(one));
         tt_paragraph_print_marked(&p, out, "  ! ");
     }
 }
@@ -385,7 +407,7 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
     }
     print_chart(out, steps, first);
     print_phases(out, last);
-    print_metrics(out, last);
+    print_metrics(out, answer, last);
     fprintf(out, "\n");
     json_array_foreach(steps, i, step) if (same_kind(step, first)) conclude_step(out, step);
     json_array_foreach(steps, i, step) if (same_kind(step, first)) print_warnings(out, step);

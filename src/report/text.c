@@ -299,13 +299,17 @@ static void print_head(FILE *out, const json_t *result)
     const char *workload = text_of(json_object_get(result, "plan"), "workload");
     const char *status = text_of(result, "status");
     bool valid = json_is_true(json_object_get(result, "valid"));
-    struct tt_paragraph title = {0}, label = {0}, error = {0};
+    const char *around =
+        text_of(json_object_get(json_object_get(result, "plan"), "parameters"), "context");
+    struct tt_paragraph title = {0}, label = {0}, context = {0}, error = {0};
 
     tt_paragraph_add(&title, "tutti %-50.50s%24.24s", workload,
                      valid || strcmp(status, "done") ? status : "done, but not valid");
     fprintf(out, "%s\n\n", title.text);
     tt_paragraph_add(&label, "%s", text_of(result, "label"));
     tt_paragraph_print(&label, out, "label");
+    tt_paragraph_add(&context, "%s", around);
+    tt_paragraph_print(&context, out, "context");
     tt_paragraph_add(&error, "%s", text_of(result, "error"));
     tt_paragraph_print(&error, out, "error");
     print_component(out, result, workload, false);

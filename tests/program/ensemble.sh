@@ -115,6 +115,12 @@ expect 1 "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1000"]}') --othe
 one_line 'alone, the reference \(command\) shows no progress since 1 s'
 no_process_left
 
+# A job gets CPUs that no other has chosen.
+if [ "$(taskset -cp $$ | sed 's/.*: //')" = "0-$(($(nproc) - 1))" ] && [ "$(nproc)" -ge 2 ]; then
+    expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --repeat 1 --others 1 --set reference.cpu_set=0 --json answer.json
+    answer '.repetitions[] | select(.others == 1) | .jobs[1].cpus' | grep -qv '\b0\b'
+fi
+
 # What cannot be started.
 expect 1 "${ensemble[@]}" <(echo 'reference: {command: [no-such-program]}') --others 0 "${here[@]}" --quiet
 one_line "there is no program 'no-such-program'"
