@@ -236,11 +236,14 @@ static json_t *phases_json(const struct step *alone, const struct step *loaded, 
     return all;
 }
 
-/* Of a difference that could as well be chance no cause is sought. */
+/* Of a difference that could as well be chance no cause is sought: where runs are too few for an
+ * interval, all of them must have taken longer than it usually does alone. */
 static bool is_slower(const json_t *slowdown)
 {
     const json_t *low = json_object_get(slowdown, "low");
 
+    if (!json_is_number(low))
+        low = json_array_get(json_object_get(slowdown, "range"), 0);
     return json_number_value(json_object_get(slowdown, "value")) >= LEAST_SLOWDOWN &&
            (!json_is_number(low) || json_number_value(low) > 1);
 }
@@ -614,11 +617,8 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
             json_array_append_new(undecided, json_integer(others));
     }
     snprintf(text, sizeof text,
-             "largest tested number of others with a slowdown of at most %.3g: %lld%s", limit,
-             (long long)largest,
-             json_array_size(undecided) ? "; some counts are undecided, with more runs they would "
-                                          "not be"
-                                        : "");
+             "largest tested number of others with a slowdown of at most %.3g: %lld", limit,
+             (long long)largest);
     *out = json_pack("{s:f, s:I, s:o, s:o, s:s}", "limit", limit, "largest", largest, "not_tested",
                      not_tested, "undecided", undecided, "text", text);
     return *out ? TT_OK : tt_fail_nomem(e, "the limit");

@@ -43,7 +43,7 @@ static const struct tt_param ensemble_params[] = {
     {"solo_time", TT_PARAM_DURATION, AT(solo_time), "20s", "s",
      "of a scenario: how long the reference is to take alone, about"},
     {"limit", TT_PARAM_REAL, AT(limit), "0", NULL,
-     "slowdown that is still good enough: how many others are possible?"},
+     "slowdown that is still good enough: how many others are possible? 0: not asked"},
     {"require", TT_PARAM_WORDS, AT(require), NULL, NULL,
      "conditions such as 'slowdown(3) <= 2.5' that decide the exit status: 0 pass, 3 fail, 4 "
      "inconclusive"},

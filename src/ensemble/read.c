@@ -299,8 +299,10 @@ static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e
                        "a matrix has many references, and limit and require are about one");
     if (x->o.ci.bytes > 0 || x->o.ci.percent > 100)
         return tt_fail(e, TT_USAGE, "stop_when.ci is a share such as 5%%");
-    if (x->o.cpus < 0 || x->o.limit < 0)
-        return tt_fail(e, TT_USAGE, "cpus and limit may not be negative");
+    if (x->o.cpus < 0)
+        return tt_fail(e, TT_USAGE, "cpus may not be negative");
+    if (x->o.limit != 0 && x->o.limit < 1)
+        return tt_fail(e, TT_USAGE, "limit is a slowdown such as 2.5: at least 1, or 0 for none");
     return TT_OK;
 }
 

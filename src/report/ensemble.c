@@ -338,6 +338,17 @@ static void print_warnings(FILE *out, const json_t *step)
     }
 }
 
+static void add_counts(struct tt_paragraph *p, const char *what, const json_t *counts)
+{
+    const json_t *one;
+    size_t i;
+
+    if (json_array_size(counts) > 0)
+        tt_paragraph_add(p, "; %s:", what);
+    json_array_foreach(counts, i, one)
+        tt_paragraph_add(p, "%s %lld", i ? "," : "", (long long)json_integer_value(one));
+}
+
 static void print_verdicts(FILE *out, const json_t *answer)
 {
     const json_t *one, *limit = json_object_get(answer, "limit");
@@ -345,11 +356,10 @@ static void print_verdicts(FILE *out, const json_t *answer)
 
     if (json_is_object(limit)) {
         struct tt_paragraph p = {0};
-        const json_t *gaps = json_object_get(limit, "not_tested");
 
         tt_paragraph_add(&p, "%s", text_of(limit, "text"));
-        json_array_foreach(gaps, i, one) tt_paragraph_add(
-            &p, "%s %lld", i ? "," : "; not tested:", (long long)json_integer_value(one));
+        add_counts(&p, "undecided, more runs may tell", json_object_get(limit, "undecided"));
+        add_counts(&p, "not tested", json_object_get(limit, "not_tested"));
         tt_paragraph_print(&p, out, "limit");
     }
     json_array_foreach(json_object_get(answer, "require"), i, one)
@@ -456,11 +466,16 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
 
 void tt_report_systems(FILE *out, const json_t *systems, double limit)
 {
+    long long others = (long long)number_of(json_array_get(systems, 0), "others");
     const json_t *one;
     size_t i;
 
-    fprintf(out, "\n  slowdown of at most %.3g with %lld others?\n", limit,
-            (long long)number_of(json_array_get(systems, 0), "others"));
+    if (others == 0) {
+        fprintf(out, "\n  Which suffices? No number of others is in all of these ensembles.\n");
+        return;
+    }
+    fprintf(out, "\n  slowdown of at most %.3g with %lld other%s?\n", limit, others,
+            plural(others));
     json_array_foreach(systems, i, one)
     {
         const char *name = *text_of(one, "label") ? text_of(one, "label") : text_of(one, "id");
