@@ -73,6 +73,8 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
         trouble(s, who, error ? error : "its result is not valid");
     tt_error_clear(&e);
     c->has_window = tt_window_of_run(a->folder, &c->window, &e) == TT_OK;
+    if (!c->has_window)
+        trouble(s, who, e.text[0] ? e.text : "its records do not say when it ran");
     if (c->has_window && a->go_ns)
         c->late = tt_seconds(c->window.from_ns - a->go_ns);
 }
@@ -231,7 +233,7 @@ int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
     snprintf(r->why, sizeof r->why, "%s", s->trouble);
     if (rc == TT_OK) {
         o = repetition_json(s, all, r);
-        rc = o ? tt_folder_write_json(s->folder, "repetition.json", o, e)
+        rc = o ? tt_folder_write_json(s->folder, TT_REPETITION, o, e)
                : tt_fail_nomem(e, "the repetition");
     }
     for (size_t i = 0; all && i < s->n; i++) {

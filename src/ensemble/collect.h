@@ -4,6 +4,8 @@
 
 #include "ensemble/stage.h"
 
+#define TT_REPETITION "repetition.json"
+
 /* After the jobs have ended: make their results, remove what they left, see whether the repetition
  * can be used, and write repetition.json. Fills complete, why and bytes of *r. */
 int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e);

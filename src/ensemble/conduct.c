@@ -77,7 +77,8 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
     size_t i;
 
     if (rc == TT_OK && json_integer_value(json_object_get(plan, "version")) != PLAN_VERSION)
-        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN " was made by another version of tutti", folder);
+        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN " was made by another version of tutti",
+                     folder);
     *is_matrix = json_is_true(json_object_get(plan, "matrix"));
     json_array_foreach(json_object_get(plan, "settings"), i, one)
     {
@@ -221,7 +222,7 @@ static double runtime_of(const struct conductor *c, const struct tt_repetition *
     json_t *o = NULL;
     double runtime = NAN;
 
-    if (path && tt_folder_read_json(path, "repetition.json", &o, &ignored) == TT_OK) {
+    if (path && tt_folder_read_json(path, TT_REPETITION, &o, &ignored) == TT_OK) {
         const json_t *value =
             json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "runtime");
 
@@ -280,6 +281,7 @@ int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
 
 /* ---- the answer ---- */
 
+/* One that is lost or damaged is named; the others count. */
 static int read_repetitions(const struct tt_ensemble *x, const char *folder, json_t *list,
                             struct tt_error *e)
 {
@@ -287,16 +289,34 @@ static int read_repetitions(const struct tt_ensemble *x, const char *folder, jso
     int rc = tt_journal_read(folder, x->nsteps, &report, e);
 
     for (size_t i = 0; i < report.n && rc == TT_OK; i++) {
-        char *path = tt_folder_path(folder, report.list[i].folder);
+        char *path = tt_folder_path(folder, report.list[i].folder), text[400];
+        struct tt_error why = TT_ERROR_CLEAR;
         json_t *o = NULL;
 
-        rc =
-            path ? tt_folder_read_json(path, "repetition.json", &o, e) : tt_fail_nomem(e, "a path");
-        if (rc == TT_OK)
+        if (!path) {
+            rc = tt_fail_nomem(e, "a path");
+        } else if (tt_folder_read_json(path, TT_REPETITION, &o, &why) == TT_OK) {
             json_array_append_new(list, o);
+        } else {
+            tt_error_format(&why, text, sizeof text);
+            fprintf(stderr, "tutti: a repetition is not used: %s\n", text);
+        }
         free(path);
     }
     free(report.list);
+    return rc;
+}
+
+/* Also of those that others may only look at. */
+static int keep_answer(const char *folder, const json_t *answer, struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc = tt_folder_write_json(folder, "answer.json", answer, &why);
+
+    if (why.sys_errno == EACCES || why.sys_errno == EROFS || why.sys_errno == EPERM)
+        return TT_OK;
+    if (rc != TT_OK)
+        *e = why;
     return rc;
 }
 
@@ -319,7 +339,7 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t *
         json_object_set_new(*answer, "repeat", json_integer((json_int_t)x->o.repeat));
         json_object_set(*answer, "players", json_object_get(plan, "players"));
         json_object_set(*answer, "repetitions", repetitions);
-        rc = tt_folder_write_json(folder, "answer.json", *answer, e);
+        rc = keep_answer(folder, *answer, e);
     }
     json_decref(plan);
     json_decref(repetitions);

@@ -172,6 +172,8 @@ static int follow_same(struct tt_ensemble *x, struct tt_player *p, struct tt_err
         rc = tt_fail_nomem(e, "a player");
     if (rc == TT_OK && other->o.command.n > 0)
         rc = copy_words(&p->o.command, &other->o.command, e);
+    if (p->o.cpus == 0 && p->o.cpu_set.n == 0)
+        p->o.cpus = other->o.cpus;
     return rc;
 }
 

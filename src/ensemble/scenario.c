@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ensemble/scenario.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ensemble/conduct.h"
+#include "ensemble/shares.h"
 #include "spec/units.h"
 
 /* Iterations of the reference whose duration tells how many it can do. */
@@ -180,7 +179,6 @@ static bool is_given(const struct tt_settings *words, const char *key)
 static int share(const struct tt_settings *scenario, const struct tt_settings *words, char *out,
                  size_t size, struct tt_error *e)
 {
-    double cores = (double)sysconf(_SC_NPROCESSORS_ONLN), equal;
     struct tt_settings all = {0};
     struct tt_ensemble x = {0};
     int rc = add_all(&all, scenario, e);
@@ -189,10 +187,8 @@ static int share(const struct tt_settings *scenario, const struct tt_settings *w
         rc = add_all(&all, words, e);
     if (rc == TT_OK)
         rc = tt_ensemble_make(&x, &all, false, e);
-    if (rc == TT_OK) {
-        equal = cores / (double)tt_ensemble_jobs(&x);
-        snprintf(out, size, "%.6g", x.o.cpus > 0 ? x.o.cpus : equal >= 1 ? floor(equal) : equal);
-    }
+    if (rc == TT_OK)
+        snprintf(out, size, "%.6g", tt_share_wanted(&x, x.steps[0].reference, tt_cores()));
     tt_ensemble_free(&x);
     tt_settings_free(&all);
     return rc;
@@ -244,7 +240,8 @@ static double rate_with(const json_t *answer, const char *rate, uint64_t jobs)
 
     json_array_foreach(json_object_get(answer, "repetitions"), i, r)
     {
-        if ((uint64_t)json_integer_value(json_object_get(r, "others")) == jobs)
+        if ((uint64_t)json_integer_value(json_object_get(r, "others")) == jobs &&
+            json_is_true(json_object_get(r, "complete")))
             return json_number_value(json_object_get(r, rate));
     }
     return 0;
@@ -281,9 +278,8 @@ static void say_chosen(const struct scenario *scenario, uint64_t chosen, bool is
 static int choose_others(const struct scenario *scenario, const struct tt_settings *words,
                          struct tt_settings *out, struct tt_error *e)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t kinds = kinds_of_load(scenario), chosen = kinds;
-    uint64_t most = 2 * (uint64_t)(cores > (long)kinds ? cores : (long)kinds);
+    uint64_t most = 2 * ((uint64_t)tt_cores() > kinds ? (uint64_t)tt_cores() : kinds);
     char others[64];
     const struct pair trial[] = {{"reference.command", "sleep,2"},
                                  {"others", others},
@@ -319,7 +315,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
     for (uint64_t n = 2 * kinds; n <= most; n *= 2) {
         double now = rate_with(answer, scenario->rate, n);
 
-        if (now < before * (1 + LEAST_GAIN))
+        if (now <= 0 || now < before * (1 + LEAST_GAIN))
             break;
         chosen = n;
         before = now;
@@ -345,8 +341,7 @@ int tt_scenario_make(const char *name, const struct tt_settings *words, struct t
     if (rc == TT_OK)
         rc = add_pairs(out, scenario->settings, name, e);
     if (rc == TT_OK)
-        rc = tt_settings_add(out, "reference.ranks", sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? "2" : "1",
-                             name, e);
+        rc = tt_settings_add(out, "reference.ranks", tt_cores() >= 4 ? "2" : "1", name, e);
     if (rc == TT_OK)
         rc = choose_others(scenario, words, out, e);
     return rc == TT_OK ? choose_iterations(words, out, e) : rc;

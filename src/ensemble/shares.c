@@ -15,8 +15,11 @@
 
 #include "base/clock.h"
 
-/* Short, so that a job that has used its quota does not stand still for long. */
+/* Short, so that a job that has used its quota does not stand still for long; but the kernel takes
+ * no quota of less than a millisecond, nor a period of more than a second. */
 #define PERIOD_US 20000
+#define LEAST_QUOTA_US 1000
+#define LONGEST_PERIOD_US 1000000
 /* What names of control groups begin with; the driver's process id follows. */
 #define GROUP "tutti-"
 
@@ -32,6 +35,22 @@ static bool has_option(const char *options, const char *word)
     return false;
 }
 
+/* Beside version 1 there may be a mount of version 2 that does not have it. */
+static bool offers_cpu(const char *place)
+{
+    char path[300], word[64];
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/cgroup.controllers", place);
+    f = fopen(path, "re");
+    while (f && !found && fscanf(f, "%63s", word) == 1)
+        found = !strcmp(word, "cpu");
+    if (f)
+        fclose(f);
+    return found;
+}
+
 /* Where the CPU controller is mounted and we may make groups: version 1 has it as an option of the
  * mount, version 2 among others. */
 static bool controller(char *root, size_t size, bool *version_2)
@@ -44,7 +63,8 @@ static bool controller(char *root, size_t size, bool *version_2)
         if (sscanf(line, "%*s %255s %31s %511s", place, type, options) != 3)
             continue;
         *version_2 = !strcmp(type, "cgroup2");
-        found = (*version_2 || (!strcmp(type, "cgroup") && has_option(options, "cpu"))) &&
+        found = (*version_2 ? offers_cpu(place)
+                            : !strcmp(type, "cgroup") && has_option(options, "cpu")) &&
                 access(place, W_OK) == 0;
         snprintf(root, size, "%s", place);
     }
@@ -69,16 +89,17 @@ static int put(const char *folder, const char *name, const char *text)
 
 static int set_quota(const char *group, double cpus, bool version_2)
 {
+    double period = fmin(fmax(PERIOD_US, ceil(LEAST_QUOTA_US / cpus)), LONGEST_PERIOD_US);
     char text[64];
 
     if (version_2) {
-        snprintf(text, sizeof text, "%.0f %d", cpus * PERIOD_US, PERIOD_US);
+        snprintf(text, sizeof text, "%.0f %.0f", cpus * period, period);
         return put(group, "cpu.max", text);
     }
-    snprintf(text, sizeof text, "%d", PERIOD_US);
+    snprintf(text, sizeof text, "%.0f", period);
     if (put(group, "cpu.cfs_period_us", text) != 0)
         return -1;
-    snprintf(text, sizeof text, "%.0f", cpus * PERIOD_US);
+    snprintf(text, sizeof text, "%.0f", cpus * period);
     return put(group, "cpu.cfs_quota_us", text);
 }
 
@@ -219,7 +240,7 @@ static int give_chosen(const struct tt_player *p, const cpu_set_t *all, cpu_set_
     return rc;
 }
 
-static double wanted(const struct tt_ensemble *x, size_t player, int cores)
+double tt_share_wanted(const struct tt_ensemble *x, size_t player, int cores)
 {
     double own = x->players[player].o.cpus > 0 ? x->players[player].o.cpus : x->o.cpus;
     double equal = (double)cores / (double)tt_ensemble_jobs(x);
@@ -249,7 +270,7 @@ static void give(struct tt_share *share, const cpu_set_t *all, cpu_set_t *taken,
     if (!whole && make_group(share, id, job)) {
         share->set = *all;
     } else {
-        take_free_cpus(all, taken, share->cpus < 1 ? 1 : (int)share->cpus, next, &share->set);
+        take_free_cpus(all, taken, (int)fmin(fmax(share->cpus, 1), CPU_SETSIZE), next, &share->set);
         CPU_AND(&both, &share->set, taken);
         if (CPU_COUNT(&both) > 0) {
             out->exceeded = true;
@@ -261,6 +282,13 @@ static void give(struct tt_share *share, const cpu_set_t *all, cpu_set_t *taken,
         CPU_OR(taken, taken, &share->set);
     }
     describe(share, &share->set);
+}
+
+int tt_cores(void)
+{
+    cpu_set_t all;
+
+    return sched_getaffinity(0, sizeof all, &all) == 0 ? CPU_COUNT(&all) : 1;
 }
 
 int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const char *id,
@@ -284,7 +312,7 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
         if (x->players[player].o.cpu_set.n > 0) {
             rc = give_chosen(&x->players[player], &all, &taken, &out->list[i], out, e);
         } else {
-            out->list[i].cpus = wanted(x, player, cores);
+            out->list[i].cpus = tt_share_wanted(x, player, cores);
             give(&out->list[i], &all, &taken, &next, id, i, out);
         }
         total += out->list[i].cpus;

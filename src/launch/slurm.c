@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,32 +21,47 @@ extern char **environ;
 
 /* ---- asking Slurm ---- */
 
-/* What a command prints, on stdout and stderr; empty if it cannot be run. */
-static void ask(char *const words[], char *answer, size_t size)
+/* The driver waits for signals; what it asks must not block them, too. */
+static int spawn(char *const words[], int output, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int failed;
+
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    failed = posix_spawnp(pid, words[0], &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* What a command prints, on stdout and stderr, as far as there is room. False if it cannot be run
+ * or fails. */
+static bool ask(char *const words[], char *answer, size_t size)
+{
+    int ends[2], failed, status = 0;
     size_t used = 0;
-    int ends[2];
     ssize_t n;
     pid_t pid;
 
     *answer = '\0';
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    if (posix_spawnp(&pid, words[0], &actions, NULL, words, environ) == 0) {
-        close(ends[1]);
-        while (used + 1 < size && (n = read(ends[0], answer + used, size - 1 - used)) > 0)
-            used += (size_t)n;
-        waitpid(pid, NULL, 0);
-        answer[used] = '\0';
-    } else {
-        close(ends[1]);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
+        return false;
+    failed = spawn(words, ends[1], &pid);
+    close(ends[1]);
+    while (!failed && used + 1 < size && (n = read(ends[0], answer + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    close(ends[0]); /* whoever says more than there is room for shall not wait for us */
+    answer[used] = '\0';
+    return !failed && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
 }
 
 /* Where Slurm's default is none, ranks of Open MPI would not find each other. */
@@ -65,8 +81,9 @@ int tt_slurm_nodes(struct tt_words *out, struct tt_error *e)
     int rc = answer ? TT_OK : tt_fail_nomem(e, "the nodes");
 
     *out = (struct tt_words){0};
-    if (list && answer)
-        ask(words, answer, 1 << 20);
+    if (list && answer && !ask(words, answer, 1 << 20))
+        rc = tt_fail(e, TT_FAILED, "scontrol does not tell the nodes of this allocation: %.200s",
+                     answer);
     while (list && rc == TT_OK && (line = strsep(&rest, "\n"))) {
         char **longer;
 

@@ -66,6 +66,19 @@ no_process_left
 expect 0 "${ensemble[@]}" <(echo 'reference: {command: [sleep, "0.2"]}') "${here[@]}" --others 0 --repeat 1 --json answer.json
 holds '$t >= 0.2' t="$(answer '.steps[0].runtime.median')"
 
+# A CPU that a user chose for one job is given to no other by itself.
+first=$(awk '/^Cpus_allowed_list/ { split($2, a, /[-,]/); print a[1] }' /proc/self/status)
+cat >shared.yaml <<END
+reference: {command: [sleep, "0.1"], cpu_set: ["$first"]}
+load: {command: [sleep, "0.1"], cpus: 1}
+others: [1]
+repeat: 1
+warmup: 0s
+END
+expect 0 "${ensemble[@]}" shared.yaml "${here[@]}" --json answer.json
+[ "$(nproc)" = 1 ] ||
+    equal 2 "$(answer '[.repetitions[] | select(.others == 1) | .jobs[].cpus] | unique | length')" "CPU sets"
+
 # Everybody against everybody.
 cat >matrix.yaml <<'END'
 set:
@@ -154,6 +167,9 @@ folder=$(sed -n 's/.*--resume //p' err)
 no_process_left
 no_data_left
 done_before=$(wc -l <"$folder/journal")
+# What was measured and what is to be measured must be the same.
+usage '--others: others would change what is measured' "${ensemble[@]}" --resume "$folder" --others 0,2
+usage '--set: reference.size would change what is measured' "${ensemble[@]}" --resume "$folder" --set reference.size=64
 expect 0 "${ensemble[@]}" --resume "$folder" --json answer.json
 equal '[3,3]' "$(answer '[.steps[].runs]' | jq -c .)" "runs after resuming"
 equal 6 "$(wc -l <"$folder/journal")" "lines of the journal"
