@@ -111,14 +111,26 @@ static bool says_mpi(const struct tt_words *options)
     return false;
 }
 
+static size_t count_names(const char *list)
+{
+    size_t n = 1;
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
 static int add_nodes(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
     const struct tt_words *given = &l->options->nodes;
     int rc = TT_OK;
 
-    if (l->nodes)
-        rc = tt_command_add(out, e, "--nodelist=%s", l->nodes);
-    else if (given->n > 0) {
+    /* A step on one of them would else be spread over as many nodes as the allocation has. */
+    if (l->nodes) {
+        rc = tt_command_add(out, e, "--nodes=%zu", count_names(l->nodes));
+        if (rc == TT_OK)
+            rc = tt_command_add(out, e, "--nodelist=%s", l->nodes);
+    } else if (given->n > 0) {
         char *list = NULL;
         size_t size;
         FILE *f = open_memstream(&list, &size);
