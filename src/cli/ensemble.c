@@ -218,7 +218,7 @@ static int conduct(const struct tt_ensemble *x, const char *folder)
     if (rc == TT_OK && report.out_of_budget)
         rc = tt_fail(&e, TT_LIMIT, "%s", report.why);
     free(report.list);
-    if (rc == TT_USAGE || rc == TT_BUSY || (rc != TT_OK && report.n == 0))
+    if (rc == TT_USAGE || rc == TT_BUSY || rc == TT_CORRUPT || (rc != TT_OK && report.n == 0))
         return tt_report_error(&e);
     /* A full disk, for one, ends both; the first says it. */
     if (tt_ensemble_show_answer(x, folder, NULL, &status, &later) != TT_OK && rc == TT_OK)
