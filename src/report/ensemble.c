@@ -441,6 +441,14 @@ static bool begins_group(const json_t *steps, size_t index)
     return true;
 }
 
+static void print_pair(FILE *out, const json_t *step)
+{
+    const char *load = json_string_value(json_array_get(json_object_get(step, "loads"), 0));
+
+    fprintf(out, "\n  %s %s%s\n", text_of(step, "reference"), load ? "under " : "alone",
+            load ? load : "");
+}
+
 void tt_report_ensemble(FILE *out, const json_t *answer)
 {
     const json_t *steps = json_object_get(answer, "steps"), *step, *player;
@@ -455,8 +463,7 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
         if (!begins_group(steps, i))
             continue;
         if (find_player(answer, "reference") == NULL)
-            fprintf(out, "\n  %s under %s\n", text_of(step, "reference"),
-                    json_string_value(json_array_get(json_object_get(step, "loads"), 0)));
+            print_pair(out, step);
         print_group(out, answer, step);
     }
     fprintf(out, "\n");
@@ -501,19 +508,46 @@ int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_er
     return tt_outfile_close(&f, e);
 }
 
+/* Names come from users' files, and may hold what separates cells. */
+static void write_text(FILE *f, const char *text)
+{
+    bool plain = !text[strcspn(text, ",\"\r\n")];
+
+    if (!plain)
+        fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', f);
+        fputc(*text, f);
+    }
+    fputs(plain ? "," : "\",", f);
+}
+
+/* What is not known is an empty cell. */
+static void write_number(FILE *f, double value, int digits)
+{
+    if (isfinite(value))
+        fprintf(f, "%.*f", digits, value);
+    fputc(',', f);
+}
+
 static void write_row(FILE *f, const json_t *repetition, const json_t *job)
 {
     const json_t *metrics = json_object_get(job, "metrics");
 
-    fprintf(f, "%s,%lld,%lld,%d,%s,%s,%s,%.9f,%.9f,%.0f,%.0f,%.0f,%s\n",
-            text_of(repetition, "reference"), (long long)number_of(repetition, "others"),
-            (long long)number_of(repetition, "number"),
-            json_is_true(json_object_get(repetition, "complete")), text_of(job, "role"),
-            text_of(job, "player"), text_of(job, "workload"), number_of(job, "runtime"),
-            number_of(job, "late"), fmax(0, number_of(metrics, "bytes_written")),
-            fmax(0, number_of(metrics, "bytes_read")),
-            fmax(0, number_of(json_object_get(job, "window"), "bytes_written")),
-            text_of(job, "folder"));
+    write_text(f, text_of(repetition, "reference"));
+    write_number(f, number_of(repetition, "others"), 0);
+    write_number(f, number_of(repetition, "number"), 0);
+    write_number(f, json_is_true(json_object_get(repetition, "complete")), 0);
+    write_text(f, text_of(job, "role"));
+    write_text(f, text_of(job, "player"));
+    write_text(f, text_of(job, "workload"));
+    write_number(f, number_of(job, "runtime"), 9);
+    write_number(f, number_of(job, "late"), 9);
+    write_number(f, fmax(0, number_of(metrics, "bytes_written")), 0);
+    write_number(f, fmax(0, number_of(metrics, "bytes_read")), 0);
+    write_number(f, fmax(0, number_of(json_object_get(job, "window"), "bytes_written")), 0);
+    fprintf(f, "%s\n", text_of(job, "folder"));
 }
 
 int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e)

@@ -91,6 +91,11 @@ END
 expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --json answer.json
 equal 6 "$(answer '.steps | length')" "steps of a matrix of two"
 grep -q 'writer under sleeper' out
+# Names are the user's: one with a comma is still one cell.
+sed -i 's/sleeper:/"a, \\"b\\"":/' matrix.yaml
+expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --others 0 --csv jobs.csv
+grep -q '^"a, ""b""",0,1,1,reference,"a, ""b""",command,' jobs.csv
+grep -q 'writer alone' out
 
 # Verdicts: pass, fail and inconclusive are statuses of their own.
 echo 'reference: {command: [sleep, "0.1"]}' >sleep.yaml
