@@ -102,30 +102,54 @@ struct conductor {
     const char *folder;
 };
 
-/* All that the jobs of a step have on disk at once, on each file system. */
+/* What the jobs of a step have on a file system at once. */
+struct disk {
+    dev_t device;
+    uint64_t bytes;
+};
+
+/* The disk of that device; there is room for one more than there are. */
+static struct disk *find_disk(struct disk *disks, size_t *n, dev_t device)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (disks[i].device == device)
+            return &disks[i];
+    disks[*n] = (struct disk){.device = device};
+    return &disks[(*n)++];
+}
+
+static int add_job(const struct tt_player *p, struct disk *disks, size_t *n, struct tt_error *e)
+{
+    const struct tt_run_options *run = p->config.run;
+    struct tt_estimate estimate = {0};
+    struct disk *disk;
+    struct stat st;
+    int rc;
+
+    if (stat(run->dir, &st) != 0)
+        return tt_fail(e, TT_FAILED,
+                       "data folder '%s' of %s does not exist; create it, or choose another "
+                       "with dir",
+                       run->dir, p->name);
+    rc = p->config.workload->estimate(&p->config, &estimate, e);
+    if (rc != TT_OK || estimate.bytes_on_disk == 0)
+        return rc;
+    disk = find_disk(disks, n, st.st_dev);
+    if (__builtin_add_overflow(disk->bytes, estimate.bytes_on_disk, &disk->bytes))
+        disk->bytes = UINT64_MAX;
+    return tt_limits_check_space(run->dir, &run->min_free, disk->bytes, e);
+}
+
 static int check_space(const struct tt_ensemble *x, const struct tt_step *step, struct tt_error *e)
 {
-    uint64_t bytes = 0;
-    dev_t device = 0;
-    int rc = TT_OK;
+    struct disk *disks = calloc(x->nplayers + 1, sizeof *disks);
+    int rc = disks ? TT_OK : tt_fail_nomem(e, "the data folders");
+    size_t n = 0;
 
-    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
-        const struct tt_player *p =
-            &x->players[k == 0 ? step->reference : tt_step_load(x, step, k - 1)];
-        struct tt_estimate estimate = {0};
-        struct stat st;
-
-        if (stat(p->config.run->dir, &st) != 0)
-            return tt_fail(e, TT_FAILED,
-                           "data folder '%s' of %s does not exist; create it, or choose another "
-                           "with dir",
-                           p->config.run->dir, p->name);
-        rc = p->config.workload->estimate(&p->config, &estimate, e);
-        bytes = (k > 0 && st.st_dev == device ? bytes : 0) + estimate.bytes_on_disk;
-        device = st.st_dev;
-        if (rc == TT_OK && estimate.bytes_on_disk > 0)
-            rc = tt_limits_check_space(p->config.run->dir, &p->config.run->min_free, bytes, e);
-    }
+    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++)
+        rc = add_job(&x->players[k == 0 ? step->reference : tt_step_load(x, step, k - 1)], disks,
+                     &n, e);
+    free(disks);
     return rc;
 }
 

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "engine/engine.h"
 #include "ensemble/display.h"
 #include "ensemble/nodes.h"
 #include "plan/cues.h"
@@ -287,12 +288,9 @@ static int go(struct tt_stage *s, size_t first, size_t last, struct tt_error *e)
 /* Iterations between dumps, after which a load repeats itself; 1 if it does not write. */
 static uint64_t period(const struct tt_player *p)
 {
-    json_t *parameters = tt_config_to_json(&p->config);
-    const char *every = json_string_value(json_object_get(parameters, "write.every"));
-    uint64_t n = every ? strtoull(every, NULL, 10) : 0;
+    const struct tt_write_options *w = tt_config_opts(&p->config, "write");
 
-    json_decref(parameters);
-    return n > 0 ? n : 1;
+    return w && w->every > 0 ? w->every : 1;
 }
 
 /* Commands have no progress to look at: for them the time must do. */
