@@ -86,8 +86,8 @@ static int dispatch(int argc, char **argv)
     return tt_report_error(&e);
 }
 
-/* Some launchers kill the other ranks at once when one ends with an error. Before MPI is up all find
- * the same, and only rank 0 says what. */
+/* Some launchers kill the other ranks at once when one ends with an error. Before MPI is up all
+ * find the same, and only rank 0 says what. */
 static void let_rank_0_speak(void)
 {
     int up = 0;

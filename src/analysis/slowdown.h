@@ -30,8 +30,8 @@ int tt_slowdown(const json_t *plan, const json_t *repetitions, uint64_t seed, js
  * [..], undecided: [..], text}, over the steps of one reference and kind of load. */
 int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt_error *e);
 
-/* Of several answers, the paper's question: which system keeps the slowdown below the limit with the
- * largest number of others that all of them were tested with? [{id, label, others, verdict:
+/* Of several answers, the paper's question: which system keeps the slowdown below the limit with
+ * the largest number of others that all of them were tested with? [{id, label, others, verdict:
  * "suffices", "does not suffice" or "cannot tell", text}]. */
 int tt_slowdown_suffices(const json_t *answers, double limit, json_t **out, struct tt_error *e);
 

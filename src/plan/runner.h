@@ -47,8 +47,8 @@ struct tt_runner_state {
 struct tt_runner_owner {
     void *context;
     size_t npoints;
-    /* Before anything is played, with what the journal holds: nobody else is at work in the folder, so
-     * what an earlier runner left unfinished may be removed. May be NULL. */
+    /* Before anything is played, with what the journal holds: nobody else is at work in the folder,
+     * so what an earlier runner left unfinished may be removed. May be NULL. */
     int (*begin)(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e);
     /* Play one repetition: point and number are given, the rest is to be filled. Anything but TT_OK
      * ends the runner; a repetition that merely failed is TT_OK and not complete. */

@@ -17,8 +17,9 @@ int tt_read_arguments(int argc, char **argv, const struct tt_param *own, struct 
                       const char **positional, struct tt_error *e);
 
 /* A mapping; nested mappings become dotted keys, sequences become "a,b" lists (with a backslash
- * before a comma in a value), sequences of mappings keys with a number ("load.0.size"). "workload" names the
- * workload and goes to *workload (caller frees; NULL if the file has none). Anchors, aliases and
+ * before a comma in a value), sequences of mappings keys with a number ("load.0.size"). "workload"
+ * names the workload and goes to *workload (caller frees; NULL if the file has none). Anchors,
+ * aliases and
  * "<<" work. Errors name file:line:column. */
 int tt_read_yaml(const char *path, struct tt_settings *s, char **workload, struct tt_error *e);
 
