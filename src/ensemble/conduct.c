@@ -192,12 +192,15 @@ static void tell(const struct conductor *c, const struct tt_runner_state *state,
 {
     const struct tt_step *step = &c->ensemble->steps[r->point];
     const char *name = c->ensemble->players[step->reference].name;
+    const char *load = step->others == 1 ? "other" : "others";
 
     if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " other%s%s%s\n",
-            state->done + r->complete, state->planned, name, step->others,
-            step->others == 1 ? "" : "s", r->complete ? "" : " is not used: ", r->why);
+    if (step->others > 0 && c->ensemble->nmixes > 1)
+        load = c->ensemble->players[tt_step_load(c->ensemble, step, 0)].name;
+    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " %s%s%s\n",
+            state->done + r->complete, state->planned, name, step->others, load,
+            r->complete ? "" : " is not used: ", r->why);
 }
 
 static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)

@@ -235,14 +235,24 @@ static void print_phases(FILE *out, const json_t *step)
                 times(json_object_get(phase, "median"), median, sizeof median),
                 times(json_object_get(phase, "p99"), tail, sizeof tail));
     }
-    if (head) {
-        struct tt_paragraph p = {0};
+}
 
-        tt_paragraph_add(&p, "total: in a run; more: than alone; times as long: the median and the "
-                             "99th percentile of iterations (-: no time alone). io_* is inside of "
-                             "submit and sync, or in the helper.");
-        tt_paragraph_print_marked(&p, out, "  ");
-    }
+static void explain_phases(FILE *out, const json_t *steps)
+{
+    struct tt_paragraph p = {0};
+    const json_t *step;
+    bool shown = false;
+    size_t i;
+
+    json_array_foreach(steps, i, step) shown |=
+        number_of(step, "others") > 0 && json_object_size(json_object_get(step, "phases")) > 0;
+    if (!shown)
+        return;
+    tt_paragraph_add(&p, "Phases: total in a run; more than alone; median and 99th percentile of "
+                         "iterations, as multiples of those alone (-: no time alone). io_* is the "
+                         "I/O itself, inside of other phases or in threads of its own.");
+    fprintf(out, "\n");
+    tt_paragraph_print_marked(&p, out, "  ");
 }
 
 /* Without overlap nothing can be hidden. */
@@ -449,6 +459,59 @@ static void print_pair(FILE *out, const json_t *step)
             load ? load : "");
 }
 
+/* ---- everybody against everybody ---- */
+
+#define CELL 10
+
+static double slowdown_under(const json_t *steps, const char *reference, const char *load,
+                             double others)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        const char *first = json_string_value(json_array_get(json_object_get(step, "loads"), 0));
+
+        if (number_of(step, "others") == others && first && !strcmp(first, load) &&
+            !strcmp(text_of(step, "reference"), reference))
+            return number_of(json_object_get(step, "slowdown"), "value");
+    }
+    return NAN;
+}
+
+/* With the largest number of others; a set that is too wide for a line has its groups alone. */
+static void print_matrix(FILE *out, const json_t *answer)
+{
+    const json_t *players = json_object_get(answer, "players");
+    const json_t *steps = json_object_get(answer, "steps"), *step, *row, *column;
+    double most = 0;
+    size_t i, k;
+
+    json_array_foreach(steps, i, step) most = fmax(most, number_of(step, "others"));
+    if (most == 0 || json_array_size(players) > 6)
+        return;
+    fprintf(out, "\n  slowdown of each row's player beside %.0f of the column's\n  %-*s", most,
+            CELL, "");
+    json_array_foreach(players, k, column)
+        fprintf(out, " %*.*s", CELL, CELL, text_of(column, "name"));
+    json_array_foreach(players, i, row)
+    {
+        fprintf(out, "\n  %-*.*s", CELL, CELL, text_of(row, "name"));
+        json_array_foreach(players, k, column)
+        {
+            double value =
+                slowdown_under(steps, text_of(row, "name"), text_of(column, "name"), most);
+
+            if (isfinite(value))
+                fprintf(out, " %*.3g", CELL, value);
+            else
+                fprintf(out, " %*s", CELL, "-");
+        }
+    }
+    fprintf(out, "\n");
+}
+
 void tt_report_ensemble(FILE *out, const json_t *answer)
 {
     const json_t *steps = json_object_get(answer, "steps"), *step, *player;
@@ -466,6 +529,9 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
             print_pair(out, step);
         print_group(out, answer, step);
     }
+    explain_phases(out, steps);
+    if (find_player(answer, "reference") == NULL)
+        print_matrix(out, answer);
     fprintf(out, "\n");
     print_verdicts(out, answer);
     fprintf(out, "  folder     %s\n", text_of(answer, "folder"));

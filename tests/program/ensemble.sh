@@ -91,6 +91,8 @@ END
 expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --json answer.json
 equal 6 "$(answer '.steps | length')" "steps of a matrix of two"
 grep -q 'writer under sleeper' out
+grep -q '^tutti: .* writer with 1 sleeper$' err
+grep -A 3 "slowdown of each row's player beside 1 of the column's" out | grep -Eq '^  writer +[0-9.e+]+ +[0-9.e+]+$'
 # Names are the user's: one with a comma is still one cell.
 sed -i 's/sleeper:/"a, \\"b\\"":/' matrix.yaml
 expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --others 0 --csv jobs.csv
