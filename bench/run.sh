@@ -146,6 +146,102 @@ counters() {
         n="$(tail -n +2 "$folder"/counters/*.csv | wc -l)" t="$(metric runtime)")" '>=' 0.9
 }
 
+# Cost per event times events, and the counters, as a share of the time of the run that counters() made.
+# Events: at most five phases in an iteration, and ten calls more in a dump.
+measuring() {
+    local iterations=15000 dumps=300
+    mkdir "$shm/measuring"
+    "$build/bench/bench_measuring" "$shm/measuring" >"$work/measuring.json"
+    row "measuring: share of a run's time, counters included" "$(calculate \
+        '($i * ($m.iteration_ns + 5 * $m.event_ns) + $d * 10 * $m.event_ns) / 1e9 / $t + $c' i=$iterations d=$dumps \
+        m="$(<"$work/measuring.json")" t="$(metric runtime)" \
+        c="$(jq '[.counters.hosts[].collector_cpus] | max' "$work/out.json")")" '<' 0.01
+    note "  ns per event, and per iteration" \
+        "$(printf '%8.0f %8.0f' $(jq '.event_ns, .iteration_ns' "$work/measuring.json"))"
+}
+
+# Sixteen jobs that were ready, told to start at one instant.
+starting() {
+    local kind spread
+    printf '%s\n' 'reference: {workload: stencil, size: 64, iterations: 50}' >"$work/stencil.yaml"
+    printf '%s\n' 'reference: {command: [sleep, "0.3"]}' >"$work/command.yaml"
+    for kind in stencil command; do
+        printf '%s\n' 'load: {same: reference}' 'others: [15]' 'repeat: 5' 'start: together' >>"$work/$kind.yaml"
+        "$tutti" ensemble "$work/$kind.yaml" --dir "$shm" --results "$work/runs" --min-free 0 --quiet \
+            --json "$work/answer.json" || note "16 jobs, $kind" "some repetitions failed"
+        spread=$(jq '[.repetitions[] | select(.others == 15 and .complete) | [.jobs[].start_ns] | (max - min) / 1e6]
+            | sort | .[length / 2 | floor]' "$work/answer.json")
+        row "16 local jobs ($kind): first to last start (ms)" "$spread" '<=' 20
+    done
+}
+
+seconds_of() { # COMMAND...: the fastest of three
+    local start
+    for _ in 1 2 3; do
+        start=$(date +%s.%N)
+        "$@" >"$work/timed.out" || return
+        calculate '$b - $a' a="$start" b="$(date +%s.%N)"
+    done | sort -g | head -n 1
+}
+
+# Thirteen thousand runs, each with its parameters and metrics, of which two dozen are compared.
+a_million() {
+    local results=$shm/many label n=13000
+    mkdir "$results"
+    for label in rest a b; do
+        "$tutti" run stencil --size 64 --iterations 200 --write every=50 --label $label --dir "$shm" --results "$work/$label" \
+            --min-free 0 --quiet
+    done
+    copies() { # LABEL FIRST LAST: tee writes many files at once
+        local from at=$2 last
+        from=$(echo "$work/$1"/*)
+        for (( ; at <= $3; at += 500)); do
+            last=$((at + 499 < $3 ? at + 499 : $3))
+            (
+                cd "$results"
+                eval "mkdir run-{$at..$last}"
+                eval "tee run-{$at..$last}/plan.json" <"$from/plan.json" >/dev/null
+                eval "tee run-{$at..$last}/result.json" <"$from/result.json" >/dev/null
+            )
+        done
+    }
+    copies a 1 12
+    copies b 13 24
+    copies rest 25 $n
+    "$tutti" index "$results" >"$work/index.log"
+    note "  values in the index" "$("$tutti" export "$results" --json - |
+        jq '[.runs[] | (.parameters | length) + (.metrics | length)] | add')"
+    row "index of a million values: show (s)" "$(seconds_of "$tutti" show "$results/run-7")" '<=' 1
+    row "index of a million values: compare (s)" \
+        "$(seconds_of "$tutti" compare label=a label=b --dir "$results")" '<=' 1
+    rm -rf "$results"
+    # And a single run with as many iterations.
+    "$tutti" run stencil --size 8 --iterations 1000000 --write every=0 --dir "$shm" --results "$work/long" --min-free 0 --quiet
+    row "a run of a million iterations: show (s)" "$(seconds_of "$tutti" show "$work"/long/*)" '<=' 1
+}
+
+# All on this machine; a rank may not cost more memory than in a job of two.
+many_ranks() {
+    local few
+    run stencil --size 512 --iterations 4 --write every=2 --dir "$shm"
+    few=$(metric peak_memory)
+    "$tutti" run stencil -n 64 --size 512 --iterations 4 --write every=2 --dir "$shm" --results "$work/runs" \
+        --min-free 0 --quiet --json "$work/out.json"
+    row "64 ranks: memory per rank, of a rank of two" "$(calculate '$m / $f' m="$(metric peak_memory)" f="$few")" '<=' 1.2
+}
+
+# Runtimes of short runs one after the other, as an ensemble takes them: all the same job.
+verdicts() {
+    printf '%s\n' 'reference: {workload: stencil, size: 128, iterations: 40000, work: 4}' 'others: [0]' 'cpus: 1' \
+        'repeat: 96' >"$work/same.yaml"
+    "$tutti" ensemble "$work/same.yaml" --dir "$shm" --results "$work/runs" --min-free 0 --quiet --json "$work/answer.json"
+    jq '.repetitions[] | select(.complete) | .jobs[0].runtime' "$work/answer.json" |
+        "$build/bench/bench_verdicts" >"$work/verdicts.json"
+    row "A/A, groups of 12 drawn from real runs: called different" "$(jq .resampled "$work/verdicts.json")" '<=' 0.05
+    row "10 % put upon one of two such groups: found" "$(jq .found "$work/verdicts.json")" '>' 0.5
+    note "  interleaved fresh groups: pairs, called different" "$(jq -r '"\(.pairs)  \(.fresh)"' "$work/verdicts.json")"
+}
+
 read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
@@ -158,4 +254,9 @@ tiny_runs
 discard
 memory
 counters
+measuring
+starting
+a_million
+many_ranks
+verdicts
 exit $missed
