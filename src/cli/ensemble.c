@@ -238,7 +238,7 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
     int rc = check_outputs(x, &e), status;
 
     if (rc == TT_OK)
-        rc = tt_ensemble_check_space(x, &e);
+        rc = tt_ensemble_check_room(x, &e);
     if (rc == TT_OK && x->o.dry_run) {
         rc = announce(x, stdout, &e);
         return rc == TT_OK ? 0 : tt_report_error(&e);

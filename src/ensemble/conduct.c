@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,7 +89,8 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
 
         if (rc == TT_OK && (!key || !place))
             rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN ": setting %zu is none", folder, i);
-        if (rc == TT_OK)
+        /* Somebody's folder does not say which files are written here. */
+        if (rc == TT_OK && !is_of_this_call(key))
             rc = tt_settings_add(settings, key, value, place, e);
     }
     json_decref(plan);
@@ -100,7 +102,26 @@ int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_
 struct conductor {
     const struct tt_ensemble *ensemble;
     const char *folder;
+    uint64_t *bytes; /* on disk, of a job of each player */
 };
+
+/* Once: a workload may have to try out how fast it is. The caller frees the list. */
+static int estimate_players(const struct tt_ensemble *x, uint64_t **bytes, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    *bytes = calloc(x->nplayers + 1, sizeof **bytes);
+    if (!*bytes)
+        return tt_fail_nomem(e, "the players");
+    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++) {
+        const struct tt_config *config = &x->players[i].config;
+        struct tt_estimate estimate = {0};
+
+        rc = config->workload->estimate(config, &estimate, e);
+        (*bytes)[i] = estimate.bytes_on_disk;
+    }
+    return rc;
+}
 
 /* What the jobs of a step have on a file system at once. */
 struct disk {
@@ -118,47 +139,91 @@ static struct disk *find_disk(struct disk *disks, size_t *n, dev_t device)
     return &disks[(*n)++];
 }
 
-static int add_job(const struct tt_player *p, struct disk *disks, size_t *n, struct tt_error *e)
+static int add_job(const struct tt_player *p, uint64_t bytes, struct disk *disks, size_t *n,
+                   struct tt_error *e)
 {
     const struct tt_run_options *run = p->config.run;
-    struct tt_estimate estimate = {0};
     struct disk *disk;
     struct stat st;
-    int rc;
 
     if (stat(run->dir, &st) != 0)
         return tt_fail(e, TT_FAILED,
                        "data folder '%s' of %s does not exist; create it, or choose another "
                        "with dir",
                        run->dir, p->name);
-    rc = p->config.workload->estimate(&p->config, &estimate, e);
-    if (rc != TT_OK || estimate.bytes_on_disk == 0)
-        return rc;
+    if (bytes == 0)
+        return TT_OK;
     disk = find_disk(disks, n, st.st_dev);
-    if (__builtin_add_overflow(disk->bytes, estimate.bytes_on_disk, &disk->bytes))
+    if (__builtin_add_overflow(disk->bytes, bytes, &disk->bytes))
         disk->bytes = UINT64_MAX;
     return tt_limits_check_space(run->dir, &run->min_free, disk->bytes, e);
 }
 
-static int check_space(const struct tt_ensemble *x, const struct tt_step *step, struct tt_error *e)
+static int check_space(const struct tt_ensemble *x, const struct tt_step *step,
+                       const uint64_t *bytes_of, struct tt_error *e)
 {
     struct disk *disks = calloc(x->nplayers + 1, sizeof *disks);
     int rc = disks ? TT_OK : tt_fail_nomem(e, "the data folders");
     size_t n = 0;
 
-    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++)
-        rc = add_job(&x->players[k == 0 ? step->reference : tt_step_load(x, step, k - 1)], disks,
-                     &n, e);
+    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
+        size_t player = k == 0 ? step->reference : tt_step_load(x, step, k - 1);
+
+        rc = add_job(&x->players[player], bytes_of[player], disks, &n, e);
+    }
     free(disks);
     return rc;
 }
 
-int tt_ensemble_check_space(const struct tt_ensemble *x, struct tt_error *e)
+/* How many processes the kernel has numbers for, and this user may have. */
+static double most_processes(void)
 {
+    FILE *in = fopen("/proc/sys/kernel/pid_max", "re");
+    struct rlimit own;
+    double most = INFINITY;
+
+    if (in && fscanf(in, "%lf", &most) != 1)
+        most = INFINITY;
+    if (in)
+        fclose(in);
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
+        most = fmin(most, (double)own.rlim_cur);
+    return most;
+}
+
+/* Every job is at least a launcher and its ranks, and all of them run at once; where the ranks are
+ * elsewhere, still a launcher. */
+static int check_processes(const struct tt_ensemble *x, const struct tt_step *step,
+                           struct tt_error *e)
+{
+    double processes = 0, most = most_processes();
+
+    for (uint64_t k = 0; k <= step->others; k++) {
+        const struct tt_player *p =
+            &x->players[k == 0 ? step->reference : tt_step_load(x, step, k - 1)];
+
+        processes += 1 + (tt_stage_is_local(p) ? (double)p->config.run->ranks : 0);
+    }
+    if (processes <= most)
+        return TT_OK;
+    return tt_fail(e, TT_LIMIT,
+                   "others: %" PRIu64
+                   " are %.0f processes at once, and this machine allows %.0f; use fewer others",
+                   step->others, processes, most);
+}
+
+int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e)
+{
+    uint64_t *bytes = NULL;
     int rc = TT_OK;
 
     for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
-        rc = check_space(x, &x->steps[i], e);
+        rc = check_processes(x, &x->steps[i], e);
+    if (rc == TT_OK)
+        rc = estimate_players(x, &bytes, e);
+    for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
+        rc = check_space(x, &x->steps[i], bytes, e);
+    free(bytes);
     return rc;
 }
 
@@ -217,7 +282,7 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
     const struct tt_step *step = &c->ensemble->steps[r->point];
     struct tt_stage stage = {0};
     char *folder = NULL;
-    int rc = check_space(c->ensemble, step, e);
+    int rc = check_space(c->ensemble, step, c->bytes, e);
 
     if (rc == TT_OK)
         rc = make_folder(c, r, &folder, e);
@@ -287,7 +352,7 @@ static double width(void *context, size_t point, const struct tt_repetition *lis
 int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
                         struct tt_runner_report *report, struct tt_error *e)
 {
-    struct conductor c = {x, folder};
+    struct conductor c = {x, folder, NULL};
     const struct tt_runner_rules rules = {.repeat = x->o.repeat,
                                           .width = x->o.ci.percent / 100,
                                           .at_most = x->o.at_most,
@@ -296,13 +361,14 @@ int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
                                           .seed = x->o.seed};
     const struct tt_runner_owner owner = {
         .context = &c, .npoints = x->nsteps, .begin = begin, .play = play, .width = width};
-
-    int rc;
+    int rc = estimate_players(x, &c.bytes, e);
 
     /* Ctrl-C between two repetitions waits for the next one, which it ends. */
     tt_processes_begin();
-    rc = tt_runner_run(folder, &rules, &owner, report, e);
+    if (rc == TT_OK)
+        rc = tt_runner_run(folder, &rules, &owner, report, e);
     tt_processes_end();
+    free(c.bytes);
     return rc;
 }
 

@@ -20,8 +20,9 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
 int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_matrix,
                      struct tt_error *e);
 
-/* Whether all data folders exist and have room for what the jobs of every step write. */
-int tt_ensemble_check_space(const struct tt_ensemble *x, struct tt_error *e);
+/* Whether all data folders exist and have room for what the jobs of every step write, and the
+ * machine for their processes. */
+int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e);
 
 /* Play what is still to be played. TT_INTERRUPTED after Ctrl-C. */
 int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,

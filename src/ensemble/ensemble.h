@@ -44,6 +44,7 @@ struct tt_player {
 struct tt_mix {
     size_t n;
     size_t *players;
+    size_t *order; /* players of the first, second ... other job, as many as any step has */
 };
 
 /* One point: a reference with so many others around it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From settings to players, mixes and steps. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,10 @@ static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matri
 
     if (param)
         return set(param, &x->o, s, e);
+    if (!strcmp(s->key, "reference") || !strcmp(s->key, "load") || !strcmp(s->key, "set"))
+        return tt_fail(e, TT_USAGE, "%.300s: %s needs keys, as in '%s'", s->place, s->key,
+                       is_matrix ? "set: {a: {workload: stencil}}"
+                                 : "load: {workload: stencil, size: 512}");
     if (!split(s->key, is_matrix, name, sizeof name, &rest))
         return fail_unknown(s, is_matrix, e);
     player = add_player(x, name, e);
@@ -212,8 +217,9 @@ static int resolve_player(struct tt_ensemble *x, struct tt_player *p, struct tt_
         rc = tt_config_make(&p->config, p->workload, &p->settings, &inner);
     if (rc != TT_OK && e->code == TT_OK)
         return tt_fail(e, rc, "%s: %s", p->name, inner.text);
-    if (rc == TT_OK && (p->o.weight <= 0 || p->o.cpus < 0))
-        return tt_fail(e, TT_USAGE, "%s: weight must be above 0, and cpus not below", p->name);
+    if (rc == TT_OK && (p->o.weight <= 0 || p->o.cpus < 0 || p->o.cpus > CPU_SETSIZE))
+        return tt_fail(e, TT_USAGE, "%s: weight must be above 0, and cpus 0 to %d", p->name,
+                       CPU_SETSIZE);
     return rc;
 }
 
@@ -224,14 +230,41 @@ static bool is_load(const struct tt_player *p)
     return !strncmp(p->name, "load", 4) && (p->name[4] == '\0' || p->name[4] == '.');
 }
 
+/* Each job is of the player that is furthest behind its share. */
+static int order_loads(const struct tt_ensemble *x, struct tt_mix *mix, struct tt_error *e)
+{
+    double given[MAX_PLAYERS] = {0};
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < x->o.others.n; i++)
+        if (x->o.others.values[i] > most)
+            most = x->o.others.values[i];
+    mix->order = calloc(most + 1, sizeof *mix->order);
+    if (!mix->order)
+        return tt_fail_nomem(e, "the mix");
+    for (uint64_t k = 0; mix->n > 0 && k < most; k++) {
+        size_t next = 0;
+
+        for (size_t j = 1; j < mix->n; j++)
+            if ((given[j] + 1) / x->players[mix->players[j]].o.weight <
+                (given[next] + 1) / x->players[mix->players[next]].o.weight)
+                next = j;
+        given[next]++;
+        mix->order[k] = mix->players[next];
+    }
+    return TT_OK;
+}
+
 /* A load without keys would never have become a player: "load: {same: reference}" has one. */
 static int make_mixes(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
 {
+    int rc = TT_OK;
+
     x->nmixes = is_matrix ? x->nplayers : 1;
     x->mixes = calloc(x->nmixes + 1, sizeof *x->mixes);
     if (!x->mixes)
         return tt_fail_nomem(e, "the mix");
-    for (size_t m = 0; m < x->nmixes; m++) {
+    for (size_t m = 0; m < x->nmixes && rc == TT_OK; m++) {
         struct tt_mix *mix = &x->mixes[m];
 
         mix->players = calloc(x->nplayers + 1, sizeof *mix->players);
@@ -240,8 +273,9 @@ static int make_mixes(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
         for (size_t i = 0; i < x->nplayers; i++)
             if (is_matrix ? i == m : is_load(&x->players[i]))
                 mix->players[mix->n++] = i;
+        rc = order_loads(x, mix, e);
     }
-    return TT_OK;
+    return rc;
 }
 
 static int add_step(struct tt_ensemble *x, size_t reference, size_t mix, uint64_t others,
@@ -301,8 +335,8 @@ static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e
                        "a matrix has many references, and limit and require are about one");
     if (x->o.ci.bytes > 0 || x->o.ci.percent > 100)
         return tt_fail(e, TT_USAGE, "stop_when.ci is a share such as 5%%");
-    if (x->o.cpus < 0)
-        return tt_fail(e, TT_USAGE, "cpus may not be negative");
+    if (x->o.cpus < 0 || x->o.cpus > CPU_SETSIZE)
+        return tt_fail(e, TT_USAGE, "cpus is 0 to %d", CPU_SETSIZE);
     if (x->o.limit != 0 && x->o.limit < 1)
         return tt_fail(e, TT_USAGE, "limit is a slowdown such as 2.5: at least 1, or 0 for none");
     return TT_OK;
@@ -339,8 +373,10 @@ void tt_ensemble_free(struct tt_ensemble *x)
         tt_settings_free(&p->settings);
         tt_config_free(&p->config);
     }
-    for (size_t m = 0; x->mixes && m < x->nmixes; m++)
+    for (size_t m = 0; x->mixes && m < x->nmixes; m++) {
         free(x->mixes[m].players);
+        free(x->mixes[m].order);
+    }
     tt_params_free(tt_ensemble_component.params, &x->o);
     free(x->players);
     free(x->mixes);
@@ -350,22 +386,9 @@ void tt_ensemble_free(struct tt_ensemble *x)
 
 /* ---- what others ask ---- */
 
-/* The player that is furthest behind its share after k jobs. */
 size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k)
 {
-    const struct tt_mix *mix = &x->mixes[s->mix];
-    double given[MAX_PLAYERS] = {0};
-    size_t next = 0;
-
-    for (uint64_t i = 0; i <= k; i++) {
-        next = 0;
-        for (size_t j = 1; j < mix->n; j++)
-            if ((given[j] + 1) / x->players[mix->players[j]].o.weight <
-                (given[next] + 1) / x->players[mix->players[next]].o.weight)
-                next = j;
-        given[next]++;
-    }
-    return mix->players[next];
+    return x->mixes[s->mix].order[k];
 }
 
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)

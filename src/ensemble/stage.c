@@ -92,7 +92,20 @@ static int plan_actor(struct tt_stage *s, struct tt_actor *a, struct tt_error *e
     return rc;
 }
 
-static bool is_local(const struct tt_player *p)
+static int fail_interrupted(int got, struct tt_error *e)
+{
+    return tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+}
+
+/* Thousands of jobs take their time: Ctrl-C does not wait for it. */
+static int check_signals(struct tt_error *e)
+{
+    int got = tt_signal_wait(0);
+
+    return got ? fail_interrupted(got, e) : TT_OK;
+}
+
+bool tt_stage_is_local(const struct tt_player *p)
 {
     const struct tt_launcher *l = tt_launcher_choose(tt_config_opts(&p->config, "launch"));
 
@@ -119,9 +132,11 @@ int tt_stage_make(struct tt_stage *s, const struct tt_ensemble *x, const struct 
         a->player = &x->players[i == 0 ? step->reference : tt_step_load(x, step, i - 1)];
         a->is_load = i > 0;
         a->loops = a->is_load && a->player->o.loop;
-        rc = plan_actor(s, a, e);
+        rc = check_signals(e);
+        if (rc == TT_OK)
+            rc = plan_actor(s, a, e);
     }
-    if (rc == TT_OK && is_local(s->actors[0].player))
+    if (rc == TT_OK && tt_stage_is_local(s->actors[0].player))
         rc = tt_shares_make(x, step, tt_folder_id(s->actors[0].folder), &s->shares, e);
     return rc == TT_OK ? tt_nodes_spread(s, e) : rc;
 }
@@ -192,11 +207,6 @@ static bool may_end(const struct tt_actor *a)
     return a->go_ns && (!a->is_load || !a->loops);
 }
 
-static int fail_interrupted(int got, struct tt_error *e)
-{
-    return tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
-}
-
 static int tick(struct tt_stage *s, struct tt_error *e)
 {
     int got = tt_signal_wait(TICK_SECONDS);
@@ -234,7 +244,9 @@ static int start_all(struct tt_stage *s, struct tt_error *e)
         struct tt_error why = TT_ERROR_CLEAR;
         char name[64], text[400];
 
-        rc = start_actor(s, &s->actors[i], &why);
+        rc = check_signals(&why);
+        if (rc == TT_OK)
+            rc = start_actor(s, &s->actors[i], &why);
         if (rc == TT_FAILED) {
             tt_error_format(&why, text, sizeof text);
             trouble(s, "%s cannot be started: %s", name_of(s, &s->actors[i], name, sizeof name),

@@ -33,6 +33,9 @@ struct tt_stage {
     char trouble[512];            /* what made the repetition useless; empty: nothing */
 };
 
+/* Whether its ranks run on this machine. */
+bool tt_stage_is_local(const struct tt_player *p);
+
 int tt_stage_make(struct tt_stage *s, const struct tt_ensemble *x, const struct tt_step *step,
                   const struct tt_runner_state *state, const char *folder, struct tt_error *e);
 /* From the start of the first job to the end of the last. TT_OK also if there was trouble;

@@ -420,14 +420,13 @@ void tt_progress_write(int fd, const struct tt_progress *p)
 
 int tt_progress_read(const char *folder, struct tt_progress *p)
 {
-    char *path = tt_folder_path(folder, "progress");
-    FILE *in = path ? fopen(path, "re") : NULL;
-    int n = 0;
+    char *path = tt_folder_path(folder, "progress"), text[PROGRESS_BYTES + 1] = "";
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, n = 0;
 
-    if (in) {
-        n = fscanf(in, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
-        fclose(in);
-    }
+    if (fd >= 0 && read(fd, text, PROGRESS_BYTES) > 0)
+        n = sscanf(text, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
+    if (fd >= 0)
+        close(fd);
     free(path);
     return n == 3 ? 0 : -1;
 }

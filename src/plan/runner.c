@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -101,18 +102,25 @@ int tt_journal_read(const char *folder, size_t npoints, struct tt_runner_report 
                     struct tt_error *e)
 {
     char *path = tt_folder_path(folder, JOURNAL);
-    FILE *in = path ? fopen(path, "re") : NULL;
-    int rc = TT_OK;
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, rc = TT_OK;
+    struct stat st;
+    FILE *in = NULL;
 
     *report = (struct tt_runner_report){0};
     if (!path)
         return tt_fail_nomem(e, "a path");
-    if (in)
+    if (fd < 0 || fstat(fd, &st) != 0)
+        rc = fd < 0 && errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "open", path, -1);
+    else if (!S_ISREG(st.st_mode))
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
+    else if (!(in = fdopen(fd, "r")))
+        rc = tt_fail_nomem(e, "the journal");
+    else
         rc = read_lines(in, path, npoints, report, e);
-    else if (errno != ENOENT)
-        rc = tt_fail_call(e, errno, "open", path, -1);
     if (in)
         fclose(in);
+    else if (fd >= 0)
+        close(fd);
     free(path);
     return rc;
 }

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Ensembles against hostile files, folders and jobs: one line that says what is wrong, no hang, and no file
+# touched that is not tutti's.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+needs jq pgrep
+ensemble=("$TUTTI" ensemble)
+
+cat >sleep.yaml <<'END'
+reference: {command: [sleep, "0.1"]}
+load: {same: reference}
+others: [0]
+repeat: 1
+END
+
+# Files.
+usage "load needs keys" "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1"]}
+load: []') "${here[@]}" --quiet
+usage "is no other player" "${ensemble[@]}" <(echo 'reference: {same: load}
+load: {same: reference}') "${here[@]}" --quiet
+usage "cpus is 0 to" "${ensemble[@]}" sleep.yaml --cpus 1e300 "${here[@]}" --quiet
+usage "cpus 0 to" "${ensemble[@]}" sleep.yaml --set reference.cpus=1e300 "${here[@]}" --quiet
+expect 1 "${ensemble[@]}" sleep.yaml --others 100000 --set load.ranks=1000 "${here[@]}" --quiet
+one_line "others: 100000 are [0-9]+ processes at once"
+# What a workload would do is found out once, not for every job.
+expect 0 "${ensemble[@]}" <(echo 'reference: {workload: stencil, size: 64, iterations: 10}
+load: {same: reference}') "${here[@]}" --others 2000 --dry-run
+
+# A folder that somebody else made.
+expect 0 "${ensemble[@]}" sleep.yaml "${here[@]}" --quiet
+folder=$(last_run)
+copy() { rm -rf copy; cp -r "$folder" copy; }
+copy
+rm copy/journal
+mkfifo copy/journal
+expect 1 "${ensemble[@]}" show copy
+one_line "journal' is no file that tutti wrote"
+rm copy/journal
+mkdir copy/journal
+expect 1 "${ensemble[@]}" show copy
+one_line "journal' is no file that tutti wrote"
+copy
+echo mine >thesis
+rm copy/journal
+ln -s "$work/thesis" copy/journal
+expect 1 "${ensemble[@]}" show copy
+one_line "journal': Too many levels of symbolic links"
+# Which files are written is the word of who calls, not of the folder.
+copy
+jq --arg f "$work/thesis" '.settings += [["json", $f, "x"], ["csv", $f, "x"], ["quiet", "yes", "x"]]' \
+    "$folder/ensemble.json" >copy/ensemble.json
+expect 0 "${ensemble[@]}" show copy
+grep -q 'runs' out
+expect 0 "${ensemble[@]}" --resume copy
+equal mine "$(cat thesis)" "a file that is not tutti's"
+
+# A job that puts what blocks a reader in place of its own files.
+cat >fifo.sh <<END
+cd $runs/ensemble-*/step*/2*/ && rm -f progress ready go && mkfifo progress ready go && sleep 1
+END
+rm -rf "$runs"
+expect 0 "${ensemble[@]}" <(echo 'reference: {command: [sh, fifo.sh]}') --others 0 --repeat 1 "${here[@]}" --quiet
+no_process_left
+
+# Ctrl-C while jobs are still being prepared.
+rm -rf "$runs"
+set -m
+"${ensemble[@]}" <(cat sleep.yaml) --others 0,3000 "${here[@]}" --quiet >out 2>err &
+pid=$!
+set +m
+planned() { find "$runs" -mindepth 3 -maxdepth 3 2>/dev/null | wc -l; }
+until [ "$(planned)" -gt 10 ]; do kill -0 $pid || fail "ended by itself"; sleep 0.05; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+equal 1 $status "status after Ctrl-C"
+grep -q 'interrupted' err
+[ "$(planned)" -lt 3000 ] || fail "all jobs were prepared after Ctrl-C"
+no_process_left
+[ -z "$(find /sys/fs/cgroup/ -maxdepth 2 -name "tutti-$pid-*" 2>/dev/null)" ] || fail "control groups are left"
+no_data_left
