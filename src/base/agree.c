@@ -33,7 +33,7 @@ static bool wait_asleep(MPI_Request *request, int64_t deadline_ns)
     }
 }
 
-/* The lowest rank that failed, or the number of ranks. */
+/* The least of all ranks' numbers. */
 static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patiently)
 {
     bool failed = e->code != TT_OK && last_resort.give_up;
@@ -57,15 +57,18 @@ static bool is_wanted(int code)
 
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
-    int rank, size, first;
+    int rank, size, first, mine;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     if (rc != TT_OK && e->code == TT_OK)
         tt_fail(e, rc, "failed without saying why (code %d)", rc);
-    first = first_failure(comm, rc == TT_OK ? size : rank, e, patiently);
-    if (first == size)
+    /* A rank that failed comes before one that only ends as it was told to. */
+    mine = rc == TT_OK ? 2 * size : is_wanted(rc) ? size + rank : rank;
+    first = first_failure(comm, mine, e, patiently);
+    if (first == 2 * size)
         return TT_OK;
+    first %= size;
     /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. Nor
      * does it where the run was ended on purpose. */
     if (first == rank && e->rank < 0 && size > 1 && !is_wanted(e->code))

@@ -80,16 +80,14 @@ static void next_record(struct tt_engine *engine, uint64_t iteration)
 /* Until the driver has said when. */
 static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e)
 {
-    const struct tt_launch_options *launch = tt_config_opts(engine->config, "launch");
-    int64_t deadline = tt_now_ns() + (int64_t)(2e9 * launch->start_timeout);
+    struct tt_cue_listener listener = {0};
+    int rc = tt_cue_await_go(engine->p->folder, &listener, go, e);
 
-    while ((*go = tt_cue_read(engine->p->folder, TT_CUE_GO)) == 0) {
-        if (tt_now_ns() > deadline)
-            return tt_fail(e, TT_FAILED, "nobody said go within twice the start_timeout of %g s",
-                           launch->start_timeout);
+    while (rc == TT_OK && *go == 0) {
         tt_sleep_until(tt_now_ns() + GO_POLL_NS);
+        rc = tt_cue_await_go(engine->p->folder, &listener, go, e);
     }
-    return TT_OK;
+    return rc;
 }
 
 /* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. The others

@@ -235,6 +235,8 @@ int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
         o = repetition_json(s, all, r);
         rc = o ? tt_folder_write_json(s->folder, TT_REPETITION, o, e)
                : tt_fail_nomem(e, "the repetition");
+        if (rc == TT_OK) /* the journal will say that it is there */
+            rc = tt_folder_sync(s->folder, TT_REPETITION, e);
     }
     for (size_t i = 0; all && i < s->n; i++) {
         json_decref(all[i].result);

@@ -37,18 +37,18 @@ struct hold {
 
 static int wait_for_go(struct hold *h, struct tt_error *e)
 {
-    const struct tt_launch_options *launch = tt_config_opts(h->config, "launch");
-    int64_t deadline = tt_now_ns() + (int64_t)(2e9 * launch->start_timeout), go;
+    struct tt_cue_listener listener = {0};
+    int64_t go;
+    int rc = tt_cue_await_go(h->folder, &listener, &go, e);
 
-    while ((go = tt_cue_read(h->folder, TT_CUE_GO)) == 0) {
-        if (tt_now_ns() > deadline)
-            return tt_fail(e, TT_FAILED, "nobody said go within twice the start_timeout of %g s",
-                           launch->start_timeout);
+    while (rc == TT_OK && go == 0) {
         if (tt_signal_wait(tt_seconds(GO_POLL_NS)))
             return tt_fail(e, TT_INTERRUPTED, "ended before it was started");
+        rc = tt_cue_await_go(h->folder, &listener, &go, e);
     }
-    tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
-    return TT_OK;
+    if (rc == TT_OK)
+        tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
+    return rc;
 }
 
 /* Counters are of use, but no condition. */

@@ -104,3 +104,18 @@ int tt_cue_listen(const char *folder, struct tt_cue_listener *l)
     }
     return now - l->heard_ns > SILENCE_NS ? TT_INTERRUPTED : TT_OK;
 }
+
+int tt_cue_await_go(const char *folder, struct tt_cue_listener *l, int64_t *go, struct tt_error *e)
+{
+    *go = tt_cue_read(folder, TT_CUE_GO);
+    if (*go != 0)
+        return TT_OK;
+    switch (tt_cue_listen(folder, l)) {
+    case TT_OK:
+        return TT_OK;
+    case TT_STOPPED:
+        return tt_fail(e, TT_INTERRUPTED, "told to end before it was started");
+    default:
+        return tt_fail(e, TT_INTERRUPTED, "the driver of this run is gone");
+    }
+}

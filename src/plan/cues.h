@@ -28,5 +28,7 @@ struct tt_cue_listener {
     int64_t beats, heard_ns; /* of the driver so far, and when that last changed; 0 at first */
 };
 int tt_cue_listen(const char *folder, struct tt_cue_listener *l);
+/* The run, before it has started: TT_OK with *go still 0 means that it has to wait longer. */
+int tt_cue_await_go(const char *folder, struct tt_cue_listener *l, int64_t *go, struct tt_error *e);
 
 #endif

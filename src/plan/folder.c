@@ -94,6 +94,21 @@ int tt_folder_write_json(const char *folder, const char *name, const json_t *val
     return rc;
 }
 
+int tt_folder_sync(const char *folder, const char *name, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, name);
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, rc = TT_OK;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (fd < 0 || fsync(fd) != 0)
+        rc = tt_fail_call(e, errno, "fsync", path, -1);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
 int tt_folder_read_json(const char *folder, const char *name, json_t **value, struct tt_error *e)
 {
     char *path = tt_folder_path(folder, name);

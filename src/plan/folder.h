@@ -45,6 +45,8 @@ const char *tt_folder_id(const char *folder); /* its last component */
 int tt_folder_write_json(const char *folder, const char *name, const json_t *value,
                          struct tt_error *e);
 int tt_folder_read_json(const char *folder, const char *name, json_t **value, struct tt_error *e);
+/* On disk, before something refers to it. */
+int tt_folder_sync(const char *folder, const char *name, struct tt_error *e);
 int tt_folder_write_text(const char *folder, const char *name, const char *text,
                          struct tt_error *e);
 
