@@ -373,19 +373,32 @@ static bool all_ended(struct tt_stage *s)
     return ended;
 }
 
+/* Where a folder is full or gone, nobody hears it: that is trouble. */
+static void tell_to_stop(struct tt_stage *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct tt_error why = TT_ERROR_CLEAR;
+        char name[64], text[400];
+
+        if (!s->actors[i].folder || tt_cue_beat(s->actors[i].folder, true, &why) == TT_OK)
+            continue;
+        tt_error_format(&why, text, sizeof text);
+        trouble(s, "%s cannot be told to stop: %s", name_of(s, &s->actors[i], name, sizeof name),
+                text);
+    }
+}
+
 /* Loads are told to stop, and get as long for their last iteration as any other may take; in
  * trouble, and whoever does not listen, is terminated, then killed. */
 static int end_all(struct tt_stage *s, bool at_once, struct tt_error *e)
 {
-    int64_t patience = at_once ? 0 : (int64_t)(s->ensemble->o.watchdog * 1e9);
-    int64_t deadline = tt_now_ns() + patience;
-    struct tt_error ignored = TT_ERROR_CLEAR;
+    int64_t deadline = tt_now_ns();
     int rc = TT_OK;
     bool asked = false;
 
-    for (size_t i = 0; i < s->n; i++)
-        if (s->actors[i].folder)
-            tt_cue_beat(s->actors[i].folder, true, &ignored);
+    tell_to_stop(s);
+    if (!at_once && !s->trouble[0])
+        deadline += (int64_t)(s->ensemble->o.watchdog * 1e9);
     while (!all_ended(s)) {
         int got;
 

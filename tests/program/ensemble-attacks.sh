@@ -62,6 +62,27 @@ rm -rf "$runs"
 expect 0 "${ensemble[@]}" <(echo 'reference: {command: [sh, fifo.sh]}') --others 0 --repeat 1 "${here[@]}" --quiet
 no_process_left
 
+# A job that deletes the folder of the ensemble in the middle: no load waits for a word that cannot come.
+echo "sleep 0.2; rm -rf $runs/ensemble-*" >delete.sh
+expect 1 "${ensemble[@]}" <(echo 'reference: {command: [sh, delete.sh]}
+load: {command: [sleep, "0.05"]}') --others 1 --repeat 1 --warmup 0s "${here[@]}" --quiet
+one_line "No such file or directory"
+no_process_left
+# Nor where the disk of the results is full.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    mkdir small
+    cat >full.yaml <<'END'
+reference: {command: [sh, -c, "dd if=/dev/zero of=small/filler bs=64k 2>/dev/null; sleep 0.2"]}
+load: {command: [sleep, "0.05"]}
+others: [1]
+repeat: 1
+warmup: 0s
+END
+    expect 1 unshare -m --propagation private sh -c 'mount -t tmpfs -o size=1m tmpfs small && exec "$@"' sh \
+        "${ensemble[@]}" full.yaml --dir "$data" --results small/runs --min-free 0 --quiet
+    one_line "No space left on device"
+fi
+
 # Ctrl-C while jobs are still being prepared.
 rm -rf "$runs"
 set -m
