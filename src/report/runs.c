@@ -11,7 +11,7 @@
 #define WIDTH 80
 #define GAP 1
 
-enum { ID, LABEL, WORKLOAD, RANKS, BACKEND, MODE, RUNTIME, RATE, STATUS, NCOLUMNS };
+enum { ID, LABEL, CONTEXT, WORKLOAD, RANKS, BACKEND, MODE, RUNTIME, RATE, STATUS, NCOLUMNS };
 static const struct {
     const char *title;
     bool number;
@@ -19,6 +19,7 @@ static const struct {
 } columns[NCOLUMNS] = {
     [ID] = {"id", false, 8},
     [LABEL] = {"label", false, 5},
+    [CONTEXT] = {"context", false, 12},
     [WORKLOAD] = {"workload", false, 6},
     [RANKS] = {"ranks", true, 0},
     [BACKEND] = {"backend", false, 5},
@@ -56,18 +57,20 @@ static char *metric_cell(struct tt_store *s, int64_t run, const char *name, cons
     return strdup(known ? tt_format_value(value, unit, text) : "-");
 }
 
-static char *parameter_cell(struct tt_store *s, int64_t run, const char *key, struct tt_error *e)
+static char *parameter_cell(struct tt_store *s, int64_t run, const char *key, const char *none,
+                            struct tt_error *e)
 {
     char *text;
 
     if (tt_store_parameter(s, run, key, &text, e) != TT_OK)
         return NULL;
-    return text ? text : strdup("-");
+    return text ? text : strdup(none);
 }
 
 static char *mode_cell(struct tt_store *s, int64_t run, struct tt_error *e)
 {
-    char *overlap = parameter_cell(s, run, "overlap", e), *sync = parameter_cell(s, run, "sync", e);
+    char *overlap = parameter_cell(s, run, "overlap", "-", e),
+         *sync = parameter_cell(s, run, "sync", "-", e);
     char *both = NULL;
 
     if (!overlap || !sync || asprintf(&both, "%s/%s", overlap, sync) < 0)
@@ -93,10 +96,11 @@ static int fill_row(struct table *t, struct tt_store *s, const struct tt_run_row
 
     cell[ID] = strdup(short_id(r->id));
     cell[LABEL] = strdup(r->label);
+    cell[CONTEXT] = parameter_cell(s, r->key, "context", "", e);
     cell[WORKLOAD] = strdup(r->workload);
     if (asprintf(&cell[RANKS], "%llu", (unsigned long long)r->ranks) < 0)
         cell[RANKS] = NULL;
-    cell[BACKEND] = parameter_cell(s, r->key, "backend", e);
+    cell[BACKEND] = parameter_cell(s, r->key, "backend", "-", e);
     cell[MODE] = mode_cell(s, r->key, e);
     cell[RUNTIME] = metric_cell(s, r->key, "runtime", "s", e);
     cell[RATE] = metric_cell(s, r->key, "write_rate", "B/s", e);

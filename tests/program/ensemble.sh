@@ -45,7 +45,7 @@ expect 0 "$TUTTI" show "$folder"
 cmp out shown
 # Each job is a run that show and runs know, alone apart from those with others.
 expect 0 "$TUTTI" runs "$runs" 'context=reference, 2 others'
-equal 2 "$(grep -c stencil out)" "runs of that context"
+equal 2 "$(grep -c 'reference,.*stencil' out)" "runs of that context"
 
 # All at one instant, and a load of another kind with a weight.
 cat >mix.yaml <<'END'
