@@ -19,6 +19,8 @@ int tt_cmd_hold(int argc, char **argv)
 
     if (rc == TT_OK)
         rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    if (rc == TT_OK) /* what is in there belongs to another run, and stays */
+        rc = tt_manifest_check_new(folder, tt_launched_rank(), &e);
     if (rc == TT_OK && tt_launched_rank() == 0)
         environment = tt_environment(config.run->dir);
     if (rc == TT_OK)

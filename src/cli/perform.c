@@ -36,7 +36,7 @@ int tt_cmd_perform(int argc, char **argv)
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, &e) : TT_OK, &e);
+    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, 0, &e) : TT_OK, &e);
     if (rc != TT_OK) { /* what is in there belongs to another run, and stays */
         e.rank = -1;
         MPI_Finalize();

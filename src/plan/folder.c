@@ -294,19 +294,22 @@ int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *
     return append_line(folder, "\t", path, e);
 }
 
-int tt_manifest_check_new(const char *folder, struct tt_error *e)
+int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e)
 {
-    char *manifest = tt_folder_path(folder, "manifest");
+    char *manifest = tt_folder_path(folder, "manifest"), name[32], *records;
     struct stat st;
     int rc = TT_OK;
 
-    if (!manifest)
-        return tt_fail_nomem(e, "a path");
-    if (lstat(manifest, &st) != 0)
+    snprintf(name, sizeof name, "records/%05d.ttr", rank);
+    records = tt_folder_path(folder, name);
+    if (!manifest || !records)
+        rc = tt_fail_nomem(e, "a path");
+    else if (lstat(manifest, &st) != 0)
         rc = tt_fail_call(e, errno, "open", manifest, -1);
-    else if (!S_ISREG(st.st_mode) || st.st_size != 0)
+    else if (!S_ISREG(st.st_mode) || st.st_size != 0 || lstat(records, &st) == 0)
         rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", folder);
     free(manifest);
+    free(records);
     return rc;
 }
 

@@ -56,8 +56,9 @@ int tt_folder_write_text(const char *folder, const char *name, const char *text,
 int tt_manifest_add(const char *folder, const char *path, struct tt_error *e);
 /* Take it back: somebody else was faster, and the file is theirs. */
 int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e);
-/* A folder is performed once: refuse one whose manifest is not the empty file it is made with. */
-int tt_manifest_check_new(const char *folder, struct tt_error *e);
+/* A folder is performed once: refuse one whose manifest is not the empty file it is made with, or
+ * that has records of this rank. */
+int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e);
 /* The paths in the manifest but for those taken back, the last first: a folder comes after what is
  * in it. Goes on after an error, and returns the first. */
 typedef int tt_manifest_visit(void *context, const char *path, struct tt_error *e);

@@ -83,6 +83,14 @@ END
     one_line "No space left on device"
 fi
 
+# A folder is performed once: what is in there stays.
+expect 0 "$TUTTI" run command --words sleep,0 "${here[@]}" --quiet
+usage "has been performed already" "$TUTTI" hold "$(last_run)"
+equal done "$(jq -r .status "$(last_run)/outcome.json")" "outcome of a run that is held again"
+expect 0 "$TUTTI" run stencil --size 64 --iterations 4 "${here[@]}" --quiet
+usage "has been performed already" "$TUTTI" perform "$(last_run)"
+equal done "$(jq -r .status "$(last_run)/outcome.json")" "outcome of a run that is performed again"
+
 # Ctrl-C while jobs are still being prepared.
 rm -rf "$runs"
 set -m

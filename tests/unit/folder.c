@@ -70,9 +70,9 @@ static void performed_once(void **state)
 
     (void)state;
     assert_int_equal(tt_folder_write_text(folder, "manifest", "", &e), TT_OK);
-    assert_int_equal(tt_manifest_check_new(folder, &e), TT_OK);
+    assert_int_equal(tt_manifest_check_new(folder, 0, &e), TT_OK);
     assert_int_equal(tt_manifest_add(folder, "/somebody/thesis", &e), TT_OK);
-    assert_int_equal(tt_manifest_check_new(folder, &e), TT_USAGE);
+    assert_int_equal(tt_manifest_check_new(folder, 0, &e), TT_USAGE);
 }
 
 int main(void)
