@@ -151,6 +151,9 @@ static int add_job(const struct tt_player *p, uint64_t bytes, struct disk *disks
                        "data folder '%s' of %s does not exist; create it, or choose another "
                        "with dir",
                        run->dir, p->name);
+    if (!S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED, "data folder '%s' of %s is no folder; choose another with dir",
+                       run->dir, p->name);
     if (bytes == 0)
         return TT_OK;
     disk = find_disk(disks, n, st.st_dev);

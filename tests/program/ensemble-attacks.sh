@@ -22,6 +22,8 @@ usage "cpus is 0 to" "${ensemble[@]}" sleep.yaml --cpus 1e300 "${here[@]}" --qui
 usage "cpus 0 to" "${ensemble[@]}" sleep.yaml --set reference.cpus=1e300 "${here[@]}" --quiet
 expect 1 "${ensemble[@]}" sleep.yaml --others 100000 --set load.ranks=1000 "${here[@]}" --quiet
 one_line "others: 100000 are [0-9]+ processes at once"
+expect 1 "${ensemble[@]}" sleep.yaml --dir "$work/sleep.yaml" --results "$runs" --dry-run
+one_line "sleep.yaml' of reference is no folder"
 # What a workload would do is found out once, not for every job.
 expect 0 "${ensemble[@]}" <(echo 'reference: {workload: stencil, size: 64, iterations: 10}
 load: {same: reference}') "${here[@]}" --others 2000 --dry-run
