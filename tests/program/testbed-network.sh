@@ -7,7 +7,7 @@
 needs jq
 network=$SOURCE/testbed/network servers=$SOURCE/testbed/servers
 rate=$((2 * 1024 * 1024))
-sent() { "$work/net/traffic" | awk -v host="$1" -v lane="$2" '$1 == host && $2 == lane { print $3 }'; }
+got() { "$work/net/traffic" | awk -v host="$1" -v lane="$2" '$1 == host && $2 == lane { print $3 }'; }
 namespaces() { ip netns list | wc -l; }
 up() { # OPTION...
     local status=0
@@ -29,19 +29,20 @@ for lanes in '' lanes; do
     for size in 256k 4k; do
         iterations=1
         [ $size = 256k ] || iterations=64
-        before=$(sent b mpi)
+        before=$(got a mpi)
         expect 0 net/mpirun -n 2 "$TUTTI" run traffic --pattern incast --size $size --outstanding 32 \
             --iterations "$iterations" "${here[@]}" --json out.json
         payload=$(metric bytes_communicated)
         equal 2 "$(jq '[.ranks[].host] | unique | length' out.json)" "hosts"
         # Headers are on top, and so is what MPI and mpirun say to each other.
-        holds '$sent >= $payload and $sent < 1.2 * $payload + 1e6' sent=$(($(sent b mpi) - before)) payload="$payload"
-        holds '$got > 0.6 * $rate and $got < 1.05 * $rate' got="$(metric communication_rate)" rate=$rate
+        holds '$sent >= $payload and $sent < 1.2 * $payload + 1e6' sent=$(($(got a mpi) - before)) payload="$payload"
+        # Never faster; how near a busy machine gets is another matter.
+        holds '$got > 0.3 * $rate and $got < 1.05 * $rate' got="$(metric communication_rate)" rate=$rate
     done
     if [ -n "$lanes" ]; then
-        equal 0 "$(sent a storage)" "storage traffic before there is any"
+        equal 0 "$(got b storage)" "storage traffic before there is any"
         net/on a bash -c 'echo hello >/dev/udp/10.77.1.2/9'
-        holds '$n > 0' n="$(sent a storage)"
+        holds '$n > 0' n="$(got b storage)"
     fi
     "$network" down net
     nothing_left
@@ -55,10 +56,11 @@ if [ $status != 77 ]; then
     [ $status = 0 ] || fail "$(cat why)"
     dd if=/dev/urandom of=store/file bs=1M count=4 status=none
     net/on a "$servers" mount store far
-    before=$(sent b storage) mpi=$(sent b mpi)
+    before=$(got a storage) mpi=$(got a mpi)
     cmp store/file far/file
-    holds '$sent >= 4 * 1024 * 1024' sent=$(($(sent b storage) - before))
-    equal "$mpi" "$(sent b mpi)" "traffic in the lane of MPI"
+    holds '$sent >= 4 * 1024 * 1024' sent=$(($(got a storage) - before))
+    # Hosts looking for each other is all that may be in the other lane.
+    holds '$mpi < 65536' mpi=$(($(got a mpi) - mpi))
 fi
 "$servers" down store
 "$network" down net

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The experiments of the paper run, come to a verdict on each claim, whichever it is, and leave nothing.
+# timeout: 1200
+# labels: testbed
+. "$(dirname "$0")/lib.sh"
+needs jq fio
+export TUTTI REPEAT=1 TMPDIR=$work
+for figure in 5 6 7 10; do
+    status=0
+    timeout -k 30 400 "$SOURCE/examples/papers/figure$figure" >out 2>err </dev/null || status=$?
+    [ $status != 77 ] || skip "$(tail -n 1 err)"
+    [ $status = 0 ] || { tail -n 20 out err; fail "figure$figure: status $status"; }
+    grep -q "^Figure $figure: " out || fail "figure$figure: no table"
+    grep -qE '^    (reproduced|not reproduced|cannot tell): ' out || fail "figure$figure: no verdict"
+    ! grep -E '(null|nan|inf)\b|: *$' out || fail "figure$figure: numbers are missing"
+    ! grep -q "$work" /proc/mounts || fail "figure$figure: mounts are left"
+    [ -z "$(find "$work" -mindepth 1 ! -name out ! -name err ! -path "$data")" ] || fail "figure$figure: files are left"
+done
