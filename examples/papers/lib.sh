@@ -71,6 +71,10 @@ ratio() { # NUMBER NUMBER
     awk '{ print $1 / $4, $2 / $6, $3 / $5 }' <<<"$1 $2"
 }
 
+contention() { # NAME OTHERS: what tutti says of the CPUs, if it does
+    jq -r --argjson n "$2" '.steps[] | select(.others == $n) | .contention // empty' "$1.json"
+}
+
 # ---- saying ----
 
 show() { awk '{ if ($2 == $3) printf "%.2f", $1; else printf "%.2f (%.2f to %.2f)", $1, $2, $3 }' <<<"$1"; }
