@@ -318,8 +318,10 @@ static void conclude_step(FILE *out, const json_t *step)
                          json_array_size(saturated) ? ""
                                                     : "; no counter that was read shows a "
                                                       "saturated resource");
-    else
+    else if (json_is_object(json_object_get(step, "slowdown")))
         tt_paragraph_add(&p, "%s.", text_of(json_object_get(step, "slowdown"), "text"));
+    else
+        tt_paragraph_add(&p, "no run alone to compare with.");
     if (!*contention && json_is_object(grew))
         tt_paragraph_add(&p, " It was in %s that it spent more time.", text_of(grew, "phase"));
     json_array_foreach(saturated, i, one)
