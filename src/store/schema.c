@@ -70,8 +70,12 @@ static int make(struct tt_store *s, struct tt_error *e)
 int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e)
 {
     enum state state = EMPTY;
-    int rc = judge(s, &state, e);
+    int rc = tt__sql_run(s, "BEGIN", e);
 
+    /* One snapshot: between two looks another tutti may make the tables. */
+    if (rc == TT_OK)
+        rc = judge(s, &state, e);
+    sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     if (rc != TT_OK || state == READY)
         return rc;
     if (writable)
