@@ -75,7 +75,7 @@ mkdir -p "$long"
 expect 0 "$TUTTI" run "${job[@]}" --results "$long" --dir "$data" --write every=5
 
 # Results that somebody removes during the run: an error, and still no data left.
-"$TUTTI" run "${job[@]}" --results gone --dir "$data" --iterations 100000000 --max-time 20s \
+"$TUTTI" run "${job[@]}" --results gone --dir "$data" --iterations 100000000 --max-time 5s \
     --write every=100,files=process >out 2>err &
 driver=$!
 until [ -n "$(find "$data" -type f -size +1k)" ]; do
