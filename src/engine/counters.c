@@ -191,7 +191,7 @@ static int start_thread(struct tt_counters *c, struct tt_error *e)
 static void host_name(char name[HOST_NAME_MAX + 1])
 {
     if (gethostname(name, HOST_NAME_MAX) != 0 || !name[0])
-        strcpy(name, "unknown");
+        snprintf(name, HOST_NAME_MAX + 1, "unknown");
     name[HOST_NAME_MAX] = '\0';
     for (char *p = name; *p; p++)
         if (*p == '/' || (p == name && *p == '.'))
@@ -230,9 +230,9 @@ static int make_rows(struct tt_counters *c, struct tt_error *e)
     c->rows = malloc(c->room);
     if (!c->rows)
         return tt_fail_nomem(e, "the counters");
-    c->used = (size_t)sprintf(c->rows, "wall[ns]");
+    c->used = (size_t)snprintf(c->rows, c->room, "wall[ns]");
     for (size_t i = 0; i < s->ncolumns; i++)
-        c->used += (size_t)sprintf(c->rows + c->used, ",%s", s->columns[i]);
+        c->used += (size_t)snprintf(c->rows + c->used, c->room - c->used, ",%s", s->columns[i]);
     c->rows[c->used++] = '\n';
     return TT_OK;
 }

@@ -75,6 +75,17 @@ usage() {
     [ ! -s "$work/out" ] || fail "stdout is not empty"
 }
 
+# A Slurm of three nodes until the test ends.
+slurm_up() {
+    local status=0
+    chmod 711 "$work" # munge and the daemons look into it
+    "$SOURCE/testbed/slurm" up "$work/slurm" 2>why || status=$?
+    [ $status != 77 ] || skip "$(cat why)"
+    [ $status = 0 ] || fail "$(cat why)"
+    on_exit+=("$SOURCE/testbed/slurm down $work/slurm")
+    export SLURM_CONF=$work/slurm/slurm.conf
+}
+
 # "${ranks[@]}" N COMMAND...: under mpiexec itself, as a user would do it.
 read -ra ranks <<<"$RANKS"
 

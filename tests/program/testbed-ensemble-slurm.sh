@@ -5,13 +5,7 @@
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep
-chmod 711 "$work" # munge and the daemons look into it
-status=0
-"$SOURCE/testbed/slurm" up "$work/slurm" 2>why || status=$?
-[ $status != 77 ] || skip "$(cat why)"
-[ $status = 0 ] || fail "$(cat why)"
-on_exit+=("$SOURCE/testbed/slurm down $work/slurm")
-export SLURM_CONF=$work/slurm/slurm.conf
+slurm_up
 ensemble=("$TUTTI" ensemble)
 answer() { jq -e "$1" answer.json; }
 no_job_left() {

@@ -3,13 +3,7 @@
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
 needs jq
-chmod 711 "$work" # munge and the daemons look into it
-status=0
-"$SOURCE/testbed/slurm" up "$work/slurm" 2>why || status=$?
-[ $status != 77 ] || skip "$(cat why)"
-[ $status = 0 ] || fail "$(cat why)"
-on_exit+=("$SOURCE/testbed/slurm down $work/slurm")
-export SLURM_CONF=$work/slurm/slurm.conf
+slurm_up
 job=(stencil --size 128 --iterations 40 --write every=10 --mode async)
 
 expect 0 "${ranks[@]}" 3 "$TUTTI" run "${job[@]}" "${here[@]}" --json mpirun.json

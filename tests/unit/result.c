@@ -19,6 +19,7 @@
 #include "analysis/result.h"
 #include "engine/records.h"
 #include "plan/folder.h"
+#include "write_records.h"
 
 #define SECOND INT64_C(1000000000)
 #define MIB 1048576.0
@@ -34,15 +35,6 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(tt_folder_write_text(folder, name, text, &e), TT_OK);
 }
 
-static void chunk(FILE *f, uint32_t type, const void *data, size_t length)
-{
-    struct tt_chunk_header h = {.type = type, .length = length};
-
-    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
-    if (length)
-        assert_int_equal(fwrite(data, length, 1, f), 1);
-}
-
 /* 16 iterations of 1 s; rank 1 computes 0.5 s in each, rank 0 only 0.3 s; a dump of 1 MiB in every
  * fourth, whose write takes 0.2 s and sync 0.3 s. */
 static void write_iterations(FILE *f, unsigned rank)
@@ -52,8 +44,8 @@ static void write_iterations(FILE *f, unsigned rank)
 
     before.phase_ns[TT_OPEN] = SECOND;
     after.phase_ns[TT_CLOSE] = SECOND / 2;
-    chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
-    chunk(f, TT_CHUNK_ITERATIONS, &after, sizeof after);
+    write_chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
+    write_chunk(f, TT_CHUNK_ITERATIONS, &after, sizeof after);
     for (uint64_t i = 1; i <= 16; i++) {
         struct tt_iteration_record r = {.iteration = i,
                                         .start_ns = ((int64_t)i - 1) * SECOND,
@@ -67,7 +59,7 @@ static void write_iterations(FILE *f, unsigned rank)
             r.phase_ns[TT_IO_WRITE] = SECOND / 5;
             r.phase_ns[TT_IO_SYNC] = 3 * SECOND / 10;
         }
-        chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
     }
 }
 
@@ -89,7 +81,7 @@ static void write_epochs(FILE *f, unsigned rank)
             r.span_ns = r.io_ns;
         if (!rank)
             r.compute_ns = SECOND;
-        chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
     }
 }
 
@@ -100,27 +92,15 @@ static void write_calls(FILE *f)
     assert_non_null(calls);
     tt_histogram_add(&calls[TT_CALL_WRITE], 16);
     tt_histogram_add(&calls[TT_CALL_WRITE], 24);
-    chunk(f, TT_CHUNK_CALLS, calls, TT_NCALLS * sizeof *calls);
+    write_chunk(f, TT_CHUNK_CALLS, calls, TT_NCALLS * sizeof *calls);
     free(calls);
 }
 
 static FILE *begin_rank(unsigned rank, enum tt_rank_state state, unsigned pid)
 {
-    struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
-                                  .nphases = TT_NPHASES,
-                                  .rank = rank,
-                                  .size = 2,
-                                  .state = state,
-                                  .pid = pid,
-                                  .host = "node1"};
-    char path[96];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
-    f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
-    return f;
+    return write_header(folder,
+                        (struct tt_records_header){
+                            .rank = rank, .size = 2, .state = state, .pid = pid, .host = "node1"});
 }
 
 static const char summary[] =
@@ -142,7 +122,7 @@ static void write_rank(unsigned rank)
     write_iterations(f, rank);
     write_epochs(f, rank);
     write_calls(f);
-    chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+    write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -282,7 +262,7 @@ static void reads_take_their_own_time(void **unused)
         snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
         f = fopen(path, "ab");
         assert_non_null(f);
-        chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
         assert_int_equal(fclose(f), 0);
     }
     result = make();
@@ -348,7 +328,7 @@ static void rewrite_ranks(const char *from, const char *to, void (*epochs)(FILE 
             epochs(f);
         else
             write_epochs(f, rank);
-        chunk(f, TT_CHUNK_JSON, other, strlen(other));
+        write_chunk(f, TT_CHUNK_JSON, other, strlen(other));
         assert_int_equal(fclose(f), 0);
     }
 }
@@ -370,7 +350,7 @@ static void write_shared_waits(FILE *f)
                                     .io_ns = epochs[i].io * SECOND,
                                     .bytes = 1 << 20};
 
-        chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "engine/records.h"
 #include "plan/folder.h"
 #include "scratch.h"
+#include "write_records.h"
 
 #define SECOND INT64_C(1000000000)
 /* The wall clock when the records begin; the loop begins two seconds later. */
@@ -27,31 +28,13 @@ static char folder[] = "/tmp/tutti-window-XXXXXX";
 
 /* ---- a run of ten iterations of one second ---- */
 
-static void put_chunk(FILE *f, uint32_t type, const void *data, size_t length)
-{
-    struct tt_chunk_header h = {.type = type, .length = length};
-
-    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
-    assert_int_equal(fwrite(data, length, 1, f), 1);
-}
-
 static FILE *open_rank(unsigned rank)
 {
-    struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
-                                  .nphases = TT_NPHASES,
-                                  .rank = rank,
-                                  .size = RANKS,
-                                  .state = TT_RANK_DONE,
-                                  .start_wall_ns = WALL,
-                                  .host = "node1"};
-    char path[96];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
-    f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
-    return f;
+    return write_header(folder, (struct tt_records_header){.rank = rank,
+                                                           .size = RANKS,
+                                                           .state = TT_RANK_DONE,
+                                                           .start_wall_ns = WALL,
+                                                           .host = "node1"});
 }
 
 /* Rank 1 takes twice as long to compute as rank 0; iteration 5 of both waits for a second. */
@@ -67,7 +50,7 @@ static void write_rank(unsigned rank)
     before.phase_ns[TT_OPEN] = SECOND;
     between.phase_ns[TT_SYNC] = (uint64_t)SECOND / 4;
     after.phase_ns[TT_CLOSE] = SECOND;
-    put_chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
+    write_chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
     for (uint64_t i = 1; i <= 10; i++) {
         struct tt_iteration_record r = {.iteration = i,
                                         .start_ns = ((int64_t)i - 1) * SECOND,
@@ -78,12 +61,12 @@ static void write_rank(unsigned rank)
 
         r.phase_ns[TT_COMPUTE] = (uint64_t)(rank + 1) * SECOND / 10 * (i == 9 ? 4 : 1);
         r.phase_ns[TT_WAIT] = i == 5 ? (uint64_t)SECOND / 2 : 0;
-        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
         if (i == 4 && rank == 1) /* a rank to which nothing happened has no such record */
-            put_chunk(f, TT_CHUNK_ITERATIONS, &between, sizeof between);
+            write_chunk(f, TT_CHUNK_ITERATIONS, &between, sizeof between);
     }
-    put_chunk(f, TT_CHUNK_ITERATIONS, &after, sizeof after);
-    put_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+    write_chunk(f, TT_CHUNK_ITERATIONS, &after, sizeof after);
+    write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
     fclose(f);
 }
 
@@ -206,9 +189,9 @@ static void records_lie(void **unused)
         static const char summary[] = "{\"runtime_ns\": 9223372036854775807}";
         FILE *f = open_rank(0);
 
-        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
-        put_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
-        put_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
         fclose(f);
         assert_int_equal(tt_window_work(folder, &w, &o, &e), TT_OK);
         json_decref(o);
