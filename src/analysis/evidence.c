@@ -218,19 +218,28 @@ static bool rank_window(const struct tt_rank_records *r, int64_t *from, int64_t 
     return length > 0 && !__builtin_add_overflow(*from, length, to);
 }
 
-int tt_evidence_load_counters(struct tt_evidence *ev, struct tt_error *e)
+bool tt_evidence_window(const struct tt_evidence *ev, int64_t *from, int64_t *to)
 {
-    int64_t from = INT64_MAX, to = INT64_MIN;
-
+    *from = INT64_MAX;
+    *to = INT64_MIN;
     for (size_t i = 0; i < ev->nranks; i++) {
         int64_t first, last;
 
         if (!rank_window(&ev->ranks[i], &first, &last))
             continue;
-        from = first < from ? first : from;
-        to = last > to ? last : to;
+        *from = first < *from ? first : *from;
+        *to = last > *to ? last : *to;
     }
-    return from < to ? tt_counters_summary(ev->folder, from, to, &ev->counters, e) : TT_OK;
+    return *from < *to;
+}
+
+int tt_evidence_load_counters(struct tt_evidence *ev, struct tt_error *e)
+{
+    int64_t from, to;
+
+    if (!tt_evidence_window(ev, &from, &to))
+        return TT_OK;
+    return tt_counters_summary(ev->folder, from, to, &ev->counters, e);
 }
 
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e)

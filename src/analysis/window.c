@@ -51,18 +51,10 @@ int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error 
     struct tt_evidence ev;
     int rc = tt_evidence_load(&ev, folder, e);
 
-    *out = (struct tt_window){.from_ns = INT64_MAX};
     if (rc != TT_OK)
         return rc;
-    for (size_t i = 0; i < ev.nranks; i++) {
-        int64_t start = start_of(&ev.ranks[i]);
-        int64_t stop = later(start, runtime_of(&ev.ranks[i]));
-
-        out->from_ns = start < out->from_ns ? start : out->from_ns;
-        out->to_ns = stop > out->to_ns ? stop : out->to_ns;
-    }
-    if (ev.nranks == 0)
-        rc = tt_fail(e, TT_FAILED, "'%s' has no records", folder);
+    if (!tt_evidence_window(&ev, &out->from_ns, &out->to_ns))
+        rc = tt_fail(e, TT_FAILED, "'%s' has no records of its measured time", folder);
     tt_evidence_free(&ev);
     return rc;
 }
