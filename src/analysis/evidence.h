@@ -59,10 +59,10 @@ struct tt_evidence {
 
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e);
 void tt_evidence_free(struct tt_evidence *ev);
-/* Add the nodes' counters, which not everybody needs. */
 /* The measured time on the wall clock, from the first rank's start to the last one's end; false if
  * there is none. */
 bool tt_evidence_window(const struct tt_evidence *ev, int64_t *from, int64_t *to);
+/* Add the nodes' counters, which not everybody needs. */
 int tt_evidence_load_counters(struct tt_evidence *ev, struct tt_error *e);
 
 /* A parameter of the plan as text, or "" if the plan has no such key. */
