@@ -135,8 +135,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
-/* On rank 0: 0, or the code of the reason to end. */
-static int reason_to_end(struct tt_engine *engine, double seconds)
+int tt__reason_to_end(struct tt_engine *engine, double seconds)
 {
     struct tt_engine_private *p = engine->p;
     double limit = engine->config->run->max_time;
@@ -170,7 +169,7 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
         struct tt_progress progress = {iteration - 1, p->how.loop ? 0 : total, seconds};
         double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
 
-        decision[0] = reason_to_end(engine, seconds);
+        decision[0] = tt__reason_to_end(engine, seconds);
         decision[1] = (int64_t)iteration + (per_check < 1     ? 1
                                             : per_check > 1e9 ? 1000000000
                                                               : (int64_t)per_check);

@@ -66,6 +66,8 @@ struct tt_series_spec {
     enum tt_access access;
     enum tt_policy policy;
     bool per_process;   /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
+    bool own_path;      /* with per_process: path is this rank's already, nothing is appended */
+    bool independent;   /* used by a stream whose ranks do not wait for each other */
     const char *suffix; /* appended after that; NULL: none */
     uint64_t steps;     /* 0: not known */
     unsigned nvariables;
@@ -107,6 +109,47 @@ int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e);
 int tt_series_drain(struct tt_series *s, struct tt_error *e);
 /* Drains, closes, frees, in every case. Collective. */
 int tt_series_close(struct tt_series *s, struct tt_error *e);
+
+/* ---- a stream: single transfers of a series, several in flight ---- */
+/* For workloads that measure how storage serves requests, where a dump would be one request. The
+ * series may have one file only, and no dump or load goes on beside a stream. Unless the stack is
+ * collective (tt_stack_is_collective), ranks make as many transfers as they like; if it is, all
+ * make the same number, with TT_SELECT_NONE where they have nothing. */
+struct tt_stream;
+struct tt_stream_spec {
+    enum tt_direction direction;
+    uint64_t step;
+    unsigned depth;     /* transfers in flight at most */
+    size_t buffer_size; /* bytes of each; buffers are aligned to pages */
+};
+struct tt_stream_slot {
+    void *buffer;
+    struct tt_block block; /* what is or was transferred; its data is set by the stream */
+    bool landed;           /* a transfer of this slot has finished */
+    uint64_t tag;          /* the caller's own */
+};
+/* Collective. Refuses a depth that the stack cannot have, with the reason. */
+int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
+                   struct tt_error *e);
+/* A slot with nothing in flight; waits for one if need be. If it has landed, its block and buffer
+ * are those of the finished transfer until it is started again. */
+int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
+/* Transfers slot->block, whose memory selection is of the slot's buffer. */
+int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e);
+/* A finished transfer that the caller has not seen; waits for one in flight. *slot is NULL when
+ * there is none left. */
+int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
+/* Waits for what is in flight and frees, in every case. */
+int tt_stream_close(struct tt_stream *stream, struct tt_error *e);
+
+/* ---- loops in which ranks do not wait for each other ---- */
+/* Collective: from here on tt_watch() says on every rank when rank 0 has seen a reason to end. */
+void tt_watch_begin(struct tt_engine *engine);
+/* TT_OK, or why the loop is to end: TT_LIMIT, TT_STOPPED, TT_INTERRUPTED. Cheap enough to be called
+ * after every transfer, and never waits. done of total is for the progress display. */
+int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_error *e);
+/* Collective, in every case after tt_watch_begin(): the same reason on all ranks, or TT_OK. */
+int tt_watch_end(struct tt_engine *engine, struct tt_error *e);
 
 /* ---- periodic output: the write.* keys, dump patterns and epochs ---- */
 struct tt_write_options {

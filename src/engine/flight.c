@@ -22,9 +22,7 @@ static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
     tt_histogram_add(&s->engine->p->calls[call], tt_now_ns() - since_ns);
 }
 
-/* Before it meets the others, who may be stuck in the library or take it along: leave the reason.
- */
-static int noted(struct tt_series *s, int rc, const struct tt_error *e)
+int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
 {
     struct tt_error why = *e, ignored = TT_ERROR_CLEAR;
     char line[1024];
@@ -124,7 +122,7 @@ static int close_file(struct tt_series *s, struct tt_file *file, const char *pat
 static int sync_file(struct tt_series *s, struct tt_file *file, int64_t *ns, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    int rc = noted(s, tt_file_sync(file, e), e);
+    int rc = tt__noted(s, tt_file_sync(file, e), e);
 
     *ns += tt_now_ns() - t;
     latency(s, TT_CALL_SYNC, t);
@@ -148,12 +146,12 @@ static int prepare_step(struct tt__flight *f, struct tt_error *e)
     if (s->spec.policy == TT_FILE_PER_STEP) {
         int rc = open_step_file(f, TT_CREATE, e);
 
-        return rc == TT_OK ? noted(s, tt_file_define(f->file, 0, e), e) : rc;
+        return rc == TT_OK ? tt__noted(s, tt_file_define(f->file, 0, e), e) : rc;
     }
     if (f->step < s->defined)
         return TT_OK;
     s->defined = f->step + 1;
-    return noted(s, tt_file_define(f->file, f->step, e), e);
+    return tt__noted(s, tt_file_define(f->file, f->step, e), e);
 }
 
 static uint64_t file_step(const struct tt__flight *f)
@@ -173,7 +171,7 @@ static int write_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 
         if (rc != TT_OK)
             make_empty(b);
-        now = noted(s, tt_file_write(f->file, file_step(f), b, e), e);
+        now = tt__noted(s, tt_file_write(f->file, file_step(f), b, e), e);
         if (b->file.kind != TT_SELECT_NONE)
             latency(s, TT_CALL_WRITE, t);
         if (sync_each) {
@@ -404,7 +402,7 @@ static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 
         if (rc != TT_OK)
             make_empty(b);
-        now = noted(f->series, tt_file_read(f->file, file_step(f), b, e), e);
+        now = tt__noted(f->series, tt_file_read(f->file, file_step(f), b, e), e);
         if (b->file.kind != TT_SELECT_NONE)
             latency(f->series, TT_CALL_READ, t);
         rc = rc == TT_OK ? now : rc;

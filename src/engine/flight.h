@@ -68,6 +68,10 @@ int tt__run_load(void *flight, struct tt_error *e);
 int tt__run_sync(void *flight, struct tt_error *e);
 int tt__run_close(void *flight, struct tt_error *e);
 
+/* Before it meets the others, who may be stuck in the library or take it along: leave the reason.
+ * Returns rc. */
+int tt__noted(struct tt_series *s, int rc, const struct tt_error *e);
+
 /* A dump by the backend's own nonblocking calls. */
 void tt__flight_submit(struct tt__flight *f);
 int tt__flight_wait(struct tt__flight *f, struct tt_error *e);

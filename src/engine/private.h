@@ -28,6 +28,14 @@ struct tt_cpu_time {
     double node;    /* all CPUs of the node were taken, by whomever */
 };
 
+/* Of a loop in which ranks do not wait for each other; see watch.c. */
+struct tt__watch {
+    MPI_Request request;
+    int reason, heard; /* heard: reason is rank 0's word */
+    bool announced;    /* by rank 0 */
+    int64_t next_look_ns;
+};
+
 struct tt_engine_private {
     const char *folder; /* the run folder */
     struct tt_perform_how how;
@@ -35,7 +43,8 @@ struct tt_engine_private {
         last_iteration; /* iterations of earlier passes; the current one of this pass */
     bool ended;         /* told to end, by the driver or a limit */
     struct tt_cue_listener listener; /* rank 0 only */
-    char *data_folder;               /* <dir>/tutti-<id> */
+    struct tt__watch watch;
+    char *data_folder; /* <dir>/tutti-<id> */
     bool data_folder_made;
     struct tt_stack stack;
     struct tt_recorder *recorder;
@@ -76,6 +85,8 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */
 void tt_engine_stop_clock(struct tt_engine *engine);
+/* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
+int tt__reason_to_end(struct tt_engine *engine, double seconds);
 /* cpu.c */
 struct tt_cpu_time tt_cpu_now(void);
 struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);

@@ -71,8 +71,9 @@ static char *series_path(const struct tt_series_spec *spec, int rank)
 {
     const char *suffix = spec->suffix ? spec->suffix : "";
     char *path;
-    int n = spec->per_process ? asprintf(&path, "%s_l%d%s", spec->path, rank, suffix)
-                              : asprintf(&path, "%s%s", spec->path, suffix);
+    bool numbered = spec->per_process && !spec->own_path;
+    int n = numbered ? asprintf(&path, "%s_l%d%s", spec->path, rank, suffix)
+                     : asprintf(&path, "%s%s", spec->path, suffix);
 
     return n < 0 ? NULL : path;
 }
@@ -125,6 +126,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .policy = spec->policy == TT_FILE_PER_STEP ? TT_OVERWRITE : spec->policy,
         .steps = spec->policy == TT_FILE_PER_STEP ? 1 : spec->steps,
         .in_helper = engine->p->helper && !engine->p->may_be_native,
+        .independent = spec->independent,
         .nvariables = spec->nvariables,
         .variables = spec->variables,
     };

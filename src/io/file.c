@@ -117,6 +117,20 @@ unsigned tt_stack_caps(const struct tt_stack *stack)
     return caps;
 }
 
+bool tt_stack_is_collective(const struct tt_stack *stack)
+{
+    unsigned last = stack->n - 1;
+    const struct tt_backend *backend = stack->elements[last];
+
+    return backend->is_collective && backend->is_collective(stack->opts[last]);
+}
+
+/* Layers keep accounts of what passes. */
+bool tt_stack_is_reentrant(const struct tt_stack *stack)
+{
+    return stack->n == 1 && !stack->elements[0]->library;
+}
+
 size_t tt_stack_ticket_size(const struct tt_stack *stack)
 {
     size_t size = 1;
@@ -277,6 +291,15 @@ int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step
 int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e)
 {
     return f->backend->wait(f, t, e);
+}
+
+int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_ticket **done,
+                     struct tt_error *e)
+{
+    if (f->backend->wait_any)
+        return f->backend->wait_any(f, done, e);
+    *done = oldest;
+    return f->backend->wait(f, oldest, e);
 }
 
 int tt_file_sync(struct tt_file *f, struct tt_error *e)

@@ -28,6 +28,9 @@ struct tt_file_spec {
     unsigned nvariables;
     const struct tt_variable *variables;
     bool in_helper; /* calls come from a helper thread while another one uses MPI */
+    /* Ranks make as many transfers as they like, each on its own: write, read, submit and wait must
+     * not wait for other ranks. Never with settings for which is_collective() says yes. */
+    bool independent;
 };
 
 /* A setting as the user gave it, as the library reports it, and whether anything proves it. */
@@ -75,8 +78,8 @@ struct tt_ticket {
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL for submit, wait and query is allowed. tt_file_query asks every element of a stack in
- * turn. */
+ * not. NULL is allowed for submit, wait, wait_any, is_collective and query. tt_file_query asks
+ * every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its folder and the prefix of its keys */
     const char *summary;
@@ -103,6 +106,11 @@ struct tt_backend {
     int (*submit)(struct tt_file *file, enum tt_direction direction, uint64_t step,
                   const struct tt_block *b, struct tt_ticket *t, struct tt_error *e);
     int (*wait)(struct tt_file *file, struct tt_ticket *t, struct tt_error *e);
+    /* Wait for any submitted transfer; *done is its ticket, also if it has failed. NULL where the
+     * library completes transfers in order, or cannot tell. */
+    int (*wait_any)(struct tt_file *file, struct tt_ticket **done, struct tt_error *e);
+    /* Whether transfers with these options are collective; NULL: never. */
+    bool (*is_collective)(const void *opts);
     /* Everything written so far by this rank is durable when it returns. */
     int (*sync)(struct tt_file *file, struct tt_error *e);
     /* Frees everything in every case; the first error is kept and the clean-up still finished. */
@@ -146,6 +154,10 @@ struct tt_stack {
 /* Checks the order (request layers above layout layers above a container backend). */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
 unsigned tt_stack_caps(const struct tt_stack *stack);
+/* Whether ranks have to make their transfers together. */
+bool tt_stack_is_collective(const struct tt_stack *stack);
+/* Whether several threads may make transfers at the same time. */
+bool tt_stack_is_reentrant(const struct tt_stack *stack);
 
 /* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure.
  */
@@ -166,6 +178,9 @@ int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, str
 int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
                    const struct tt_block *b, struct tt_ticket *t, struct tt_error *e);
 int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e);
+/* The oldest is the one to wait for where the stack cannot wait for any. */
+int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_ticket **done,
+                     struct tt_error *e);
 int tt_file_sync(struct tt_file *f, struct tt_error *e);
 int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e);
 /* Bytes of ticket state the stack needs; allocated by the engine. */

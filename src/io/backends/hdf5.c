@@ -642,6 +642,11 @@ static int hdf5_sync(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
+static bool hdf5_is_collective(const void *opts)
+{
+    return ((const struct hdf5_opts *)opts)->method != 0;
+}
+
 const struct tt_backend tt_backend_hdf5 = {
     .name = "hdf5",
     .summary = "parallel HDF5: one dataset per variable",
@@ -652,6 +657,7 @@ const struct tt_backend tt_backend_hdf5 = {
     .opts_size = sizeof(struct hdf5_opts),
     .params = params,
     .check = check,
+    .is_collective = hdf5_is_collective,
     .open = hdf5_open,
     .define = hdf5_define,
     .write = hdf5_write,

@@ -180,6 +180,13 @@ static int mpiio_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
                               facts, e);
 }
 
+static bool mpiio_is_collective(const void *opts)
+{
+    int method = ((const struct mpiio_opts *)opts)->method;
+
+    return method == COLLECTIVE || method == SPLIT;
+}
+
 static int mpiio_check(const void *opts, struct tt_error *e)
 {
     return tt_mpi_hints_check(&((const struct mpiio_opts *)opts)->hints, e);
@@ -217,6 +224,7 @@ const struct tt_backend tt_backend_mpiio = {
     .opts_size = sizeof(struct mpiio_opts),
     .params = params,
     .check = mpiio_check,
+    .is_collective = mpiio_is_collective,
     .open = mpiio_open,
     .define = mpiio_define,
     .write = tt_mpiio_write,

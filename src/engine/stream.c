@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Single transfers, several in flight. The caller makes them if one is in flight at a time, else
+ * the backend's nonblocking calls, threads where calls may go on side by side, or the helper
+ * thread, in which they queue: its depth then is that of the queue, not of the storage. */
+#include <stdlib.h>
+
+#include "base/agree.h"
+#include "engine/flight.h"
+#include "engine/stream_threads.h"
+#include "plan/limits.h"
+
+/* How many bytes a rank writes until it looks at the free space again. */
+#define LOOK_BYTES (UINT64_C(256) << 20)
+
+enum way { DIRECT, NATIVE, THREADS, HELPER };
+static const char *const way_names[] = {
+    "none: one transfer at a time", "native nonblocking calls, several transfers in flight",
+    "a thread for each transfer in flight", "helper thread, one transfer at a time"};
+
+struct slot {
+    struct tt_stream_slot shown; /* first, so that one is the other */
+    struct tt_stream *stream;
+    struct tt_ticket ticket;
+    struct tt_job job; /* for the helper or a thread */
+    struct slot *next; /* in flight, the oldest first; or free */
+    bool seen;         /* the finished transfer, by the caller */
+    uint64_t bytes;
+    int64_t started_ns, ended_ns, sync_ns;
+};
+
+struct tt_stream {
+    struct tt_series *series;
+    struct tt_stream_spec spec;
+    enum way way;
+    unsigned in_flight;
+    struct slot *slots, *oldest, *newest, *free;
+    char *buffers, *ticket_states;
+    struct tt_stream_threads *threads;
+    int64_t busy_since; /* something has been in flight since then */
+    uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
+};
+
+/* ---- one transfer, in whatever thread makes it ---- */
+
+static int make_transfer(void *argument, struct tt_error *e)
+{
+    struct slot *slot = argument;
+    struct tt_stream *stream = slot->stream;
+    struct tt_file *file = stream->series->file;
+    bool writing = stream->spec.direction == TT_WRITING;
+    const struct tt_block *b = &slot->shown.block;
+    int rc = writing ? tt_file_write(file, stream->spec.step, b, e)
+                     : tt_file_read(file, stream->spec.step, b, e);
+
+    slot->ended_ns = tt_now_ns();
+    slot->sync_ns = 0;
+    if (rc == TT_OK && writing && stream->series->engine->config->run->sync == TT_SYNC_WRITE) {
+        rc = tt_file_sync(file, e);
+        slot->sync_ns = tt_now_ns() - slot->ended_ns;
+    }
+    return rc;
+}
+
+/* ---- accounts, in the main thread ---- */
+
+static void count(struct tt_stream *stream, struct slot *slot)
+{
+    struct tt_engine_private *p = stream->series->engine->p;
+    bool writing = stream->spec.direction == TT_WRITING;
+
+    slot->shown.landed = true;
+    slot->seen = false;
+    if (slot->bytes == 0)
+        return;
+    tt_histogram_add(&p->calls[writing ? TT_CALL_WRITE : TT_CALL_READ],
+                     slot->ended_ns - slot->started_ns);
+    if (slot->sync_ns > 0)
+        tt_histogram_add(&p->calls[TT_CALL_SYNC], slot->sync_ns);
+    if (writing) {
+        p->bytes_written += slot->bytes;
+        p->now.bytes_written += slot->bytes;
+    } else {
+        p->now.bytes_read += slot->bytes;
+    }
+}
+
+/* The I/O's own duration is the time in which anything was in flight. */
+static void count_busy(struct tt_stream *stream, int64_t until)
+{
+    enum tt_phase own = stream->spec.direction == TT_WRITING ? TT_IO_WRITE : TT_IO_READ;
+
+    tt_phase_add_ns(stream->series->engine, own, until - stream->busy_since);
+    stream->busy_since = until;
+}
+
+/* ---- slots ---- */
+
+static void put_in_flight(struct tt_stream *stream, struct slot *slot)
+{
+    slot->next = NULL;
+    if (stream->newest)
+        stream->newest->next = slot;
+    else
+        stream->oldest = slot;
+    stream->newest = slot;
+    if (stream->in_flight++ == 0)
+        stream->busy_since = slot->started_ns;
+}
+
+static void take_from_flight(struct tt_stream *stream, struct slot *slot)
+{
+    struct slot **link = &stream->oldest, *before = NULL;
+
+    while (*link != slot) {
+        before = *link;
+        link = &(*link)->next;
+    }
+    *link = slot->next;
+    if (stream->newest == slot)
+        stream->newest = before;
+    stream->in_flight--;
+}
+
+static void set_free(struct tt_stream *stream, struct slot *slot)
+{
+    slot->next = stream->free;
+    stream->free = slot;
+}
+
+static struct slot *slot_of_ticket(struct tt_stream *stream, const struct tt_ticket *ticket)
+{
+    struct slot *slot = stream->oldest;
+
+    while (slot && &slot->ticket != ticket)
+        slot = slot->next;
+    return slot;
+}
+
+/* ---- the caller's loop ---- */
+
+/* No rank asks another: each may write its part of --max-bytes. */
+static int check_limits(struct tt_stream *stream, struct tt_error *e)
+{
+    struct tt_engine *engine = stream->series->engine;
+    const struct tt_run_options *run = engine->config->run;
+    uint64_t written = engine->p->bytes_written, part = run->max_bytes / (uint64_t)engine->size;
+
+    if (run->max_bytes > 0 && written + stream->spec.buffer_size > part)
+        return tt_fail(e, TT_LIMIT,
+                       "stopped by --max-bytes %llu: a rank has written its part, %llu",
+                       (unsigned long long)run->max_bytes, (unsigned long long)written);
+    if (written < stream->look_at)
+        return TT_OK;
+    stream->look_at = written + LOOK_BYTES;
+    if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
+        return TT_OK;
+    return tt_limits_check_space(run->dir, &run->min_free, stream->spec.buffer_size, e);
+}
+
+static int start_native(struct slot *slot, struct tt_error *e)
+{
+    struct tt_stream *stream = slot->stream;
+
+    return tt_file_submit(stream->series->file, stream->spec.direction, stream->spec.step,
+                          &slot->shown.block, &slot->ticket, e);
+}
+
+static int start_directly(struct tt_stream *stream, struct slot *slot, struct tt_error *e)
+{
+    bool writing = stream->spec.direction == TT_WRITING;
+    struct tt_engine *engine = stream->series->engine;
+    int rc = make_transfer(slot, e);
+    int64_t ns = slot->ended_ns - slot->started_ns;
+
+    count(stream, slot);
+    tt_phase_add_ns(engine, writing ? TT_SUBMIT : TT_LOAD, ns);
+    tt_phase_add_ns(engine, writing ? TT_IO_WRITE : TT_IO_READ, ns);
+    tt_phase_add_ns(engine, TT_SYNC, slot->sync_ns);
+    tt_phase_add_ns(engine, TT_IO_SYNC, slot->sync_ns);
+    set_free(stream, slot);
+    return tt__noted(stream->series, rc, e);
+}
+
+int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, struct tt_error *e)
+{
+    struct slot *slot = (struct slot *)shown;
+    struct tt_engine *engine = stream->series->engine;
+    const struct tt_variable *v = &stream->series->spec.variables[shown->block.variable];
+    bool writing = stream->spec.direction == TT_WRITING;
+    int rc = writing ? check_limits(stream, e) : TT_OK;
+
+    shown->block.data = shown->buffer;
+    shown->landed = false;
+    slot->bytes = tt_selection_count(&shown->block.file) * v->element->size;
+    if (rc != TT_OK) {
+        set_free(stream, slot);
+        return rc;
+    }
+    slot->started_ns = tt_now_ns();
+    if (stream->way == DIRECT)
+        return start_directly(stream, slot, e);
+    put_in_flight(stream, slot);
+    if (stream->way == NATIVE)
+        rc = start_native(slot, e);
+    else if (stream->way == THREADS)
+        tt_stream_threads_give(stream->threads, &slot->job);
+    else
+        tt_helper_submit(engine->p->helper, &slot->job);
+    if (rc != TT_OK) {
+        take_from_flight(stream, slot);
+        set_free(stream, slot);
+    }
+    tt_phase_add(engine, writing ? TT_SUBMIT : TT_LOAD, slot->started_ns);
+    return tt__noted(stream->series, rc, e);
+}
+
+static struct slot *wait_native(struct tt_stream *stream, int *rc, struct tt_error *e)
+{
+    struct tt_ticket *done = NULL;
+    struct slot *slot;
+
+    *rc = tt_file_wait_any(stream->series->file, &stream->oldest->ticket, &done, e);
+    slot = done ? slot_of_ticket(stream, done) : stream->oldest;
+    slot->ended_ns = tt_now_ns();
+    return slot;
+}
+
+static struct slot *wait_for_one(struct tt_stream *stream, int *rc, struct tt_error *e)
+{
+    struct slot *slot;
+
+    if (stream->way == NATIVE)
+        return wait_native(stream, rc, e);
+    if (stream->way == THREADS) {
+        struct tt_job *job = tt_stream_threads_take(stream->threads);
+
+        *rc = job->rc;
+        if (job->rc != TT_OK && e->code == TT_OK)
+            *e = job->error;
+        return job->argument;
+    }
+    slot = stream->oldest;
+    *rc = tt_helper_wait(stream->series->engine->p->helper, &slot->job, e);
+    return slot;
+}
+
+static int land_one(struct tt_stream *stream, struct slot **landed, struct tt_error *e)
+{
+    bool writing = stream->spec.direction == TT_WRITING;
+    int64_t t = tt_now_ns();
+    struct slot *slot;
+    int rc;
+
+    slot = *landed = wait_for_one(stream, &rc, e);
+    take_from_flight(stream, slot);
+    set_free(stream, slot);
+    count(stream, slot);
+    if (stream->in_flight == 0)
+        count_busy(stream, tt_now_ns());
+    tt_phase_add(stream->series->engine, writing ? TT_WAIT : TT_LOAD, t);
+    return tt__noted(stream->series, rc, e);
+}
+
+int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
+{
+    struct slot *slot;
+    int rc = stream->free ? TT_OK : land_one(stream, &slot, e);
+
+    if (rc != TT_OK)
+        return rc;
+    slot = stream->free;
+    stream->free = slot->next;
+    slot->shown.landed = slot->shown.landed && !slot->seen;
+    slot->seen = true;
+    *shown = &slot->shown;
+    return TT_OK;
+}
+
+int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
+{
+    struct slot *slot = NULL;
+    int rc = TT_OK;
+
+    if (stream->in_flight > 0)
+        rc = land_one(stream, &slot, e);
+    else
+        for (slot = stream->free; slot && (slot->seen || !slot->shown.landed);)
+            slot = slot->next;
+    if (slot)
+        slot->seen = true;
+    *shown = slot ? &slot->shown : NULL;
+    return rc;
+}
+
+/* ---- opening and closing ---- */
+
+static int choose_way(struct tt_stream *stream, struct tt_error *e)
+{
+    struct tt_engine_private *p = stream->series->engine->p;
+    unsigned depth = stream->spec.depth;
+
+    if (p->helper && !tt_stack_is_reentrant(&p->stack))
+        stream->way = HELPER;
+    else if (depth == 1)
+        stream->way = DIRECT;
+    else if (tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING)
+        stream->way = NATIVE;
+    else if (tt_stack_is_reentrant(&p->stack))
+        stream->way = THREADS;
+    else
+        return tt_fail(
+            e, TT_USAGE,
+            "%u transfers in flight: this backend or a layer above it takes one at a "
+            "time; use a depth of 1, or --overlap async to queue them in a helper thread",
+            depth);
+    p->overlap_way = way_names[stream->way];
+    return TT_OK;
+}
+
+static int allocate(struct tt_stream *stream, struct tt_error *e)
+{
+    size_t ticket = tt_stack_ticket_size(&stream->series->engine->p->stack);
+    size_t each = (stream->spec.buffer_size + 4095) / 4096 * 4096, all;
+    unsigned depth = stream->spec.depth;
+
+    if (__builtin_mul_overflow(each, depth, &all) ||
+        posix_memalign((void **)&stream->buffers, 4096, all) != 0)
+        return tt_fail_nomem(e, "the buffers of transfers");
+    stream->slots = calloc(depth, sizeof *stream->slots);
+    stream->ticket_states = calloc(depth, ticket);
+    if (!stream->slots || !stream->ticket_states)
+        return tt_fail_nomem(e, "transfers in flight");
+    for (unsigned i = depth; i-- > 0;) {
+        struct slot *slot = &stream->slots[i];
+
+        slot->stream = stream;
+        slot->shown.buffer = stream->buffers + i * each;
+        slot->ticket.state = stream->ticket_states + i * ticket;
+        slot->job = (struct tt_job){.run = make_transfer, .argument = slot};
+        set_free(stream, slot);
+    }
+    return stream->way == THREADS ? tt_stream_threads_start(depth, &stream->threads, e) : TT_OK;
+}
+
+static int define(void *argument, struct tt_error *e)
+{
+    struct tt_stream *stream = argument;
+    struct tt_series *s = stream->series;
+    uint64_t step = stream->spec.step;
+    int rc = TT_OK;
+
+    if (stream->spec.direction == TT_WRITING && step >= s->defined) {
+        s->defined = step + 1;
+        rc = tt__noted(s, tt_file_define(s->file, step, e), e);
+    }
+    return rc;
+}
+
+static void free_stream(struct tt_stream *stream)
+{
+    tt_stream_threads_stop(stream->threads);
+    free(stream->slots);
+    free(stream->ticket_states);
+    free(stream->buffers);
+    free(stream);
+}
+
+int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
+                   struct tt_error *e)
+{
+    struct tt_stream *stream = calloc(1, sizeof *stream);
+    int64_t t = tt_now_ns();
+    int rc;
+
+    *out = NULL;
+    if (!stream)
+        return tt_agree(s->comm, tt_fail_nomem(e, "a stream"), e);
+    stream->series = s;
+    stream->spec = *spec;
+    stream->look_at = s->engine->p->bytes_written;
+    rc = choose_way(stream, e);
+    if (rc == TT_OK)
+        rc = allocate(stream, e);
+    rc = tt_agree(s->comm, rc, e);
+    if (rc == TT_OK)
+        rc = tt_agree(s->comm, tt_helper_call(s->engine->p->helper, define, stream, e), e);
+    tt_phase_add(s->engine, TT_OPEN, t);
+    if (rc == TT_OK)
+        *out = stream;
+    else
+        free_stream(stream);
+    return rc;
+}
+
+int tt_stream_close(struct tt_stream *stream, struct tt_error *e)
+{
+    struct slot *slot;
+    int rc = TT_OK;
+
+    if (!stream)
+        return TT_OK;
+    while (stream->in_flight > 0) {
+        int now = land_one(stream, &slot, e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    stream->series->failed = stream->series->failed || rc != TT_OK;
+    free_stream(stream);
+    return rc;
+}

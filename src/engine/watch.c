@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For loops in which ranks do not wait for each other: rank 0 looks at the clock and at what the
+ * driver says, and its word reaches the others through a broadcast that they only test for. */
+#include "engine/private.h"
+#include "plan/folder.h"
+
+#define LOOK_NS 20000000 /* between two looks of a rank */
+
+void tt_watch_begin(struct tt_engine *engine)
+{
+    struct tt__watch *w = &engine->p->watch;
+
+    *w = (struct tt__watch){.request = MPI_REQUEST_NULL, .next_look_ns = tt_now_ns() + LOOK_NS};
+    if (engine->rank != 0)
+        MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->comm, &w->request);
+}
+
+static void announce(struct tt_engine *engine, int reason)
+{
+    struct tt__watch *w = &engine->p->watch;
+
+    w->reason = reason;
+    w->announced = true;
+    MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->comm, &w->request);
+}
+
+static void look(struct tt_engine *engine, uint64_t done, uint64_t total)
+{
+    struct tt_engine_private *p = engine->p;
+    double seconds = tt_seconds(tt_now_ns() - p->start_ns);
+    struct tt_progress progress = {done, p->how.loop ? 0 : total, seconds};
+    int reason = tt__reason_to_end(engine, seconds);
+
+    tt_progress_write(p->progress_fd, &progress);
+    if (reason != TT_OK)
+        announce(engine, reason);
+}
+
+static int fail_because(const struct tt_engine *engine, int reason, struct tt_error *e)
+{
+    if (reason == TT_OK)
+        return TT_OK;
+    engine->p->ended = true;
+    if (reason == TT_LIMIT)
+        return tt_fail(e, TT_LIMIT, "stopped by --max-time %g s", engine->config->run->max_time);
+    if (reason == TT_INTERRUPTED)
+        return tt_fail(e, TT_INTERRUPTED, "the driver of this run is gone");
+    return tt_fail(e, TT_STOPPED, "told to stop");
+}
+
+int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_error *e)
+{
+    struct tt__watch *w = &engine->p->watch;
+    int64_t now = tt_now_ns();
+
+    if (now < w->next_look_ns)
+        return TT_OK;
+    w->next_look_ns = now + LOOK_NS;
+    if (engine->rank != 0)
+        MPI_Test(&w->request, &w->heard, MPI_STATUS_IGNORE);
+    else if (!w->announced)
+        look(engine, done, total);
+    return engine->rank == 0 || w->heard ? fail_because(engine, w->reason, e) : TT_OK;
+}
+
+int tt_watch_end(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt__watch *w = &engine->p->watch;
+
+    if (engine->rank == 0 && !w->announced)
+        announce(engine, TT_OK);
+    MPI_Wait(&w->request, MPI_STATUS_IGNORE);
+    return fail_because(engine, w->reason, e);
+}
