@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "engine/cache.h"
 #include "workloads/reader/reader.h"
 
 enum { MIB = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of the reader workload: its options, the files, and what the kernel has of them. */
+/* The parts of the reader workload: its options and the files. */
 #ifndef TT_WORKLOADS_READER_H
 #define TT_WORKLOADS_READER_H
 
@@ -35,12 +35,6 @@ struct tt_reader_list {
 /* All regular files in a folder and in those below, in the order of their names; links are not
  * followed. Caller frees paths, also after a failure. */
 int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_error *e);
-
-/* ---- cache.c ---- */
-/* Ask the kernel to forget what it has of a file; whether it did, tt_cache_resident() tells. */
-void tt_cache_evict(int fd);
-/* Bytes of a file of this size that are in the page cache; -1 if the kernel does not say. */
-int64_t tt_cache_resident(int fd, uint64_t size);
 
 /* ---- run.c ---- */
 int tt_reader_run(struct tt_engine *engine, struct tt_error *e);

@@ -19,6 +19,7 @@
 #include "base/sys.h"
 #include "engine/crew.h"
 #include "engine/engine.h"
+#include "engine/cache.h"
 #include "workloads/reader/reader.h"
 
 struct file {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The page cache. cachestat tells what it holds (Linux 6.5 and later), mincore elsewhere; both only
  * to those who could write the file. */
+#include "engine/cache.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "workloads/reader/reader.h"
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451 /* on every architecture but alpha */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is written: a function of a signature, an owner and a place, so that whoever reads it later
+ * can tell whether it is right. */
+#ifndef TT_ENGINE_CONTENT_H
+#define TT_ENGINE_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Random content is made in chunks of this size, of which each depends on its place alone. */
+#define TT_CONTENT_CHUNK 4096
+
+enum tt_content_kind {
+    TT_CONTENT_RANDOM,    /* of any place; as compressible and as often repeated as asked */
+    TT_CONTENT_TIMESTAMP, /* IOR's: word i of a transfer is owner << 32 | (signature + i) */
+    TT_CONTENT_OFFSET,    /* the same, with the transfer's offset in every 512th word */
+    TT_CONTENT_SCATTER,   /* IOR's incompressible: random once, with the offset words */
+};
+
+struct tt_content {
+    enum tt_content_kind kind;
+    uint64_t signature;
+    double compressible; /* share of every chunk that is one repeated word, 0 to 1; random only */
+    double duplicate;    /* share of the chunks that occur again and again, 0 to 1; random only */
+};
+
+/* Content of n bytes at an offset, which together are one transfer. Offsets are multiples of 8. */
+void tt_content_fill(const struct tt_content *c, uint64_t owner, uint64_t offset, void *data,
+                     size_t n);
+/* Whether data is what tt_content_fill() makes; if not, *wrong is the first byte that differs. */
+bool tt_content_matches(const struct tt_content *c, uint64_t owner, uint64_t offset,
+                        const void *data, size_t n, size_t *wrong);
+
+/* What a sample of data turned out to be. */
+struct tt_content_ratio {
+    double compressed; /* size after zstd / size before */
+    double duplicate;  /* share of the 4 KiB chunks that had occurred before in the sample */
+};
+int tt_content_measure(const void *data, size_t n, struct tt_content_ratio *out,
+                       struct tt_error *e);
+
+#endif
