@@ -161,6 +161,16 @@ static struct tt_value formula_bytes_cached(const struct tt_evidence *ev)
     return reported(ev, "bytes_cached");
 }
 
+static struct tt_value formula_data_compressed(const struct tt_evidence *ev)
+{
+    return reported(ev, "data_compressed");
+}
+
+static struct tt_value formula_data_duplicate(const struct tt_evidence *ev)
+{
+    return reported(ev, "data_duplicate");
+}
+
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline
  * epochs they are waited for at once. */
 static struct tt_value baseline_write_rate(const struct tt_evidence *ev)

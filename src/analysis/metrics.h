@@ -30,6 +30,10 @@
     X(bytes_cached, "B", "found in the cache", \
       "bytes of files that were in the node's page cache already when they were opened to be " \
       "read, as the kernel counts them, over all files and ranks") \
+    X(data_compressed, "1", "data compresses to", \
+      "size after zstd / size before, of a sample of what rank 0 writes, in pieces of 128 KiB") \
+    X(data_duplicate, "1", "data repeats", \
+      "share of the 4 KiB chunks of that sample which had occurred in it before") \
     X(write_rate, "B/s", "write rate", \
       "bytes_written / time of the I/O phases: the slowest " \
       "rank's own duration of write and sync calls, wherever they ran; with native nonblocking " \

@@ -37,9 +37,9 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
 
     fprintf(out, "would run   %s on %llu rank%s, backend %s, data in %s\n", config->workload->name,
             ranks, plural(ranks), config->run->backend, config->run->dir);
-    fprintf(out, "writes      %s in %llu dump%s, at most %s at a time in %llu file%s\n",
-            tt_format_bytes((double)x->bytes_written, a), dumps, plural(dumps),
-            tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
+    fprintf(out, "writes      %s%s in %llu dump%s, at most %s at a time in %llu file%s\n",
+            x->at_most ? "at most " : "", tt_format_bytes((double)x->bytes_written, a), dumps,
+            plural(dumps), tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
     fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
     fprintf(out, "memory      %s per rank at most\n",
             tt_format_bytes((double)x->memory_per_rank, a));

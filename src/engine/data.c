@@ -76,6 +76,8 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
         return TT_OK;
     rc = make_room(engine->p, path, &made, e);
+    if (rc == TT_OK && !made)
+        made = find_made(engine->p, path); /* removed since */
     if (rc == TT_OK && made) {
         made->pass = engine->p->played;
         return TT_OK;
@@ -86,6 +88,18 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
         rc = tt_fail_nomem(e, "the list of files");
     engine->p->nfiles += rc == TT_OK;
     return rc;
+}
+
+int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    return tt_manifest_add(engine->p->folder, path, e);
+}
+
+int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    if (find_made(engine->p, path) && unlink(path) != 0 && errno != ENOENT)
+        return tt_fail_call(e, errno, "unlink", path, -1);
+    return TT_OK;
 }
 
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */

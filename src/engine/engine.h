@@ -82,6 +82,10 @@ char *tt_data_path(struct tt_engine *engine, const char *name);
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
+/* A folder that this run has made for its files goes with them. */
+int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* Removes a file that this run has made and closed, to make it again. */
+int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);
 
@@ -126,9 +130,12 @@ struct tt_stream_slot {
     void *buffer;
     struct tt_block block; /* what is or was transferred; its data is set by the stream */
     bool landed;           /* a transfer of this slot has finished */
+    int64_t took_ns;       /* the finished transfer, from start to end */
     uint64_t tag;          /* the caller's own */
 };
-/* Collective. Refuses a depth that the stack cannot have, with the reason. */
+/* Whether the stack can have so many transfers in flight, and if not, why. Without MPI. */
+int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct tt_error *e);
+/* Collective. */
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e);
 /* A slot with nothing in flight; waits for one if need be. If it has landed, its block and buffer
@@ -139,6 +146,8 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
 /* A finished transfer that the caller has not seen; waits for one in flight. *slot is NULL when
  * there is none left. */
 int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
+/* Everything written by all ranks is durable. Collective, with nothing in flight. */
+int tt_stream_sync(struct tt_stream *stream, struct tt_error *e);
 /* Waits for what is in flight and frees, in every case. */
 int tt_stream_close(struct tt_stream *stream, struct tt_error *e);
 

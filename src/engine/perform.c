@@ -199,6 +199,8 @@ int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, str
 static void free_private(struct tt_engine_private *p)
 {
     tt_helper_stop(p->helper);
+    if (p->watch_comm != MPI_COMM_NULL)
+        MPI_Comm_free(&p->watch_comm);
     if (p->progress_fd >= 0)
         close(p->progress_fd);
     for (struct tt_made_file *f = p->made, *next; f; f = next) {
@@ -261,8 +263,11 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
                struct tt_perform_how how, json_t *environment, struct tt_error *e)
 {
-    struct tt_engine_private p = {
-        .folder = folder, .how = how, .stack = config->stack, .progress_fd = -1};
+    struct tt_engine_private p = {.folder = folder,
+                                  .how = how,
+                                  .stack = config->stack,
+                                  .progress_fd = -1,
+                                  .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
     struct tt_error later = TT_ERROR_CLEAR;
     int rc, closed;

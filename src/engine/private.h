@@ -44,7 +44,8 @@ struct tt_engine_private {
     bool ended;         /* told to end, by the driver or a limit */
     struct tt_cue_listener listener; /* rank 0 only */
     struct tt__watch watch;
-    char *data_folder; /* <dir>/tutti-<id> */
+    MPI_Comm watch_comm; /* made when first needed */
+    char *data_folder;   /* <dir>/tutti-<id> */
     bool data_folder_made;
     struct tt_stack stack;
     struct tt_recorder *recorder;

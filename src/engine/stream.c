@@ -69,6 +69,7 @@ static void count(struct tt_stream *stream, struct slot *slot)
     bool writing = stream->spec.direction == TT_WRITING;
 
     slot->shown.landed = true;
+    slot->shown.took_ns = slot->ended_ns - slot->started_ns;
     slot->seen = false;
     if (slot->bytes == 0)
         return;
@@ -294,27 +295,30 @@ int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **shown, stru
 
 /* ---- opening and closing ---- */
 
-static int choose_way(struct tt_stream *stream, struct tt_error *e)
+int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct tt_error *e)
+{
+    const struct tt_stack *stack = &config->stack;
+
+    if (depth == 1 || config->run->overlap != TT_OVERLAP_NONE || tt_stack_is_reentrant(stack) ||
+        (tt_stack_caps(stack) & TT_CAP_NONBLOCKING))
+        return TT_OK;
+    return tt_fail(e, TT_USAGE,
+                   "%u transfers in flight: this backend or a layer above it takes one at a time; "
+                   "use a depth of 1, or --mode async+bg to queue them in a helper thread",
+                   depth);
+}
+
+static void choose_way(struct tt_stream *stream)
 {
     struct tt_engine_private *p = stream->series->engine->p;
-    unsigned depth = stream->spec.depth;
 
     if (p->helper && !tt_stack_is_reentrant(&p->stack))
         stream->way = HELPER;
-    else if (depth == 1)
+    else if (stream->spec.depth == 1)
         stream->way = DIRECT;
-    else if (tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING)
-        stream->way = NATIVE;
-    else if (tt_stack_is_reentrant(&p->stack))
-        stream->way = THREADS;
     else
-        return tt_fail(
-            e, TT_USAGE,
-            "%u transfers in flight: this backend or a layer above it takes one at a "
-            "time; use a depth of 1, or --overlap async to queue them in a helper thread",
-            depth);
+        stream->way = tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING ? NATIVE : THREADS;
     p->overlap_way = way_names[stream->way];
-    return TT_OK;
 }
 
 static int allocate(struct tt_stream *stream, struct tt_error *e)
@@ -378,7 +382,8 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     stream->series = s;
     stream->spec = *spec;
     stream->look_at = s->engine->p->bytes_written;
-    rc = choose_way(stream, e);
+    choose_way(stream);
+    rc = tt_stream_check_depth(s->engine->config, spec->depth, e);
     if (rc == TT_OK)
         rc = allocate(stream, e);
     rc = tt_agree(s->comm, rc, e);
@@ -389,6 +394,18 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
         *out = stream;
     else
         free_stream(stream);
+    return rc;
+}
+
+int tt_stream_sync(struct tt_stream *stream, struct tt_error *e)
+{
+    struct tt_series *s = stream->series;
+    struct tt__flight all = {.series = s, .file = s->file};
+    int rc = tt_helper_call(s->engine->p->helper, tt__run_sync, &all, e);
+
+    tt_phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
+    tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
+    s->synced = true;
     return rc;
 }
 

@@ -10,9 +10,12 @@ void tt_watch_begin(struct tt_engine *engine)
 {
     struct tt__watch *w = &engine->p->watch;
 
+    /* The workload goes on using its own communicator, in an order that this one does not know. */
+    if (engine->p->watch_comm == MPI_COMM_NULL)
+        MPI_Comm_dup(engine->comm, &engine->p->watch_comm);
     *w = (struct tt__watch){.request = MPI_REQUEST_NULL, .next_look_ns = tt_now_ns() + LOOK_NS};
     if (engine->rank != 0)
-        MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->comm, &w->request);
+        MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->p->watch_comm, &w->request);
 }
 
 static void announce(struct tt_engine *engine, int reason)
@@ -21,7 +24,7 @@ static void announce(struct tt_engine *engine, int reason)
 
     w->reason = reason;
     w->announced = true;
-    MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->comm, &w->request);
+    MPI_Ibcast(&w->reason, 1, MPI_INT, 0, engine->p->watch_comm, &w->request);
 }
 
 static void look(struct tt_engine *engine, uint64_t done, uint64_t total)

@@ -35,6 +35,8 @@ int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimat
     const struct tt_run_options *run = config->run;
     char need[TT_UNIT_TEXT], cap[TT_UNIT_TEXT];
 
+    if (estimate->at_most)
+        return TT_OK;
     if (run->max_bytes > 0 && estimate->bytes_written > run->max_bytes)
         return tt_fail(e, TT_LIMIT, "the run would write %s, more than --max-bytes %s",
                        tt_format_bytes((double)estimate->bytes_written, need),

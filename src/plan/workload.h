@@ -4,6 +4,7 @@
 #ifndef TT_PLAN_WORKLOAD_H
 #define TT_PLAN_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ struct tt_estimate {
     uint64_t files;           /* made by all ranks together */
     uint64_t dumps;           /* write events that write something */
     uint64_t memory_per_rank; /* bytes, the largest rank */
+    bool at_most;             /* a deadline may end it earlier: limits are looked at as it writes */
     double compute_seconds;   /* from a short measurement on this machine; 0 if not known */
 };
 

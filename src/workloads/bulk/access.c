@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workloads/bulk/access.h"
+
+#include "base/agree.h"
+
+/* In step, ranks agree so often whether to go on. */
+#define STEPS_BETWEEN_AGREEMENTS 16
+
+static bool is_writing(const struct tt_bulk_access_state *a)
+{
+    return a->kind == TT_BULK_WRITE;
+}
+
+static bool is_comparing(const struct tt_bulk_access_state *a)
+{
+    return a->kind == TT_BULK_CHECK || (a->kind == TT_BULK_READ && a->options->check_read);
+}
+
+/* IOR's words carry the rank; random content belongs to a place in its file. */
+static uint64_t owner(const struct tt_bulk_access_state *a)
+{
+    return a->content.kind != TT_CONTENT_RANDOM || !a->walk.shared ? a->walk.rank : 0;
+}
+
+/* ---- single transfers ---- */
+
+static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
+                   struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    size_t wrong = 0;
+    bool same = tt_content_matches(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer,
+                                   &wrong);
+
+    tt_phase_add(a->engine, TT_COMPUTE, t);
+    a->checking_ns += tt_now_ns() - t;
+    if (same)
+        return TT_OK;
+    return tt_fail(e, TT_CORRUPT, "'%s' at offset %llu: what was read is not what was written",
+                   a->path, (unsigned long long)(slot->tag + wrong));
+}
+
+static int look_at(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
+                   struct tt_error *e)
+{
+    uint64_t bytes = tt_selection_count(&slot->block.file);
+
+    if (bytes == 0)
+        return TT_OK;
+    a->latency_ns += slot->took_ns;
+    a->bytes += bytes;
+    return is_comparing(a) ? compare(a, slot, e) : TT_OK;
+}
+
+static void fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot)
+{
+    int64_t t = tt_now_ns();
+
+    tt_content_fill(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
+    tt_phase_add(a->engine, TT_COMPUTE, t);
+}
+
+/* The i-th transfer, or none of it. */
+static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, uint64_t i,
+                    bool nothing, struct tt_error *e)
+{
+    uint64_t dims = a->walk.slots * a->walk.transfer, bytes = a->walk.transfer;
+    struct tt_stream_slot *slot;
+    int rc = tt_stream_take(stream, &slot, e), now;
+
+    if (rc == TT_OK && slot->landed)
+        rc = look_at(a, slot, e);
+    if (rc != TT_OK && !a->lockstep)
+        return rc;
+    slot->block = (struct tt_block){.variable = 0};
+    tt_select_none(&slot->block.file, 1, &dims);
+    tt_select_none(&slot->block.memory, 1, &bytes);
+    if (!nothing && rc == TT_OK) {
+        slot->tag = tt_bulk_offset(&a->walk, i);
+        tt_select_slab(&slot->block.file, 1, &dims, &slot->tag, NULL, &bytes, NULL);
+        tt_select_all(&slot->block.memory, 1, &bytes);
+        if (is_writing(a))
+            fill(a, slot);
+    }
+    now = tt_stream_start(stream, slot, e);
+    return rc == TT_OK ? now : rc;
+}
+
+static int finish(struct tt_bulk_access_state *a, struct tt_stream *stream, int rc,
+                  struct tt_error *e)
+{
+    struct tt_stream_slot *slot;
+
+    do {
+        int now = tt_stream_land(stream, &slot, e);
+
+        if (now == TT_OK && slot)
+            now = look_at(a, slot, e);
+        rc = rc == TT_OK ? now : rc;
+    } while (slot);
+    return rc;
+}
+
+/* ---- all of them ---- */
+
+static bool is_late(const struct tt_bulk_access_state *a)
+{
+    return a->options->deadline > 0 && a->kind != TT_BULK_CHECK &&
+           tt_seconds(tt_now_ns() - a->first) > a->options->deadline;
+}
+
+static int watch(struct tt_bulk_access_state *a, struct tt_error *e)
+{
+    return tt_watch(a->engine, a->progress + a->done, a->progress_total, e);
+}
+
+static int transfer_on_its_own(struct tt_bulk_access_state *a, struct tt_stream *stream,
+                               uint64_t until, bool is_overtime, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    while (rc == TT_OK && a->done < until) {
+        rc = transfer(a, stream, a->done, false, e);
+        a->done += rc == TT_OK;
+        if (rc == TT_OK)
+            rc = watch(a, e);
+        if (!is_overtime && is_late(a))
+            break;
+    }
+    return rc;
+}
+
+/* All ranks make as many calls as the one with the most; who has failed, makes them with nothing.
+ */
+static int transfer_in_step(struct tt_bulk_access_state *a, struct tt_stream *stream,
+                            struct tt_error *e)
+{
+    uint64_t most;
+    int rc = TT_OK, told = TT_OK;
+
+    MPI_Allreduce(&a->walk.count, &most, 1, MPI_UINT64_T, MPI_MAX, a->engine->comm);
+    for (uint64_t i = 0; i < most && told == TT_OK; i++) {
+        bool nothing = rc != TT_OK || i >= a->walk.count;
+        int now = transfer(a, stream, i, nothing, e);
+
+        rc = rc == TT_OK ? now : rc;
+        a->done += !nothing && rc == TT_OK;
+        if ((i + 1) % STEPS_BETWEEN_AGREEMENTS == 0) {
+            if (rc == TT_OK && a->engine->rank == 0)
+                rc = watch(a, e);
+            told = tt_agree(a->engine->comm, rc, e);
+        }
+    }
+    return rc == TT_OK ? told : rc;
+}
+
+static void note_deadline(struct tt_bulk_access_state *a)
+{
+    a->at_deadline = a->done;
+    a->deadline_ns = tt_now_ns() - a->first;
+}
+
+/* After the deadline, up to what the fastest rank has done. */
+static int wear_out(struct tt_bulk_access_state *a, struct tt_stream *stream, int rc,
+                    struct tt_error *e)
+{
+    uint64_t most;
+
+    MPI_Allreduce(&a->done, &most, 1, MPI_UINT64_T, MPI_MAX, a->engine->comm);
+    if (rc == TT_OK)
+        rc = transfer_on_its_own(a, stream, most < a->walk.count ? most : a->walk.count, true, e);
+    return rc;
+}
+
+static int transfer_all(struct tt_bulk_access_state *a, struct tt_stream *stream,
+                        struct tt_error *e)
+{
+    int rc, reason;
+
+    tt_watch_begin(a->engine);
+    a->first = tt_now_ns();
+    if (a->lockstep)
+        rc = transfer_in_step(a, stream, e);
+    else
+        rc = transfer_on_its_own(a, stream, a->walk.count, false, e);
+    note_deadline(a);
+    if (a->options->wear_out && a->kind != TT_BULK_CHECK)
+        rc = wear_out(a, stream, rc, e);
+    rc = finish(a, stream, rc, e);
+    a->last = tt_now_ns() - (a->options->timed_check ? 0 : a->checking_ns);
+    reason = tt_watch_end(a->engine, e);
+    return tt_agree(a->engine->comm, rc == TT_OK ? reason : rc, e);
+}
+
+/* Making it durable is a part of writing it, unless nobody asked for it. */
+static int sync_all(struct tt_bulk_access_state *a, struct tt_stream *stream, struct tt_error *e)
+{
+    int sync = a->engine->config->run->sync, rc;
+
+    if (!is_writing(a) || sync == TT_SYNC_NEVER || sync == TT_SYNC_WRITE)
+        return TT_OK;
+    rc = tt_stream_sync(stream, e);
+    a->last = tt_now_ns();
+    return rc;
+}
+
+static int use_file(struct tt_bulk_access_state *a, struct tt_series *series, struct tt_error *e)
+{
+    const struct tt_stream_spec spec = {
+        .direction = is_writing(a) ? TT_WRITING : TT_READING,
+        .depth = (unsigned)a->options->depth,
+        .buffer_size = a->walk.transfer,
+    };
+    struct tt_stream *stream;
+    int rc = tt_stream_open(series, &spec, &stream, e), closed;
+
+    a->opened = tt_now_ns();
+    if (rc != TT_OK)
+        return rc;
+    if (a->options->barriers)
+        MPI_Barrier(a->engine->comm);
+    rc = transfer_all(a, stream, e);
+    if (rc == TT_OK)
+        rc = sync_all(a, stream, e);
+    closed = tt_stream_close(stream, e);
+    return rc == TT_OK ? closed : rc;
+}
+
+int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
+{
+    const struct tt_variable variable = {
+        .path = "data",
+        .element = &tt_element_u8,
+        .ndims = 1,
+        .dims = {a->walk.slots * a->walk.transfer},
+        .per_step = true,
+    };
+    const struct tt_series_spec spec = {
+        .path = a->path,
+        .access = is_writing(a) ? TT_CREATE : TT_READ_ONLY,
+        .policy = TT_OVERWRITE,
+        .per_process = !a->walk.shared,
+        .own_path = true,
+        .independent = !a->lockstep,
+        .steps = 1,
+        .nvariables = 1,
+        .variables = &variable,
+    };
+    struct tt_series *series;
+    int rc, closed;
+
+    MPI_Barrier(a->engine->comm);
+    a->began = tt_now_ns();
+    rc = tt_series_open(a->engine, &spec, &series, e);
+    if (rc != TT_OK)
+        return rc;
+    rc = use_file(a, series, e);
+    if (a->options->barriers)
+        MPI_Barrier(a->engine->comm);
+    a->closing = tt_now_ns();
+    closed = tt_series_close(series, e);
+    a->closed = tt_now_ns();
+    return tt_agree(a->engine->comm, rc == TT_OK ? closed : rc, e);
+}
