@@ -27,6 +27,7 @@ static const struct tt_command commands[] = {
     {"explain", tt_cmd_explain, false, "how a metric is defined"},
     {"info", tt_cmd_info, false, "this build and this machine"},
     {"numio", tt_cmd_numio, true, "run with the options of numio"},
+    {"ior", tt_cmd_ior, true, "run with the options of IOR"},
     {"perform", tt_cmd_perform, true,
      "what the launcher starts as ranks: run the plan of a run folder"},
     {"hold", tt_cmd_hold, true, "the same for a plan that is a command"},

@@ -75,6 +75,24 @@ static const struct option_text numio_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text ior_options[] = {
+    {"-a API", "POSIX, MPIIO, HDF5, NCMPI, URING or DUMMY [default POSIX]; -c: collective"},
+    {"-b SIZE, -t SIZE, -s N", "block [1m], transfer [256k], segments [1]"},
+    {"-o FILE, -F, -u, -m", "name (a@b@c: in turn), a file per task, in folders, per repetition"},
+    {"-w, -r, -W, -R", "write, read, check after write, check while reading [default -w -r]"},
+    {"-i N, -k, -K, -T MIN", "repetitions, keep files, keep wrong ones, time in all"},
+    {"-e, -Y, -g", "fsync at the end, after every write; barriers between phases"},
+    {"-z, -zz, -C, -Z, -ZZ, -Q N, -X SEED", "random places; readers of other tasks' data"},
+    {"-D SECONDS", "stonewall; -O stoneWallingWearOut=1, stoneWallingStatusFile=FILE"},
+    {"-l TYPE, -G SIGNATURE", "timestamp, offset, incompressible or random data"},
+    {"-M SIZE|N%", "memory of a node that is held"},
+    {"--posix.odirect", "past the page cache"},
+    {"-O NAME=VALUE[,...], -f SCRIPT", "any of these by its long name; a script of tests"},
+    {"-O summaryFormat=JSON|CSV", "to stdout, or to summaryFile=FILE"},
+    {"--max-bytes SIZE, --depth N, ...", "and all options of tutti help run and tutti help bulk"},
+    {NULL, NULL},
+};
+
 static const struct {
     const char *name, *synopsis, *text;
     const struct option_text *options;
@@ -121,6 +139,8 @@ static const struct {
     {"info", "tutti info [--dir DIR] [--json]", "This build and this machine.", info_options},
     {"numio", "[mpirun -n RANKS] tutti numio -m iter=I,size=N,pert=1|2 [-w ...] [...]",
      "Run the stencil with the options of numio, and print what numio prints.", numio_options},
+    {"ior", "[mpirun -n TASKS] tutti ior [-a API] [-b SIZE] [-t SIZE] [-s N] [...]",
+     "Run the workload bulk with the options of IOR, and print its columns.", ior_options},
     {"perform", "tutti perform FOLDER [--held] [--loop]",
      "What the launcher starts as ranks. Held, it waits for an instant in the file go; looping, it "
      "plays again and again until the file stop says so.",

@@ -42,10 +42,11 @@ static void print_sample(FILE *out, const json_t *result)
     }
 }
 
-static void print_result(FILE *out, const json_t *result)
+static void print_result(FILE *out, const json_t *result, void *context)
 {
     double written = metric(result, "bytes_written"), read = metric(result, "bytes_read");
 
+    (void)context;
     fprintf(out, "%-22s %.6f s\n", "Runtime:", metric(result, "runtime"));
     if (written > 0) {
         print_bytes(out, "Written:", written, "");
@@ -90,7 +91,7 @@ int tt_cmd_numio(int argc, char **argv)
     if (read_words(argc - 1, argv + 1, &settings, &e) != TT_OK)
         status = tt_report_error(&e);
     else
-        status = tt_run_settings("stencil", &settings, print_result);
+        status = tt_run_settings("stencil", &settings, (struct tt_printer){print_result, NULL});
     tt_settings_free(&settings);
     return status;
 }

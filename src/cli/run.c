@@ -114,13 +114,15 @@ static bool has_table(const struct tt_run_options *run)
 /* A run that reached its limit has measured what it did until then. A dialect's own lines are for
  * whole runs. */
 static void print_table(const struct tt_run_options *run, const json_t *result, bool stopped,
-                        tt_print_result *print)
+                        struct tt_printer printer)
 {
-    if (has_table(run))
-        (stopped ? tt_report_text : print)(stdout, result);
+    if (has_table(run) && stopped)
+        tt_report_text(stdout, result);
+    else if (has_table(run))
+        printer.print(stdout, result, printer.context);
 }
 
-static int finish_run(const struct tt_config *config, const char *folder, tt_print_result *print)
+static int finish_run(const struct tt_config *config, const char *folder, struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *result = NULL;
@@ -134,7 +136,7 @@ static int finish_run(const struct tt_config *config, const char *folder, tt_pri
     end = json_string_value(json_object_get(result, "status"));
     stopped = end && !strcmp(end, "stopped");
     if (!why || stopped)
-        print_table(config->run, result, stopped, print);
+        print_table(config->run, result, stopped, printer);
     if (why) {
         fprintf(stderr, "tutti: %s (more: tutti show %s)\n", why, folder);
         status = 1;
@@ -188,7 +190,7 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
     return rc;
 }
 
-static int drive(const struct tt_config *config, tt_print_result *print)
+static int drive(const struct tt_config *config, struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_estimate x = {0};
@@ -209,7 +211,7 @@ static int drive(const struct tt_config *config, tt_print_result *print)
         return tt_report_error(&e);
     }
     clean_up(config, folder);
-    status = finish_run(config, folder, print);
+    status = finish_run(config, folder, printer);
     free(folder);
     return status;
 }
@@ -242,7 +244,7 @@ static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **f
 }
 
 static int perform_as_ranks(const struct tt_config *config, int thread_level,
-                            tt_print_result *print)
+                            struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     char *folder = NULL;
@@ -256,43 +258,76 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
         if (rank == 0)
             say_mode(config);
         rc = tt_perform_here(thread_level, folder, config, (struct tt_perform_how){0}, &e);
-        status = rank == 0 ? finish_run(config, folder, print) : tt_exit_status(rc);
+        status = rank == 0 ? finish_run(config, folder, printer) : tt_exit_status(rc);
     }
     free(folder);
     return status;
 }
 
-static int run_as_rank(const char *workload, struct tt_settings *settings, tt_print_result *print)
+/* The launcher has said how many ranks there are, for all of the runs. */
+static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list,
+                        struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_config config;
-    int level, rc, status;
+    int level, size, status = 0;
+    char ranks[16];
 
-    if (tt_ranks_begin(settings, &level, &e) != TT_OK)
+    if (tt_ranks_begin(&list[0], &level, &e) != TT_OK)
         return tt_exit_status(e.code);
-    rc = tt_config_make(&config, workload, settings, &e);
-    status = rc == TT_OK ? perform_as_ranks(&config, level, print) : tt_report_error(&e);
-    tt_config_free(&config);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(ranks, sizeof ranks, "%d", size);
+    for (size_t i = 0; i < n && status == 0; i++) {
+        struct tt_config config;
+        int rc = i ? tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e) : TT_OK;
+
+        if (rc == TT_OK)
+            rc = tt_config_make(&config, workload, &list[i], &e);
+        status = rc == TT_OK ? perform_as_ranks(&config, level, printer) : tt_report_error(&e);
+        tt_config_free(&config);
+        MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
     MPI_Finalize();
     return status;
 }
 
 /* ---- the command ---- */
 
-int tt_run_settings(const char *workload, struct tt_settings *settings, tt_print_result *print)
+static int drive_settings(const char *workload, struct tt_settings *settings,
+                          struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_config config;
     int status;
 
-    if (tt_is_rank(settings))
-        return run_as_rank(workload, settings, print);
     if (tt_config_make(&config, workload, settings, &e) != TT_OK)
         status = tt_report_error(&e);
     else
-        status = drive(&config, print);
+        status = drive(&config, printer);
     tt_config_free(&config);
     return status;
+}
+
+int tt_run_sequence(const char *workload, size_t n, struct tt_settings *list,
+                    struct tt_printer printer)
+{
+    int status = 0;
+
+    if (tt_is_rank(&list[0]))
+        return run_as_ranks(workload, n, list, printer);
+    for (size_t i = 0; i < n && status == 0; i++)
+        status = drive_settings(workload, &list[i], printer);
+    return status;
+}
+
+int tt_run_settings(const char *workload, struct tt_settings *settings, struct tt_printer printer)
+{
+    return tt_run_sequence(workload, 1, settings, printer);
+}
+
+static void print_text(FILE *out, const json_t *result, void *context)
+{
+    (void)context;
+    tt_report_text(out, result);
 }
 
 static bool is_file_name(const char *word)
@@ -343,7 +378,7 @@ int tt_cmd_run(int argc, char **argv)
     else if (tt_asks_for_repetitions(&settings))
         status = tt_run_repeatedly(workload, &settings);
     else
-        status = tt_run_settings(workload, &settings, tt_report_text);
+        status = tt_run_settings(workload, &settings, (struct tt_printer){print_text, NULL});
     tt_settings_free(&settings);
     free(workload);
     return status;

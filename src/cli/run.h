@@ -9,10 +9,17 @@
 #include "spec/settings.h"
 
 /* How the result is shown on stdout. */
-typedef void tt_print_result(FILE *out, const json_t *result);
+typedef void tt_print_function(FILE *out, const json_t *result, void *context);
+struct tt_printer {
+    tt_print_function *print;
+    void *context;
+};
 
-/* Checks, plans, launches (or performs, if this process is a rank), analyses, prints by `print`.
+/* Checks, plans, launches (or performs, if this process is a rank), analyses, prints.
  * Returns the exit status; errors have been printed. */
-int tt_run_settings(const char *workload, struct tt_settings *settings, tt_print_result *print);
+int tt_run_settings(const char *workload, struct tt_settings *settings, struct tt_printer printer);
+/* The same for several runs of n settings, one after the other, until one fails. */
+int tt_run_sequence(const char *workload, size_t n, struct tt_settings *list,
+                    struct tt_printer printer);
 
 #endif

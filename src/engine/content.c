@@ -101,6 +101,18 @@ void tt_content_fill(const struct tt_content *c, uint64_t owner, uint64_t offset
         fill_ior(c, owner, offset, data, n);
 }
 
+void tt_content_refresh(const struct tt_content *c, uint64_t owner, uint64_t offset, void *data,
+                        size_t n)
+{
+    uint64_t *words = data;
+
+    if (c->kind == TT_CONTENT_RANDOM)
+        fill_random(c, owner, offset, data, n);
+    else if (c->kind != TT_CONTENT_TIMESTAMP)
+        for (size_t i = 0; (i + 1) * sizeof *words <= n; i += 512)
+            words[i] = ior_word(c, owner, offset, i);
+}
+
 /* ---- checking ---- */
 
 static bool equal(const char *a, const char *b, size_t n, size_t base, size_t *wrong)

@@ -30,6 +30,10 @@ struct tt_content {
 /* Content of n bytes at an offset, which together are one transfer. Offsets are multiples of 8. */
 void tt_content_fill(const struct tt_content *c, uint64_t owner, uint64_t offset, void *data,
                      size_t n);
+/* The same, where data holds the content of another transfer of as many bytes and of the same owner
+ * already: only what differs is written. */
+void tt_content_refresh(const struct tt_content *c, uint64_t owner, uint64_t offset, void *data,
+                        size_t n);
 /* Whether data is what tt_content_fill() makes; if not, *wrong is the first byte that differs. */
 bool tt_content_matches(const struct tt_content *c, uint64_t owner, uint64_t offset,
                         const void *data, size_t n, size_t *wrong);

@@ -95,6 +95,16 @@ int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_err
     return tt_manifest_add(engine->p->folder, path, e);
 }
 
+void tt_data_leave(struct tt_engine *engine, const char *path)
+{
+    struct tt_made_file *file = find_made(engine->p, path);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (file)
+        file->withdrawn = true;
+    tt_manifest_withdraw(engine->p->folder, path, &ignored);
+}
+
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
     if (find_made(engine->p, path) && unlink(path) != 0 && errno != ENOENT)

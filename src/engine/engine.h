@@ -84,6 +84,8 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* A folder that this run has made for its files goes with them. */
 int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* A file of this run, made by whichever rank, is left when the run is over. */
+void tt_data_leave(struct tt_engine *engine, const char *path);
 /* Removes a file that this run has made and closed, to make it again. */
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
@@ -131,7 +133,8 @@ struct tt_stream_slot {
     struct tt_block block; /* what is or was transferred; its data is set by the stream */
     bool landed;           /* a transfer of this slot has finished */
     int64_t took_ns;       /* the finished transfer, from start to end */
-    uint64_t tag;          /* the caller's own */
+    uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
+    bool prepared;
 };
 /* Whether the stack can have so many transfers in flight, and if not, why. Without MPI. */
 int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct tt_error *e);

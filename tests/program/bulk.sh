@@ -64,7 +64,7 @@ rm "$data/kept"
 
 # As compressible and repeated as asked, measured.
 expect 0 "${bulk[@]}" --segments 40 --compressible 0.5 --duplicate 0.5 --read no
-holds '$c < 0.4 and $d > 0.3 and $d < 0.7' c="$(metric data_compressed)" d="$(metric data_duplicate)"
+holds '$c < 0.5 and $d > 0.3 and $d < 0.7' c="$(metric data_compressed)" d="$(metric data_duplicate)"
 
 # A deadline: what is left of the file is read, by any rank, now and later.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --segments 1000000 --transfer 4k --files process --order random --reorder constant \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workloads/bulk/access.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/agree.h"
 
 /* In step, ranks agree so often whether to go on. */
@@ -24,6 +27,26 @@ static uint64_t owner(const struct tt_bulk_access_state *a)
 
 /* ---- single transfers ---- */
 
+/* Most of IOR's content is the same in every transfer, and made only once. */
+static bool is_as_expected(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot)
+{
+    if (!a->expected)
+        return false;
+    tt_content_refresh(&a->content, owner(a), slot->tag, a->expected, a->walk.transfer);
+    return memcmp(a->expected, slot->buffer, a->walk.transfer) == 0;
+}
+
+static int prepare_expected(struct tt_bulk_access_state *a, struct tt_error *e)
+{
+    if (!is_comparing(a) || a->content.kind == TT_CONTENT_RANDOM)
+        return TT_OK;
+    a->expected = malloc(a->walk.transfer);
+    if (!a->expected)
+        return tt_fail_nomem(e, "what a transfer is compared with");
+    tt_content_fill(&a->content, owner(a), 0, a->expected, a->walk.transfer);
+    return TT_OK;
+}
+
 static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
                    struct tt_error *e)
 {
@@ -36,6 +59,8 @@ static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *
     a->checking_ns += tt_now_ns() - t;
     if (same)
         return TT_OK;
+    if (a->options->keep_wrong)
+        tt_data_leave(a->engine, a->path);
     return tt_fail(e, TT_CORRUPT, "'%s' at offset %llu: what was read is not what was written",
                    a->path, (unsigned long long)(slot->tag + wrong));
 }
@@ -56,7 +81,11 @@ static void fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot)
 {
     int64_t t = tt_now_ns();
 
-    tt_content_fill(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
+    if (slot->prepared)
+        tt_content_refresh(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
+    else
+        tt_content_fill(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
+    slot->prepared = true;
     tt_phase_add(a->engine, TT_COMPUTE, t);
 }
 
@@ -124,7 +153,8 @@ static int transfer_on_its_own(struct tt_bulk_access_state *a, struct tt_stream 
         a->done += rc == TT_OK;
         if (rc == TT_OK)
             rc = watch(a, e);
-        if (!is_overtime && is_late(a))
+        a->cut = !is_overtime && is_late(a);
+        if (a->cut)
             break;
     }
     return rc;
@@ -157,7 +187,7 @@ static int transfer_in_step(struct tt_bulk_access_state *a, struct tt_stream *st
 static void note_deadline(struct tt_bulk_access_state *a)
 {
     a->at_deadline = a->done;
-    a->deadline_ns = tt_now_ns() - a->first;
+    a->deadline_ns = a->cut ? tt_now_ns() - a->first : INT64_MAX;
 }
 
 /* After the deadline, up to what the fastest rank has done. */
@@ -247,8 +277,10 @@ int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
         .variables = &variable,
     };
     struct tt_series *series;
-    int rc, closed;
+    int rc = tt_agree(a->engine->comm, prepare_expected(a, e), e), closed;
 
+    if (rc != TT_OK)
+        return rc;
     MPI_Barrier(a->engine->comm);
     a->began = tt_now_ns();
     rc = tt_series_open(a->engine, &spec, &series, e);

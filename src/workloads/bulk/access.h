@@ -17,7 +17,10 @@ struct tt_bulk_access_state {
     bool lockstep;                     /* transfers are collective */
     uint64_t progress, progress_total; /* transfers of this rank before this access, and in all */
 
+    void *expected; /* what a transfer of IOR's content holds, to compare with */
+
     /* what became of it */
+    bool cut; /* by the deadline */
     uint64_t done, bytes, at_deadline;
     int64_t latency_ns, checking_ns, deadline_ns;
     int64_t began, opened, first, last, closing, closed; /* after a barrier of all ranks */

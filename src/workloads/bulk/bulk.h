@@ -21,12 +21,15 @@ enum tt_bulk_reorder {
 };
 
 struct tt_bulk_options {
-    uint64_t block, transfer, segments, depth, repetitions, signature, reorder_distance;
+    uint64_t block, transfer, segments, depth, repetitions, signature, reorder_distance,
+        reorder_seed;
     int files; /* 0 shared, 1 a file per process */
     int order, reorder, data;
     bool write, read, check_write, check_read, timed_check, barriers, wear_out, cold;
-    bool numbered;    /* a file of its own for every repetition */
-    bool own_folders; /* every rank's files in a folder of its number */
+    bool reorder_anew; /* other readers in every repetition */
+    bool keep_wrong;   /* a file in which something wrong was found is left */
+    bool numbered;     /* a file of its own for every repetition */
+    bool own_folders;  /* every rank's files in a folder of its number */
     double deadline, compressible, duplicate;
     struct tt_words paths;
     char *count_file;

@@ -269,20 +269,18 @@ static void look_at_cache(struct bulk *b, const char *path)
 /* Collective: the slowest and the fastest, on the clock that started with a barrier. */
 static void add_row(struct bulk *b, const struct tt_bulk_access_state *a, uint64_t repetition)
 {
-    bool late = b->options->deadline > 0;
     double most[] = {tt_seconds(a->opened - a->began), tt_seconds(a->last - a->began),
                      tt_seconds(a->closed - a->began), tt_seconds(a->closed - a->closing),
                      (double)a->done};
-    double least[] = {tt_seconds(a->first - a->began), (double)a->done,
-                      late ? tt_seconds(a->deadline_ns) : 0};
+    double least[] = {tt_seconds(a->first - a->began), (double)a->done, tt_seconds(a->deadline_ns)};
     double sum[] = {(double)a->bytes, (double)a->done, (double)a->latency_ns * 1e-9,
-                    late ? (double)a->at_deadline * (double)a->walk.transfer : 0};
+                    (double)a->at_deadline * (double)a->walk.transfer, a->cut};
     double *row = b->rows + b->nrows * TT_BULK_NCOLUMNS;
     MPI_Comm comm = b->engine->comm;
 
     MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, comm);
     MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, comm);
-    MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(MPI_IN_PLACE, sum, 5, MPI_DOUBLE, MPI_SUM, comm);
     row[TT_BULK_ACCESS] = a->kind;
     row[TT_BULK_REPETITION] = (double)repetition;
     row[TT_BULK_BYTES] = sum[0];
@@ -292,8 +290,8 @@ static void add_row(struct bulk *b, const struct tt_bulk_access_state *a, uint64
     row[TT_BULK_CLOSE_S] = most[3];
     row[TT_BULK_TOTAL_S] = most[2];
     row[TT_BULK_LATENCY_S] = sum[1] > 0 ? sum[2] / sum[1] : 0;
-    row[TT_BULK_DEADLINE_S] = least[2];
-    row[TT_BULK_DEADLINE_BYTES] = sum[3];
+    row[TT_BULK_DEADLINE_S] = sum[4] > 0 ? least[2] : 0;
+    row[TT_BULK_DEADLINE_BYTES] = sum[4] > 0 ? sum[3] : 0;
     row[TT_BULK_LEAST_TRANSFERS] = least[1];
     row[TT_BULK_MOST_TRANSFERS] = most[4];
     b->nrows++;
@@ -303,10 +301,13 @@ static void add_row(struct bulk *b, const struct tt_bulk_access_state *a, uint64
 
 static uint64_t reads_data_of(const struct bulk *b, enum tt_bulk_access kind, uint64_t repetition)
 {
+    const struct tt_bulk_options *o = b->options;
+    uint64_t seed = o->reorder_seed ? o->reorder_seed : b->engine->config->run->seed;
+
     if (kind == TT_BULK_WRITE)
         return b->rank;
-    return tt_bulk_stand_in(b->options, &b->nodes, b->ranks, b->rank, kind == TT_BULK_CHECK,
-                            b->engine->config->run->seed + repetition);
+    return tt_bulk_stand_in(o, &b->nodes, b->ranks, b->rank, kind == TT_BULK_CHECK,
+                            seed + (o->reorder_anew ? repetition : 0));
 }
 
 /* Collective. The transfers of each rank, so that whoever stands in for it reads no more. */
@@ -373,6 +374,7 @@ static int access_once(struct bulk *b, enum tt_bulk_access kind, uint64_t repeti
             rc = save_count(b, e);
         }
     }
+    free(a.expected);
     free(a.path);
     return rc;
 }

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/ior.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "build_info.h"
+#include "workloads/bulk/bulk.h"
+
+#define MIB 1048576.0
+
+static const char *const accesses[] = {"write", "wcheck", "read"};
+
+/* ---- one access ---- */
+
+struct row {
+    const char *access;
+    unsigned kind, repetition;
+    double v[TT_BULK_NCOLUMNS];
+};
+
+static bool take_row(const json_t *result, size_t i, struct row *out)
+{
+    const json_t *rows = json_object_get(json_object_get(result, "tables"), "accesses");
+    const json_t *row = json_array_get(rows, i);
+
+    if (json_array_size(row) != TT_BULK_NCOLUMNS)
+        return false;
+    for (size_t j = 0; j < TT_BULK_NCOLUMNS; j++)
+        out->v[j] = json_number_value(json_array_get(row, j));
+    if (!(out->v[TT_BULK_ACCESS] >= 0 && out->v[TT_BULK_ACCESS] <= TT_BULK_READ))
+        return false;
+    out->kind = (unsigned)out->v[TT_BULK_ACCESS];
+    out->repetition = (unsigned)fmin(fmax(out->v[TT_BULK_REPETITION], 0), 1e9);
+    out->access = accesses[out->kind];
+    return true;
+}
+
+static double per(double amount, double seconds)
+{
+    return seconds > 0 ? amount / seconds : 0;
+}
+
+static double rate(const struct row *r)
+{
+    return per(r->v[TT_BULK_BYTES] / MIB, r->v[TT_BULK_TOTAL_S]);
+}
+
+static double operations(const struct row *r)
+{
+    return per(r->v[TT_BULK_TRANSFERS], r->v[TT_BULK_TRANSFER_S]);
+}
+
+static const char *parameter(const json_t *result, const char *key)
+{
+    const json_t *all = json_object_get(json_object_get(result, "plan"), "parameters");
+    const char *value = json_string_value(json_object_get(all, key));
+
+    return value ? value : "";
+}
+
+static double number(const json_t *result, const char *key)
+{
+    double value = 0;
+
+    return sscanf(parameter(result, key), "%lf", &value) == 1 ? value : 0;
+}
+
+static json_int_t ranks(const json_t *result)
+{
+    return json_integer_value(json_object_get(json_object_get(result, "plan"), "ranks"));
+}
+
+/* ---- for people ---- */
+
+static void now(char *text, size_t size)
+{
+    time_t t = time(NULL);
+    struct tm local;
+
+    if (strftime(text, size, "%a %b %e %H:%M:%S %Y", localtime_r(&t, &local)) == 0)
+        text[0] = '\0';
+}
+
+void tt_ior_head(FILE *out, const char *command_line)
+{
+    char text[64];
+
+    now(text, sizeof text);
+    fprintf(out, "tutti %s (%s): the tests of IOR, measured by tutti\n", TT_VERSION, TT_REVISION);
+    fprintf(out, "Began               : %s\nCommand line        : %s\n", text, command_line);
+}
+
+static void print_option(FILE *out, const char *label, const char *value)
+{
+    fprintf(out, "%-20s: %s\n", label, value);
+}
+
+static void print_options(FILE *out, const json_t *result)
+{
+    static const struct {
+        const char *label, *key;
+    } shown[] = {{"api", "backend"},
+                 {"test filename", "bulk.paths"},
+                 {"access", "bulk.files"},
+                 {"ordering in a file", "bulk.order"},
+                 {"ordering inter file", "bulk.reorder"},
+                 {"data", "bulk.data"},
+                 {"segments", "bulk.segments"},
+                 {"repetitions", "bulk.repetitions"},
+                 {"xfersize (bytes)", "bulk.transfer"},
+                 {"blocksize (bytes)", "bulk.block"},
+                 {"stonewalling (s)", "bulk.deadline"},
+                 {"wear-out", "bulk.wear_out"},
+                 {"sync", "sync"}};
+
+    fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        print_option(out, shown[i].label, parameter(result, shown[i].key));
+    fprintf(out, "%-20s: %lld\n", "tasks", (long long)ranks(result));
+}
+
+static void print_hosts(FILE *out, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "ranks");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *host = json_string_value(json_object_get(json_array_get(list, i), "host"));
+
+        fprintf(out, "task %zu on %s\n", i, host ? host : "?");
+    }
+    fprintf(out, "signature %s, seed %s\n", parameter(result, "bulk.signature"),
+            parameter(result, "seed"));
+}
+
+static void print_row(FILE *out, const json_t *result, const struct row *r)
+{
+    fprintf(out,
+            "%-9s %-10.2f %-10.2f %-11.6f %-10.2f %-10.2f %-10.6f %-10.6f %-10.6f %-10.6f %-4u\n",
+            r->access, rate(r), operations(r), r->v[TT_BULK_LATENCY_S],
+            number(result, "bulk.block") / 1024, number(result, "bulk.transfer") / 1024,
+            r->v[TT_BULK_OPEN_S], r->v[TT_BULK_TRANSFER_S], r->v[TT_BULK_CLOSE_S],
+            r->v[TT_BULK_TOTAL_S], r->repetition);
+}
+
+static void print_stonewall(FILE *out, const struct row *r)
+{
+    if (r->v[TT_BULK_DEADLINE_S] > 0 && r->kind != TT_BULK_CHECK)
+        fprintf(out, "%s: stonewalling after %.2f s, transfers per task %.0f to %.0f\n", r->access,
+                r->v[TT_BULK_DEADLINE_S], r->v[TT_BULK_LEAST_TRANSFERS],
+                r->v[TT_BULK_MOST_TRANSFERS]);
+}
+
+static void print_warnings(FILE *out, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "warnings");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_object_get(json_array_get(list, i), "text"));
+
+        fprintf(out, "WARNING: %s\n", text ? text : "");
+    }
+}
+
+void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsigned verbose)
+{
+    struct row r;
+
+    fprintf(out, "TestID              : %u\n", number_of_test);
+    print_options(out, result);
+    if (verbose > 1)
+        print_hosts(out, result);
+    fprintf(out, "\nResults:\n\n");
+    fprintf(out, "access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    "
+                 "wr/rd(s)   close(s)   total(s)   iter\n");
+    fprintf(out, "------    ---------  ----       ----------  ---------- ---------  --------   "
+                 "--------   --------   --------   ----\n");
+    for (size_t i = 0; take_row(result, i, &r); i++) {
+        print_row(out, result, &r);
+        if (verbose > 0)
+            print_stonewall(out, &r);
+    }
+    print_warnings(out, result);
+}
+
+/* ---- the summary ---- */
+
+struct statistics {
+    unsigned n;
+    double max, min, mean, deviation;
+};
+
+/* Population deviation, as IOR has it. */
+static struct statistics take_statistics(const json_t *result, unsigned kind,
+                                         double (*value)(const struct row *))
+{
+    struct statistics s = {.min = INFINITY};
+    double sum = 0, squares = 0;
+    struct row r;
+
+    for (size_t i = 0; take_row(result, i, &r); i++) {
+        double x = value(&r);
+
+        if (r.kind != kind)
+            continue;
+        s.n++;
+        s.max = fmax(s.max, x);
+        s.min = fmin(s.min, x);
+        sum += x;
+        squares += x * x;
+    }
+    s.mean = s.n ? sum / s.n : 0;
+    s.deviation = s.n ? sqrt(fmax(squares / s.n - s.mean * s.mean, 0)) : 0;
+    return s;
+}
+
+static double operations_in_all(const struct row *r)
+{
+    return per(r->v[TT_BULK_TRANSFERS], r->v[TT_BULK_TOTAL_S]);
+}
+
+static double seconds(const struct row *r)
+{
+    return r->v[TT_BULK_TOTAL_S];
+}
+
+static double wall_seconds(const struct row *r)
+{
+    return r->v[TT_BULK_DEADLINE_S];
+}
+
+static double wall_rate(const struct row *r)
+{
+    return per(r->v[TT_BULK_DEADLINE_BYTES] / MIB, r->v[TT_BULK_DEADLINE_S]);
+}
+
+static void print_summary_row(FILE *out, const json_t *result, unsigned test, unsigned kind)
+{
+    struct statistics bw = take_statistics(result, kind, rate);
+    struct statistics ops = take_statistics(result, kind, operations_in_all);
+    double late = take_statistics(result, kind, wall_seconds).mean;
+
+    if (bw.n == 0)
+        return;
+    fprintf(out, "%-9s %10.2f %10.2f %10.2f %10.2f %10.2f %10.2f %10.2f %10.2f %10.5f ",
+            accesses[kind], bw.max, bw.min, bw.mean, bw.deviation, ops.max, ops.min, ops.mean,
+            ops.deviation, take_statistics(result, kind, seconds).mean);
+    if (late > 0)
+        fprintf(out, "%12.2f %14.2f ", late, take_statistics(result, kind, wall_rate).mean);
+    else
+        fprintf(out, "%12s %14s ", "NA", "NA");
+    fprintf(out, "%5u %6lld %4u %3d %-11s %8.0f %10.0f %10.0f %s\n", test, (long long)ranks(result),
+            bw.n, !strcmp(parameter(result, "bulk.files"), "process"),
+            parameter(result, "bulk.reorder"), number(result, "bulk.segments"),
+            number(result, "bulk.block"), number(result, "bulk.transfer"),
+            parameter(result, "backend"));
+}
+
+static void print_most(FILE *out, const json_t *results, unsigned kind, const char *label)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < json_array_size(results); i++)
+        most = fmax(most, take_statistics(json_array_get(results, i), kind, rate).max);
+    if (most > 0)
+        fprintf(out, "Max %s %.2f MiB/sec (%.2f MB/sec)\n", label, most, most * MIB / 1e6);
+}
+
+void tt_ior_summary(FILE *out, const json_t *results)
+{
+    char text[64];
+
+    fprintf(out, "\n");
+    print_most(out, results, TT_BULK_WRITE, "Write:");
+    print_most(out, results, TT_BULK_READ, "Read: ");
+    fprintf(out,
+            "\nSummary of all tests:\n"
+            "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  "
+            "Mean(OPs)     StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks reps fPP "
+            "reord         segcnt     blksiz      xsize API\n");
+    for (size_t i = 0; i < json_array_size(results); i++)
+        for (unsigned kind = TT_BULK_WRITE; kind <= TT_BULK_READ; kind += 2)
+            print_summary_row(out, json_array_get(results, i), (unsigned)i, kind);
+    now(text, sizeof text);
+    fprintf(out, "Finished            : %s\n", text);
+}
+
+/* ---- for machines ---- */
+
+static json_t *row_json(const json_t *result, const struct row *r)
+{
+    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "access", r->access,
+                     "bwMiB", rate(r), "blockKiB", number(result, "bulk.block") / 1024, "xferKiB",
+                     number(result, "bulk.transfer") / 1024, "iops", operations(r), "latency",
+                     r->v[TT_BULK_LATENCY_S], "openTime", r->v[TT_BULK_OPEN_S], "wrRdTime",
+                     r->v[TT_BULK_TRANSFER_S], "closeTime", r->v[TT_BULK_CLOSE_S], "totalTime",
+                     r->v[TT_BULK_TOTAL_S], "iter", (int)r->repetition);
+}
+
+static json_t *test_json(const json_t *result, size_t number_of_test)
+{
+    const json_t *plan = json_object_get(result, "plan");
+    json_t *rows = json_array();
+    struct row r;
+
+    for (size_t i = 0; take_row(result, i, &r); i++)
+        json_array_append_new(rows, row_json(result, &r));
+    return json_pack("{s:I, s:O?, s:I, s:o, s:O?, s:O?}", "TestID", (json_int_t)number_of_test,
+                     "Parameters", json_object_get(plan, "parameters"), "tasks", ranks(result),
+                     "Results", rows, "warnings", json_object_get(result, "warnings"), "folder",
+                     json_object_get(result, "folder"));
+}
+
+static json_t *summary_json(const json_t *result, size_t number_of_test, unsigned kind)
+{
+    struct statistics bw = take_statistics(result, kind, rate);
+    struct statistics ops = take_statistics(result, kind, operations_in_all);
+
+    return json_pack(
+        "{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:i}", "operation",
+        accesses[kind], "bwMaxMIB", bw.max, "bwMinMIB", bw.min, "bwMeanMIB", bw.mean, "bwStdMIB",
+        bw.deviation, "OPsMax", ops.max, "OPsMin", ops.min, "OPsMean", ops.mean, "OPsSD",
+        ops.deviation, "MeanTime", take_statistics(result, kind, seconds).mean, "TestID",
+        (json_int_t)number_of_test, "numTasks", ranks(result), "repetitions", (int)bw.n);
+}
+
+json_t *tt_ior_json(const json_t *results, const char *command_line)
+{
+    json_t *tests = json_array(), *summary = json_array();
+
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+
+        json_array_append_new(tests, test_json(result, i));
+        for (unsigned kind = TT_BULK_WRITE; kind <= TT_BULK_READ; kind += 2)
+            if (take_statistics(result, kind, rate).n > 0)
+                json_array_append_new(summary, summary_json(result, i, kind));
+    }
+    return json_pack("{s:s, s:s, s:o, s:o}", "Version", "tutti " TT_VERSION, "Command line",
+                     command_line, "tests", tests, "summary", summary);
+}
+
+void tt_ior_csv(FILE *out, const json_t *results)
+{
+    struct row r;
+
+    fprintf(out, "access,bw(MiB/s),IOPS,Latency(s),block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),"
+                 "total(s),numTasks,iter\n");
+    for (size_t k = 0; k < json_array_size(results); k++) {
+        const json_t *result = json_array_get(results, k);
+
+        for (size_t i = 0; take_row(result, i, &r); i++)
+            fprintf(out, "%s,%.4f,%.4f,%.9f,%.2f,%.2f,%.6f,%.6f,%.6f,%.6f,%lld,%u\n", r.access,
+                    rate(&r), operations(&r), r.v[TT_BULK_LATENCY_S],
+                    number(result, "bulk.block") / 1024, number(result, "bulk.transfer") / 1024,
+                    r.v[TT_BULK_OPEN_S], r.v[TT_BULK_TRANSFER_S], r.v[TT_BULK_CLOSE_S],
+                    r.v[TT_BULK_TOTAL_S], (long long)ranks(result), r.repetition);
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Results of the workload bulk in the columns of IOR. */
+#ifndef TT_REPORT_IOR_H
+#define TT_REPORT_IOR_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Above everything else: which program this is, and how it was called. */
+void tt_ior_head(FILE *out, const char *command_line);
+/* The options and the rows of one test, which counts from 0. */
+void tt_ior_test(FILE *out, const json_t *result, unsigned number, unsigned verbose);
+/* A row for writing and one for reading of each of the results in an array. */
+void tt_ior_summary(FILE *out, const json_t *results);
+
+/* All of it for machines; NULL: no memory. */
+json_t *tt_ior_json(const json_t *results, const char *command_line);
+void tt_ior_csv(FILE *out, const json_t *results);
+
+#endif

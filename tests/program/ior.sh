@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# IOR's options mean what they mean there; what is not understood is named; all three outputs agree.
+# timeout: 200
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+ior=("$TUTTI" ior --results "$runs" --min-free 0 -o "$data/x")
+
+
+# The rows follow the bytes.
+expect 0 "${ranks[@]}" 2 "${ior[@]}" -b 64k -t 16k -s 3 -i 2 -F -w -r -W -R -C -e -g -vv
+equal "$(grep -cE '^(write|wcheck|read) +[0-9]' "$work/out")" 8 "rows of results and of the summary"
+grep -q '^tutti .*the tests of IOR' "$work/out" || fail "the head does not say that it is tutti"
+grep -q '^access    bw(MiB/s)  IOPS       Latency(s)' "$work/out" || fail "no columns of IOR"
+awk '$1 == "write" && $NF ~ /^[01]$/ { if ($5 != "64.00" || $6 != "16.00") exit 1; if ($10 < $8) exit 1 }' "$work/out" ||
+    fail "block, transfer or times are wrong"
+no_data_left
+
+# Machines get one document on stdout, and nothing else.
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 -O summaryFormat=JSON,segmentCount=4
+jq -e '.tests[0].Results | length == 2' "$work/out" >/dev/null
+jq -e '.tests[0].tasks == 2 and .tests[0].Parameters["bulk.segments"] == "4" and .summary[1].operation == "read"' "$work/out" >/dev/null ||
+    fail "the JSON is not what was run"
+jq -e '.tests[0].Results[] | (.bwMiB * .totalTime - 0.5 | fabs) < 1e-6' "$work/out" >/dev/null || fail "rate x time is not the bytes moved"
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -O summaryFormat=CSV -O summaryFile="$work/rows.csv"
+[ ! -s "$work/out" ] || fail "stdout is not empty"
+equal "$(cut -d , -f 1,11,12 "$work/rows.csv" | tr '\n' ' ')" 'access,numTasks,iter write,2,0 read,2,0 ' "the CSV"
+
+# The paper's Table I, as printed there (the stonewall shortened).
+small=(-b 64k -t 16k -s 100000 -vv)
+table=("${small[@]}" --max-bytes 4g)
+expect 0 "${ior[@]}" -n 2 "${table[@]}" -stoneWallingWearOut=1 -C -D=0.1 -F -e -g -k -l=random -w
+equal "$(stat -c %s "$data"/x.* | uniq | wc -l)" 1 "sizes of the files after the wear-out"
+expect 0 "${ior[@]}" -n 2 "${table[@]}" -stoneWallingWearOut=1 -C -D=45 -F -e -g -k -l=random -r
+expect 0 "${ior[@]}" -n 2 "${small[@]}" -C -D=45 -F -g -r -z -k
+expect 0 "${ior[@]}" -n 2 "${small[@]}" -C -D=45 -F -e -g -r
+rm "$data"/x.*
+expect 0 "${ior[@]}" -n 2 "${table[@]}" -C -D=0.1 -F -e -g -w -z
+no_data_left
+
+# Data that another call can check; a changed byte is an error, and -K leaves the file.
+expect 0 "${ior[@]}" -b 64k -t 16k -w -k -G 7 -l offset
+expect 0 "${ior[@]}" -b 64k -t 16k -R -k -G 7 -l offset
+expect 1 "${ior[@]}" -b 64k -t 16k -R -k -G 8 -l offset
+one_line "what was read is not what was written"
+printf x | dd of="$data/x" bs=1 seek=40000 conv=notrunc status=none
+expect 1 "${ior[@]}" -b 64k -t 16k -R -K -G 7 -l o
+one_line "offset 40000"
+rm "$data/x"
+
+# Names in turn, folders, a file per repetition.
+expect 0 "${ranks[@]}" 3 "${ior[@]}" -b 16k -t 16k -F -o "$data/a@$data/b" -k -w
+equal "$(cd "$data" && echo *)" "a.00000000 a.00000002 b.00000001" "files"
+rm "$data"/[ab].*
+expect 0 "${ior[@]}" -n 2 -b 16k -t 16k -F -u -m -i 2 -k -w
+equal "$(cd "$data" && find . -type f | sort | tr '\n' ' ')" "./0/x.00000000.0 ./0/x.00000000.1 ./1/x.00000001.0 ./1/x.00000001.1 " "files"
+rm -r "$data"/[01]
+
+# A script: several tests, one summary.
+printf '%s\n' 'IOR START' '  api=POSIX' "testFile = $data/s # a comment" 'blockSize=32k' 'transferSize=16k' RUN \
+    'filePerProc=1' 'repetitions=2' RUN 'IOR STOP' garbage >"$work/script"
+expect 0 "${ranks[@]}" 2 "${ior[@]}" -f "$work/script" -O summaryFormat=JSON
+equal "$(jq -c '[.tests[].Results | length]' "$work/out")" '[2,4]' "tests of the script"
+printf '%s\n' 'blokSize=1m' RUN >"$work/script"
+usage "script:1: 'blokSize' is none .*did you mean 'blockSize'" "${ior[@]}" -f "$work/script"
+no_data_left
+
+usage '^tutti: -q: every error ends the run' "${ior[@]}" -q
+usage "^tutti: -O: 'foo' is none of the directives" "${ior[@]}" -O foo=1
+usage "^tutti: -b: '1x'" "${ior[@]}" -b 1x
+usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
+usage 'needs -G' "${ior[@]}" -R
+usage 'needs -F' "${ior[@]}" -z -C
+usage "'S3' is none of POSIX" "${ior[@]}" -a S3
+usage 'has no collective transfers' "${ior[@]}" -c
+usage 'not a multiple' "${ior[@]}" -b 3m -t 2m
