@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/raw.h"
 #include "plan/config.h"
 #include "plan/workload.h"
 #include "workloads/reader/reader.h"
@@ -50,6 +51,10 @@ static int reader_check(const struct tt_config *config, struct tt_error *e)
                        "reader reads with many threads, by plain system calls: use --backend posix "
                        "instead of %s",
                        config->run->backend);
+    if (((const struct tt_raw_opts *)tt_config_opts(config, "posix"))->odirect)
+        return tt_fail(e, TT_USAGE,
+                       "reader reads by itself, and through the page cache: leave out "
+                       "posix.odirect, and see reader.cold");
     if (config->run->layers.n > 0)
         return tt_fail(e, TT_USAGE,
                        "reader reads with many threads, which layers do not allow: leave out "

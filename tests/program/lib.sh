@@ -12,8 +12,17 @@ needs() { # COMMAND...
     for c; do command -v "$c" >/dev/null || skip "needs $c"; done
 }
 needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
-has_backend() { "$TUTTI" list backends | grep -w "^  $1" | grep -qv 'not in this build'; }
-needs_backend() { has_backend "$1" || skip "this build has no backend $1"; }
+has_backend() {
+    "$TUTTI" list backends | grep -w "^  $1" | grep -qv 'not in this build' || return
+    [ "$1" != uring ] || kernel_has_uring
+}
+# Containers forbid it, and old kernels do not have it.
+kernel_has_uring() {
+    local why
+    why=$("$TUTTI" run template -n 1 --points 1 --iterations 1 --write every=1 --backend uring "${here[@]}" 2>&1) || true
+    [[ $why != *io_uring* ]]
+}
+needs_backend() { has_backend "$1" || skip "this build or this machine has no backend $1"; }
 
 # Start the script again in a mount namespace of its own, so that its mounts die with it.
 private_mounts() {

@@ -16,6 +16,7 @@
 
 extern const struct tt_backend tt_backend_posix, tt_backend_discard, tt_layer_align,
     tt_layer_template;
+static const bool odirect = false; /* posix' own option */
 
 static int32_t value(unsigned variable, uint64_t step, uint64_t element)
 {
@@ -50,7 +51,7 @@ static void starts_are_multiples(void **state)
 {
     const uint64_t size = ALIGNMENT;
     struct tt_stack stack = {
-        .n = 2, .elements = {&tt_layer_align, &tt_backend_posix}, .opts = {&size}};
+        .n = 2, .elements = {&tt_layer_align, &tt_backend_posix}, .opts = {&size, &odirect}};
     struct tt_variable variables[2];
     struct tt_file_spec spec = {
         .policy = TT_APPEND, .steps = 3, .nvariables = 2, .variables = variables};
@@ -92,7 +93,7 @@ static void unknown_steps_are_refused(void **state)
 {
     const uint64_t size = ALIGNMENT;
     struct tt_stack stack = {
-        .n = 2, .elements = {&tt_layer_align, &tt_backend_posix}, .opts = {&size}};
+        .n = 2, .elements = {&tt_layer_align, &tt_backend_posix}, .opts = {&size, &odirect}};
     struct tt_variable v = {
         .path = "a", .element = &tt_element_i32, .ndims = 1, .dims = {N}, .per_step = true};
     struct tt_file_spec spec = {.path = "/nonexistent/data",

@@ -15,6 +15,7 @@
 #define N 1000
 
 extern const struct tt_backend tt_backend_posix, tt_backend_template, tt_layer_fault;
+static const bool odirect = false; /* posix' own option */
 
 struct fixture {
     struct scratch scratch;
@@ -44,8 +45,10 @@ static int setup(void **state)
                                     .nvariables = 1,
                                     .variables = &f->variable};
     MPI_Comm_dup(MPI_COMM_WORLD, &f->spec.comm);
-    f->stack = (struct tt_stack){
-        .n = 2, .elements = {&tt_layer_fault, &tt_backend_posix}, .seed = 7, .opts = {NULL}};
+    f->stack = (struct tt_stack){.n = 2,
+                                 .elements = {&tt_layer_fault, &tt_backend_posix},
+                                 .seed = 7,
+                                 .opts = {NULL, &odirect}};
     f->stack.opts[0] = calloc(1, tt_layer_fault.opts_size);
     assert_int_equal(tt_params_default(tt_layer_fault.params, (void *)f->stack.opts[0], &e), TT_OK);
     for (int i = 0; i < N; i++)
@@ -114,7 +117,7 @@ static int write_step(struct fixture *f, uint64_t step, struct tt_error *e)
 /* Bits in which a step in the file differs from the data; nothing is injected below. */
 static int wrong_bits(struct fixture *f, uint64_t step)
 {
-    struct tt_stack plain = {.n = 1, .elements = {f->stack.elements[1]}};
+    struct tt_stack plain = {.n = 1, .elements = {f->stack.elements[1]}, .opts = {&odirect}};
     struct tt_error e = TT_ERROR_CLEAR;
     unsigned char back[N];
     struct tt_block b = block(f, back);

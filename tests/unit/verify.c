@@ -20,6 +20,7 @@
 #define COLUMNS 5
 
 extern const struct tt_backend tt_backend_posix, tt_layer_verify;
+static const bool odirect = false; /* posix' own option */
 
 struct fixture {
     struct scratch scratch;
@@ -50,8 +51,10 @@ static int setup(void **state)
                                     .nvariables = 2,
                                     .variables = f->variables};
     MPI_Comm_dup(MPI_COMM_WORLD, &f->spec.comm);
-    f->stack = (struct tt_stack){
-        .n = 2, .elements = {&tt_layer_verify, &tt_backend_posix}, .folder = f->scratch.folder};
+    f->stack = (struct tt_stack){.n = 2,
+                                 .elements = {&tt_layer_verify, &tt_backend_posix},
+                                 .opts = {NULL, &odirect},
+                                 .folder = f->scratch.folder};
     *state = f;
     return 0;
 }

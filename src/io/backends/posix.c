@@ -2,21 +2,25 @@
 /* Plain files through pwritev and preadv. Pieces that follow each other in the file go out in one
  * call; pieces with gaps between them in one call each: no data sieving, no aggregation. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/agree.h"
 #include "base/sys.h"
-#include "io/file.h"
+#include "io/raw.h"
 
 #define MAX_PIECES 512 /* of one call; below IOV_MAX everywhere */
 #define MAX_BYTES \
     ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
                        */
 
+static const struct tt_param params[] = {
+    {"odirect", TT_PARAM_BOOL, offsetof(struct tt_raw_opts, odirect), "no", NULL,
+     "past the page cache (O_DIRECT); memory, offsets and lengths must be multiples of its block"},
+    {NULL},
+};
+
 struct posix_state {
-    int fd;
+    struct tt_raw raw;
 };
 
 /* Pieces that follow each other in the file. */
@@ -27,31 +31,11 @@ struct batch {
     struct iovec pieces[MAX_PIECES];
 };
 
-static int open_here(struct tt_file *file, int flags, struct tt_error *e)
+static int posix_open(struct tt_file *file, struct tt_error *e)
 {
     struct posix_state *s = file->state;
 
-    s->fd = open(file->spec->path, flags | O_CLOEXEC, 0666);
-    if (s->fd >= 0)
-        return TT_OK;
-    return tt_fail_call(e, errno, "open", file->spec->path, -1);
-}
-
-/* Rank 0 makes the file, so that O_EXCL can tell whether somebody else's is there. */
-static int posix_open(struct tt_file *file, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    if (file->spec->access == TT_READ_ONLY)
-        return open_here(file, O_RDONLY, e);
-    if (file->rank == 0)
-        rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, e);
-    if (file->size == 1)
-        return rc;
-    rc = tt_agree(file->spec->comm, rc, e);
-    if (rc == TT_OK && file->rank != 0)
-        rc = open_here(file, O_RDWR, e);
-    return rc;
+    return tt_raw_open(file, ((const struct tt_raw_opts *)file->opts)->odirect, &s->raw, e);
 }
 
 static int posix_define(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -83,17 +67,13 @@ static int move(struct tt_file *file, enum tt_direction direction, struct batch 
     struct posix_state *s = file->state;
 
     while (b->bytes > 0) {
-        ssize_t n = direction == TT_WRITING ? tt_sys_pwritev(s->fd, b->pieces, b->n, b->offset)
-                                            : tt_sys_preadv(s->fd, b->pieces, b->n, b->offset);
+        ssize_t n = direction == TT_WRITING ? tt_sys_pwritev(s->raw.fd, b->pieces, b->n, b->offset)
+                                            : tt_sys_preadv(s->raw.fd, b->pieces, b->n, b->offset);
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return tt_fail_call(e, errno, direction == TT_WRITING ? "write" : "read",
-                                file->spec->path, b->offset);
-        if (n == 0)
-            return tt_fail(e, TT_FAILED, "'%s' ends at offset %lld, before the data asked for",
-                           file->spec->path, (long long)b->offset);
+        if (n <= 0)
+            return tt_raw_fail(file, &s->raw, direction, n < 0 ? errno : 0, b->offset, e);
         advance(b, (size_t)n);
     }
     b->n = 0;
@@ -117,9 +97,14 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     b.bytes = 0;
     tt_extents_begin(&it, block, file->spec->variables[block->variable].element->size);
     while (tt_extents_next(&it, &x)) {
+        const struct posix_state *s = file->state;
+        int rc = tt_raw_check(file, &s->raw, (char *)block->data + x.memory_offset,
+                              base + x.file_offset, x.length, e);
+
+        if (rc != TT_OK)
+            return rc;
         for (uint64_t done = 0, n; done < x.length; done += n) {
             off_t offset = (off_t)(base + x.file_offset + done);
-            int rc = TT_OK;
 
             n = x.length - done < MAX_BYTES ? x.length - done : MAX_BYTES;
             if (b.n > 0 && !continues(&b, offset, n))
@@ -151,7 +136,7 @@ static int posix_sync(struct tt_file *file, struct tt_error *e)
 {
     struct posix_state *s = file->state;
 
-    if (fsync(s->fd) != 0)
+    if (fsync(s->raw.fd) != 0)
         return tt_fail_call(e, errno, "fsync", file->spec->path, -1);
     return TT_OK;
 }
@@ -160,9 +145,14 @@ static int posix_close(struct tt_file *file, struct tt_error *e)
 {
     struct posix_state *s = file->state;
 
-    if (close(s->fd) != 0)
-        return tt_fail_call(e, errno, "close", file->spec->path, -1);
-    return TT_OK;
+    return tt_raw_close(file, &s->raw, e);
+}
+
+static int posix_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e)
+{
+    const struct posix_state *s = file->state;
+
+    return tt_raw_query(&s->raw, "posix.odirect", facts, e);
 }
 
 const struct tt_backend tt_backend_posix = {
@@ -170,10 +160,13 @@ const struct tt_backend tt_backend_posix = {
     .summary = "plain files through pwritev and preadv",
     .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_SYSTEM_CALLS,
     .state_size = sizeof(struct posix_state),
+    .opts_size = sizeof(struct tt_raw_opts),
+    .params = params,
     .open = posix_open,
     .define = posix_define,
     .write = posix_write,
     .read = posix_read,
     .sync = posix_sync,
     .close = posix_close,
+    .query = posix_query,
 };
