@@ -46,7 +46,7 @@ static int make_shape(struct shape *s, bool contiguous, int rank, int size, stru
     s->variable = (struct tt_variable){.path = "probe", .element = &tt_element_u64, .ndims = 1};
     s->variable.dims[0] = (contiguous ? (uint64_t)size : (uint64_t)size + 1) * s->units * UNIT;
     elements = s->units * UNIT;
-    s->data = malloc(elements * sizeof *s->data);
+    s->data = aligned_alloc(4096, elements * sizeof *s->data); /* as a staging buffer is */
     if (!s->data)
         return tt_fail_nomem(e, "the probe of nonblocking calls");
     for (uint64_t i = 0; i < elements; i++)

@@ -302,6 +302,11 @@ int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_tick
     return f->backend->wait(f, oldest, e);
 }
 
+int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, struct tt_error *e)
+{
+    return f->backend->use_buffers ? f->backend->use_buffers(f, base, each, n, e) : TT_OK;
+}
+
 int tt_file_sync(struct tt_file *f, struct tt_error *e)
 {
     return f->backend->sync(f, e);

@@ -78,14 +78,14 @@ struct tt_ticket {
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for submit, wait, wait_any, is_collective and query. tt_file_query asks
- * every element of a stack in turn. */
+ * not. NULL is allowed for submit, wait, wait_any, use_buffers, is_collective and query.
+ * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its folder and the prefix of its keys */
     const char *summary;
     enum tt_stack_kind kind;
     unsigned caps;       /* of enum tt_capability; for layers: the caps of the file below pass, but
-                          * without       submit the stack is not TT_CAP_NONBLOCKING */
+                          * without submit the stack is not TT_CAP_NONBLOCKING */
     const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
     size_t state_size;   /* file->state, allocated zeroed by the core */
     size_t ticket_size;
@@ -109,6 +109,10 @@ struct tt_backend {
     /* Wait for any submitted transfer; *done is its ticket, also if it has failed. NULL where the
      * library completes transfers in order, or cannot tell. */
     int (*wait_any)(struct tt_file *file, struct tt_ticket **done, struct tt_error *e);
+    /* Transfers will come from n buffers of the same size, one after the other at base, each of
+     * them one at a time; n is 0 when they are about to go. */
+    int (*use_buffers)(struct tt_file *file, void *base, size_t each, unsigned n,
+                       struct tt_error *e);
     /* Whether transfers with these options are collective; NULL: never. */
     bool (*is_collective)(const void *opts);
     /* Everything written so far by this rank is durable when it returns. */
@@ -181,6 +185,8 @@ int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e);
 /* The oldest is the one to wait for where the stack cannot wait for any. */
 int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_ticket **done,
                      struct tt_error *e);
+/* Does nothing where the top of the stack has no use for it. */
+int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, struct tt_error *e);
 int tt_file_sync(struct tt_file *f, struct tt_error *e);
 int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e);
 /* Bytes of ticket state the stack needs; allocated by the engine. */

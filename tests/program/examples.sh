@@ -6,7 +6,7 @@
 
 for file in "$SOURCE"/examples/*.yaml; do
     backend=$(sed -n 's/^backend: *\([a-z0-9]*\).*/\1/p' "$file")
-    if [ -n "$backend" ] && ! "$TUTTI" list backends | grep -qw "$backend"; then continue; fi
+    if [ -n "$backend" ] && ! has_backend "$backend"; then continue; fi
     command=(run)
     ! grep -q '^reference:' "$file" || command=(ensemble)
     ! grep -q '^set:' "$file" || command=(ensemble matrix)

@@ -12,7 +12,8 @@ one_line "(No space left|fit|free|min-free)"
 no_data_left
 
 backends=(posix mpiio)
-! "$TUTTI" list backends | grep -qw hdf5 || backends+=(hdf5)
+! has_backend uring || backends+=(uring)
+! has_backend hdf5 || backends+=(hdf5)
 
 # While it runs: somebody else takes the space between two dumps. The throttle gives them time to.
 fill_after_first_dump() {

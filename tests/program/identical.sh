@@ -24,6 +24,7 @@ same() {
 }
 
 backends=(posix mpiio)
+! has_backend uring || backends+=(uring)
 if "$TUTTI" list backends | grep -qw hdf5 && command -v h5dump >/dev/null; then backends+=(hdf5); fi
 
 for shape in "--dims 2 --size 53" "--dims 3 --size 19"; do

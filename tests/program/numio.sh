@@ -33,8 +33,8 @@ equal 10 "$(wc -l <<<"$sample")" "lines of the sample"
 equal "$(cat middle)" "$(awk 'NR == 3 { print $3 }' <<<"$sample")" "a point of the sample"
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
-for backend in posix mpiio hdf5; do
-    "$TUTTI" list backends | grep -qw $backend || continue
+for backend in posix uring mpiio hdf5; do
+    has_backend $backend || continue
     expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
     equal "$one" "$(norm)" "norms ($backend)"

@@ -24,4 +24,20 @@ for checksum in none xxhash; do
     equal "$counted" "$(metric bytes_read)" "bytes seen by strace and bytes reported"
     [ "$(grep -lF "<$data/" trace.* | wc -l)" -ge 4 ] || fail "fewer threads read than two ranks must have"
 done
+
+# What io_uring moves no system call shows, but the calls say how many requests were made, and the file what they
+# brought: every dump of a rank is one write and one sync, and all data are in the file.
+if has_backend uring; then
+    rm -f trace.*
+    expect 0 strace -ff -y -qq -s 0 -o trace -e trace=write,pwrite64,pwritev,pwritev2,fsync,io_uring_enter \
+        "$TUTTI" run stencil -n 2 --size 100 --iterations 20 --write every=4,series=append --backend uring --mode sync+imm \
+        --keep "${here[@]}" --json out.json
+    equal 0 "$(cat trace.* | grep -cF "<$data/")" "calls past io_uring and none"
+    equal $((2 * 5 * 2)) "$(cat trace.* | awk '/^io_uring_enter/ { sum += $NF } END { print sum + 0 }')" \
+        "requests submitted and two for every dump of a rank"
+    file=$(find "$data" -type f)
+    equal "$(stat -c %s "$file")" "$(metric bytes_written)" "size of the file and bytes reported"
+    holds '$blocks * 512 >= $bytes' blocks="$(stat -c %b "$file")" bytes="$(metric bytes_written)"
+    rm -rf "${data:?}"/*
+fi
 no_data_left
