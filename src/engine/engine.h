@@ -131,7 +131,7 @@ struct tt_stream_spec {
 struct tt_stream_slot {
     void *buffer;
     struct tt_block block; /* what is or was transferred; its data is set by the stream */
-    bool landed;           /* a transfer of this slot has finished */
+    bool landed;           /* a transfer of this slot has finished, without an error */
     int64_t took_ns;       /* the finished transfer, from start to end */
     uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
     bool prepared;
@@ -151,7 +151,8 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
 int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
 /* Everything written by all ranks is durable. Collective, with nothing in flight. */
 int tt_stream_sync(struct tt_stream *stream, struct tt_error *e);
-/* Waits for what is in flight and frees, in every case. */
+/* Collective, in every case: waits for what is in flight, frees, and fails on all ranks if a
+ * transfer of any has failed. */
 int tt_stream_close(struct tt_stream *stream, struct tt_error *e);
 
 /* ---- loops in which ranks do not wait for each other ---- */

@@ -2,6 +2,7 @@
 /* Single transfers, several in flight. The caller makes them if one is in flight at a time, else
  * the backend's nonblocking calls, threads where calls may go on side by side, or the helper
  * thread, in which they queue: its depth then is that of the queue, not of the storage. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/agree.h"
@@ -21,9 +22,9 @@ struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
     struct tt_stream *stream;
     struct tt_ticket ticket;
-    struct tt_job job; /* for the helper or a thread */
-    struct slot *next; /* in flight, the oldest first; or free */
-    bool seen;         /* the finished transfer, by the caller */
+    struct tt_job job;          /* for the helper or a thread */
+    struct slot *next, *before; /* in flight, the oldest first; or free, by next only */
+    bool seen;                  /* the finished transfer, by the caller */
     uint64_t bytes;
     int64_t started_ns, ended_ns, sync_ns;
 };
@@ -32,6 +33,8 @@ struct tt_stream {
     struct tt_series *series;
     struct tt_stream_spec spec;
     enum way way;
+    bool begun;  /* the file knows the buffers */
+    bool failed; /* a transfer of this rank has */
     unsigned in_flight;
     struct slot *slots, *oldest, *newest, *free;
     char *buffers, *ticket_states;
@@ -41,6 +44,20 @@ struct tt_stream {
 };
 
 /* ---- one transfer, in whatever thread makes it ---- */
+
+static int end_transfer(struct slot *slot, int rc, struct tt_error *e)
+{
+    struct tt_stream *stream = slot->stream;
+    int sync = stream->series->engine->config->run->sync;
+
+    slot->ended_ns = tt_now_ns();
+    slot->sync_ns = 0;
+    if (rc == TT_OK && stream->spec.direction == TT_WRITING && sync == TT_SYNC_WRITE) {
+        rc = tt_file_sync(stream->series->file, e);
+        slot->sync_ns = tt_now_ns() - slot->ended_ns;
+    }
+    return rc;
+}
 
 static int make_transfer(void *argument, struct tt_error *e)
 {
@@ -52,27 +69,26 @@ static int make_transfer(void *argument, struct tt_error *e)
     int rc = writing ? tt_file_write(file, stream->spec.step, b, e)
                      : tt_file_read(file, stream->spec.step, b, e);
 
-    slot->ended_ns = tt_now_ns();
-    slot->sync_ns = 0;
-    if (rc == TT_OK && writing && stream->series->engine->config->run->sync == TT_SYNC_WRITE) {
-        rc = tt_file_sync(file, e);
-        slot->sync_ns = tt_now_ns() - slot->ended_ns;
-    }
-    return rc;
+    return end_transfer(slot, rc, e);
 }
 
 /* ---- accounts, in the main thread ---- */
 
-static void count(struct tt_stream *stream, struct slot *slot)
+/* What has failed has not landed. */
+static int count(struct tt_stream *stream, struct slot *slot, int rc, struct tt_error *e)
 {
     struct tt_engine_private *p = stream->series->engine->p;
     bool writing = stream->spec.direction == TT_WRITING;
 
+    if (rc != TT_OK) {
+        stream->failed = true;
+        return tt__noted(stream->series, rc, e);
+    }
     slot->shown.landed = true;
     slot->shown.took_ns = slot->ended_ns - slot->started_ns;
     slot->seen = false;
     if (slot->bytes == 0)
-        return;
+        return TT_OK;
     tt_histogram_add(&p->calls[writing ? TT_CALL_WRITE : TT_CALL_READ],
                      slot->ended_ns - slot->started_ns);
     if (slot->sync_ns > 0)
@@ -83,6 +99,7 @@ static void count(struct tt_stream *stream, struct slot *slot)
     } else {
         p->now.bytes_read += slot->bytes;
     }
+    return TT_OK;
 }
 
 /* The I/O's own duration is the time in which anything was in flight. */
@@ -99,10 +116,8 @@ static void count_busy(struct tt_stream *stream, int64_t until)
 static void put_in_flight(struct tt_stream *stream, struct slot *slot)
 {
     slot->next = NULL;
-    if (stream->newest)
-        stream->newest->next = slot;
-    else
-        stream->oldest = slot;
+    slot->before = stream->newest;
+    *(stream->newest ? &stream->newest->next : &stream->oldest) = slot;
     stream->newest = slot;
     if (stream->in_flight++ == 0)
         stream->busy_since = slot->started_ns;
@@ -110,15 +125,8 @@ static void put_in_flight(struct tt_stream *stream, struct slot *slot)
 
 static void take_from_flight(struct tt_stream *stream, struct slot *slot)
 {
-    struct slot **link = &stream->oldest, *before = NULL;
-
-    while (*link != slot) {
-        before = *link;
-        link = &(*link)->next;
-    }
-    *link = slot->next;
-    if (stream->newest == slot)
-        stream->newest = before;
+    *(slot->before ? &slot->before->next : &stream->oldest) = slot->next;
+    *(slot->next ? &slot->next->before : &stream->newest) = slot->before;
     stream->in_flight--;
 }
 
@@ -128,19 +136,15 @@ static void set_free(struct tt_stream *stream, struct slot *slot)
     stream->free = slot;
 }
 
-static struct slot *slot_of_ticket(struct tt_stream *stream, const struct tt_ticket *ticket)
+static struct slot *slot_of_ticket(struct tt_ticket *ticket)
 {
-    struct slot *slot = stream->oldest;
-
-    while (slot && &slot->ticket != ticket)
-        slot = slot->next;
-    return slot;
+    return (struct slot *)((char *)ticket - offsetof(struct slot, ticket));
 }
 
 /* ---- the caller's loop ---- */
 
 /* No rank asks another: each may write its part of --max-bytes. */
-static int check_limits(struct tt_stream *stream, struct tt_error *e)
+static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
 {
     struct tt_engine *engine = stream->series->engine;
     const struct tt_run_options *run = engine->config->run;
@@ -158,6 +162,16 @@ static int check_limits(struct tt_stream *stream, struct tt_error *e)
     return tt_limits_check_space(run->dir, &run->min_free, stream->spec.buffer_size, e);
 }
 
+/* Where calls are collective, either all ranks make the next one or none does. */
+static int check_limits(struct tt_stream *stream, struct tt_error *e)
+{
+    int rc = check_own_limits(stream, e);
+
+    return tt_stack_is_collective(&stream->series->engine->p->stack)
+               ? tt_agree(stream->series->comm, rc, e)
+               : rc;
+}
+
 static int start_native(struct slot *slot, struct tt_error *e)
 {
     struct tt_stream *stream = slot->stream;
@@ -173,13 +187,12 @@ static int start_directly(struct tt_stream *stream, struct slot *slot, struct tt
     int rc = make_transfer(slot, e);
     int64_t ns = slot->ended_ns - slot->started_ns;
 
-    count(stream, slot);
     tt_phase_add_ns(engine, writing ? TT_SUBMIT : TT_LOAD, ns);
     tt_phase_add_ns(engine, writing ? TT_IO_WRITE : TT_IO_READ, ns);
     tt_phase_add_ns(engine, TT_SYNC, slot->sync_ns);
     tt_phase_add_ns(engine, TT_IO_SYNC, slot->sync_ns);
     set_free(stream, slot);
-    return tt__noted(stream->series, rc, e);
+    return count(stream, slot, rc, e);
 }
 
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, struct tt_error *e)
@@ -207,12 +220,12 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
         tt_stream_threads_give(stream->threads, &slot->job);
     else
         tt_helper_submit(engine->p->helper, &slot->job);
-    if (rc != TT_OK) {
-        take_from_flight(stream, slot);
-        set_free(stream, slot);
-    }
     tt_phase_add(engine, writing ? TT_SUBMIT : TT_LOAD, slot->started_ns);
-    return tt__noted(stream->series, rc, e);
+    if (rc == TT_OK)
+        return TT_OK;
+    take_from_flight(stream, slot);
+    set_free(stream, slot);
+    return count(stream, slot, rc, e);
 }
 
 static struct slot *wait_native(struct tt_stream *stream, int *rc, struct tt_error *e)
@@ -221,8 +234,8 @@ static struct slot *wait_native(struct tt_stream *stream, int *rc, struct tt_err
     struct slot *slot;
 
     *rc = tt_file_wait_any(stream->series->file, &stream->oldest->ticket, &done, e);
-    slot = done ? slot_of_ticket(stream, done) : stream->oldest;
-    slot->ended_ns = tt_now_ns();
+    slot = done ? slot_of_ticket(done) : stream->oldest;
+    *rc = end_transfer(slot, *rc, e);
     return slot;
 }
 
@@ -255,11 +268,10 @@ static int land_one(struct tt_stream *stream, struct slot **landed, struct tt_er
     slot = *landed = wait_for_one(stream, &rc, e);
     take_from_flight(stream, slot);
     set_free(stream, slot);
-    count(stream, slot);
     if (stream->in_flight == 0)
         count_busy(stream, tt_now_ns());
     tt_phase_add(stream->series->engine, writing ? TT_WAIT : TT_LOAD, t);
-    return tt__noted(stream->series, rc, e);
+    return count(stream, slot, rc, e);
 }
 
 int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
@@ -299,6 +311,8 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
 {
     const struct tt_stack *stack = &config->stack;
 
+    if (depth == 0)
+        return tt_fail(e, TT_USAGE, "a stream has at least one transfer in flight, not 0");
     if (depth == 1 || config->run->overlap != TT_OVERLAP_NONE || tt_stack_is_reentrant(stack) ||
         (tt_stack_caps(stack) & TT_CAP_NONBLOCKING))
         return TT_OK;
@@ -321,10 +335,15 @@ static void choose_way(struct tt_stream *stream)
     p->overlap_way = way_names[stream->way];
 }
 
+static size_t buffer_stride(const struct tt_stream *stream)
+{
+    return (stream->spec.buffer_size + 4095) / 4096 * 4096;
+}
+
 static int allocate(struct tt_stream *stream, struct tt_error *e)
 {
     size_t ticket = tt_stack_ticket_size(&stream->series->engine->p->stack);
-    size_t each = (stream->spec.buffer_size + 4095) / 4096 * 4096, all;
+    size_t each = buffer_stride(stream), all;
     unsigned depth = stream->spec.depth;
 
     if (__builtin_mul_overflow(each, depth, &all) ||
@@ -346,27 +365,45 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
     return stream->way == THREADS ? tt_stream_threads_start(depth, &stream->threads, e) : TT_OK;
 }
 
-static int define(void *argument, struct tt_error *e)
+/* By the thread that makes the transfers. */
+static int begin(void *argument, struct tt_error *e)
 {
     struct tt_stream *stream = argument;
     struct tt_series *s = stream->series;
     uint64_t step = stream->spec.step;
-    int rc = TT_OK;
+    int rc = TT_OK, used;
 
     if (stream->spec.direction == TT_WRITING && step >= s->defined) {
         s->defined = step + 1;
         rc = tt__noted(s, tt_file_define(s->file, step, e), e);
     }
-    return rc;
+    used =
+        tt_file_use_buffers(s->file, stream->buffers, buffer_stride(stream), stream->spec.depth, e);
+    stream->begun = used == TT_OK;
+    return rc == TT_OK ? used : rc;
 }
 
-static void free_stream(struct tt_stream *stream)
+static int end(void *argument, struct tt_error *e)
 {
+    struct tt_stream *stream = argument;
+
+    return tt_file_use_buffers(stream->series->file, NULL, 0, 0, e);
+}
+
+/* Returns rc, or what went wrong here. */
+static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
+{
+    if (stream->begun) {
+        int now = tt_helper_call(stream->series->engine->p->helper, end, stream, e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
     tt_stream_threads_stop(stream->threads);
     free(stream->slots);
     free(stream->ticket_states);
     free(stream->buffers);
     free(stream);
+    return rc;
 }
 
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
@@ -388,13 +425,12 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
         rc = allocate(stream, e);
     rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK)
-        rc = tt_agree(s->comm, tt_helper_call(s->engine->p->helper, define, stream, e), e);
+        rc = tt_agree(s->comm, tt_helper_call(s->engine->p->helper, begin, stream, e), e);
     tt_phase_add(s->engine, TT_OPEN, t);
-    if (rc == TT_OK)
-        *out = stream;
-    else
-        free_stream(stream);
-    return rc;
+    if (rc != TT_OK)
+        return free_stream(stream, rc, e);
+    *out = stream;
+    return TT_OK;
 }
 
 int tt_stream_sync(struct tt_stream *stream, struct tt_error *e)
@@ -411,17 +447,21 @@ int tt_stream_sync(struct tt_stream *stream, struct tt_error *e)
 
 int tt_stream_close(struct tt_stream *stream, struct tt_error *e)
 {
+    struct tt_series *series;
     struct slot *slot;
     int rc = TT_OK;
 
     if (!stream)
         return TT_OK;
+    series = stream->series;
     while (stream->in_flight > 0) {
         int now = land_one(stream, &slot, e);
 
         rc = rc == TT_OK ? now : rc;
     }
-    stream->series->failed = stream->series->failed || rc != TT_OK;
-    free_stream(stream);
+    if (stream->failed && rc == TT_OK)
+        rc = e->code != TT_OK ? e->code : tt_fail(e, TT_FAILED, "a transfer has failed before");
+    rc = tt_agree(series->comm, free_stream(stream, rc, e), e);
+    series->failed = series->failed || rc != TT_OK;
     return rc;
 }
