@@ -80,6 +80,14 @@ uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t a
            steps * place(spec, true, spec->nvariables, alignment);
 }
 
+void tt_step_group(const struct tt_file_spec *spec, uint64_t step, char name[TT_STEP_GROUP])
+{
+    if (spec->step_group)
+        snprintf(name, TT_STEP_GROUP, "%.40s%llu", spec->step_group, (unsigned long long)step);
+    else
+        snprintf(name, TT_STEP_GROUP, "step_%06llu", (unsigned long long)step);
+}
+
 /* ---- the stack ---- */
 
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
@@ -109,11 +117,14 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
 
 unsigned tt_stack_caps(const struct tt_stack *stack)
 {
+    const unsigned all_or_none = TT_CAP_UPDATES | TT_CAP_GROWS | TT_CAP_CONVERTS;
     unsigned caps = stack->elements[stack->n - 1]->caps;
 
-    for (unsigned i = 0; i < stack->n; i++)
+    for (unsigned i = 0; i < stack->n; i++) {
         if (!stack->elements[i]->submit)
             caps &= ~(unsigned)TT_CAP_NONBLOCKING;
+        caps &= stack->elements[i]->caps | ~all_or_none;
+    }
     return caps;
 }
 
@@ -227,7 +238,7 @@ static int check_source(const char *path, struct tt_error *e)
 
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode))
         return TT_OK; /* what else is wrong with it shows when it is opened */
-    return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file to read from", path,
+    return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file", path,
                    S_ISDIR(st.st_mode) ? "folder" : "pipe or socket");
 }
 
@@ -239,7 +250,10 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     int rc = file ? TT_OK : tt_fail_nomem(e, "an open file");
 
     *out = NULL;
-    if (rc == TT_OK && spec->access == TT_READ_ONLY)
+    if (rc == TT_OK && spec->access == TT_UPDATE && !(tt_stack_caps(stack) & TT_CAP_UPDATES))
+        rc = tt_fail(e, TT_UNSUPPORTED, "%s cannot change a file that is there",
+                     stack->elements[stack->n - 1]->name);
+    if (rc == TT_OK && spec->access != TT_CREATE)
         rc = check_source(spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
     if (rc == TT_OK)

@@ -15,6 +15,7 @@ struct tt_file;
 enum tt_access {
     TT_CREATE, /* the file must not exist yet: tutti never overwrites what it did not make */
     TT_READ_ONLY,
+    TT_UPDATE, /* steps that are there already are written again; with TT_CAP_UPDATES only */
 };
 
 /* What is opened. Strings and arrays outlive the file. The same on every rank of comm, except for
@@ -31,6 +32,7 @@ struct tt_file_spec {
     /* Ranks make as many transfers as they like, each on its own: write, read, submit and wait must
      * not wait for other ranks. Never with settings for which is_collective() says yes. */
     bool independent;
+    const char *step_group; /* what groups of steps are called, before their number; NULL: step_ */
 };
 
 /* A setting as the user gave it, as the library reports it, and whether anything proves it. */
@@ -56,7 +58,11 @@ enum tt_capability {
     TT_CAP_STORES = 1 << 0,    /* what is written can be read again (discard cannot) */
     TT_CAP_CONTAINER = 1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
-    TT_CAP_SYSTEM_CALLS = 1 << 3 /* moves data by base/sys.h, where the fault layer can reach it */
+    TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
+    /* Of a stack only if every element has them: */
+    TT_CAP_UPDATES = 1 << 4,  /* opens files with TT_UPDATE */
+    TT_CAP_GROWS = 1 << 5,    /* and lets unlimited variables grow then */
+    TT_CAP_CONVERTS = 1 << 6, /* takes blocks with a memory_element */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
@@ -84,7 +90,7 @@ struct tt_backend {
     const char *name; /* also the file's name in its folder and the prefix of its keys */
     const char *summary;
     enum tt_stack_kind kind;
-    unsigned caps;       /* of enum tt_capability; for layers: the caps of the file below pass, but
+    unsigned caps;       /* of enum tt_capability; for layers: most caps of the file below pass, but
                           * without submit the stack is not TT_CAP_NONBLOCKING */
     const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
     size_t state_size;   /* file->state, allocated zeroed by the core */
@@ -145,6 +151,10 @@ uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint6
                        uint64_t alignment);
 /* Bytes of the whole file after the given number of steps. */
 uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t alignment);
+
+/* The name of a step's group, as in step_000007 or Timestep_7. */
+#define TT_STEP_GROUP 64
+void tt_step_group(const struct tt_file_spec *spec, uint64_t step, char name[TT_STEP_GROUP]);
 
 /* A stack, top first: layers, then the backend. opts[i] belongs to elements[i]. */
 #define TT_MAX_STACK 8

@@ -237,6 +237,25 @@ bool tt_selection_is_contiguous(const struct tt_selection *s, struct tt_run *run
     return next_run(s, &index, run) && !next_run(s, &index, &more);
 }
 
+/* ---- blocks ---- */
+
+size_t tt_block_element_size(const struct tt_block *b, const struct tt_variable *v)
+{
+    return b->memory_element ? b->memory_element->size : v->element->size;
+}
+
+size_t tt_block_moved_size(const struct tt_block *b, const struct tt_variable *v)
+{
+    size_t moved = 0;
+
+    if (!b->memory_element || v->element->kind != TT_RECORD)
+        return v->element->size;
+    for (unsigned i = 0; i < b->memory_element->nfields; i++)
+        moved +=
+            b->memory_element->fields[i].count * tt_kind_size(b->memory_element->fields[i].kind);
+    return moved;
+}
+
 /* ---- extents ---- */
 
 /* A slab with an empty side would otherwise divide by zero below. */

@@ -119,7 +119,15 @@ struct tt_block {
     struct tt_selection file;
     struct tt_selection memory; /* of an array of elements at data */
     void *data;
+    /* What memory holds instead of the variable's elements; NULL: those. Always a record, and its
+     * fields are matched by name: a variable of records takes these fields, and keeps its others as
+     * they are; a plain variable takes the field that is called like it. With TT_CAP_CONVERTS only.
+     */
+    const struct tt_element *memory_element;
 };
+/* Bytes in memory of one element of a block of this variable, and how many of them it moves. */
+size_t tt_block_element_size(const struct tt_block *b, const struct tt_variable *v);
+size_t tt_block_moved_size(const struct tt_block *b, const struct tt_variable *v);
 
 /* A piece that is contiguous in the file and in memory. */
 struct tt_extent {

@@ -54,6 +54,8 @@ int tt_raw_open(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt
     *raw = (struct tt_raw){.direct = direct};
     if (file->spec->access == TT_READ_ONLY)
         return open_here(file, O_RDONLY, raw, e);
+    if (file->spec->access == TT_UPDATE)
+        return open_here(file, O_RDWR, raw, e);
     if (file->rank == 0)
         rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, raw, e);
     if (file->size == 1)

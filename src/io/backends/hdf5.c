@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* needs: hdf5-@mpi@ (package libhdf5-@mpi@-dev) */
 /* Parallel HDF5. A variable is a dataset (slashes in its path are groups); with the policy append
- * the step is its slowest dimension, with the policy group every step has a group /step_NNNNNN.
+ * the step is its slowest dimension, with the policy group every step has a group of its own.
  * Records are compounds, strings have a fixed length, attributes stand on the dataset. Not here:
- * filters and event sets. */
+ * filters but deflate, and event sets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +26,8 @@ static const struct tt_param params[] = {
      methods},
     {"chunk", TT_PARAM_COUNTS, AT(chunk), NULL, "elements",
      "chunk of variables with as many dimensions, as a:b:c; empty: contiguous where possible"},
+    {"compress", TT_PARAM_COUNT, AT(compress), "0", NULL,
+     "deflate at this level, 1 to 9, with chunks as given or of about 1 MiB; 0: off", 0, 9},
     {"alignment", TT_PARAM_BYTES, AT(alignment), "1", "B",
      "large objects start at a multiple of it", 1, INT64_MAX},
     {"alignment_threshold", TT_PARAM_BYTES, AT(alignment_threshold), "64k", "B",
@@ -49,6 +51,9 @@ static int check(const void *opts, struct tt_error *e)
     for (size_t i = 0; i < o->chunk.n; i++)
         if (o->chunk.values[i] == 0)
             return tt_fail(e, TT_USAGE, "hdf5.chunk: a chunk cannot have 0 elements");
+    if (o->compress && !o->method)
+        return tt_fail(e, TT_USAGE,
+                       "hdf5.compress needs hdf5.method=collective: ranks share compressed chunks");
     for (size_t i = 0; i < o->hints.n; i++) {
         const char *equals = strchr(o->hints.words[i], '=');
 
@@ -102,7 +107,7 @@ static hid_t field_type(enum tt_kind kind, uint32_t count)
     return count > 1 ? H5Tarray_create2(plain_type(kind), 1, &n) : H5Tcopy(plain_type(kind));
 }
 
-static hid_t element_type(const struct tt_element *element)
+hid_t tt_hdf5_element_type(const struct tt_element *element)
 {
     hid_t record;
 
@@ -134,7 +139,7 @@ static bool choose_chunk(const struct hdf5_opts *o, const struct tt_variable *v,
     bool given = o->chunk.n == (size_t)v->ndims;
     uint64_t bytes = v->element->size;
 
-    if (!given && !grows)
+    if (!given && !grows && !o->compress)
         return false;
     chunk[0] = 1;
     for (int i = 0; i < v->ndims; i++) {
@@ -176,6 +181,8 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
         (choose_chunk(o, v, lead, open_end || v->unlimited, chunk) &&
          H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
         return tt_hdf5_fail(file, "H5Pset_chunk", v->path, e);
+    if (o->compress && H5Pset_deflate(properties, (unsigned)o->compress) < 0)
+        return tt_hdf5_fail(file, "H5Pset_deflate", v->path, e);
     return TT_OK;
 }
 
@@ -201,11 +208,12 @@ static herr_t add_attribute(hid_t dataset, const struct tt_attribute *a)
 /* Where the variable's dataset is; the caller frees. NULL: no memory. */
 static char *place(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
 {
-    char *path;
+    char *path, group[TT_STEP_GROUP];
     int n;
 
+    tt_step_group(file->spec, step, group);
     if (v->per_step && file->spec->policy == TT_GROUP)
-        n = asprintf(&path, "/step_%06llu/%s", (unsigned long long)step, v->path);
+        n = asprintf(&path, "/%s/%s", group, v->path);
     else
         n = asprintf(&path, "/%s", v->path);
     return n < 0 ? NULL : path;
@@ -250,7 +258,8 @@ static int create_dataset(struct tt_file *file, unsigned variable, uint64_t step
     return rc;
 }
 
-/* A file that is read must hold what the variable says. */
+/* A file that is there must hold what the variable says; what is unlimited may have grown, or is to
+ * grow now. */
 static bool matches(const struct tt_file *file, const struct tt_variable *v,
                     const struct hdf5_slot *slot)
 {
@@ -261,7 +270,9 @@ static bool matches(const struct tt_file *file, const struct tt_variable *v,
                 H5Sget_simple_extent_dims(slot->space, dims, NULL) == lead + v->ndims;
 
     for (int i = 0; same && i < v->ndims; i++)
-        same = dims[lead + i] == v->dims[i];
+        same = dims[lead + i] == v->dims[i] ||
+               (i == 0 && v->unlimited &&
+                (dims[lead] > v->dims[0] || file->spec->access == TT_UPDATE));
     if (type >= 0)
         H5Tclose(type);
     return same;
@@ -347,13 +358,13 @@ static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
 static int touch(const struct tt_file *file, struct tt_error *e)
 {
     const char *path = file->spec->path;
-    bool create = file->spec->access == TT_CREATE;
+    bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
     int fd;
 
     if (create && file->rank != 0)
         return TT_OK;
     fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                : open(path, O_RDONLY | O_CLOEXEC);
+                : open(path, (update ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0)
         return tt_fail_call(e, errno, "open", path, -1);
     close(fd);
@@ -364,14 +375,14 @@ static int open_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     const char *path = file->spec->path;
-    bool create = file->spec->access == TT_CREATE;
+    bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
     hid_t access = access_properties(file, e);
     int rc = tt_agree(file->spec->comm, access < 0 ? e->code : TT_OK, e);
     void *handle;
 
     if (rc == TT_OK) {
         s->file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                         : H5Fopen(path, H5F_ACC_RDONLY, access);
+                         : H5Fopen(path, update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
         if (s->file < 0)
             rc = tt_hdf5_fail(file, create ? "H5Fcreate" : "H5Fopen", NULL, e);
         else if (H5Fget_vfd_handle(s->file, access, &handle) < 0)
@@ -403,7 +414,7 @@ static int prepare(struct tt_file *file, struct tt_error *e)
         return tt_fail(e, TT_USAGE, "hdf5.chunk has %zu dimensions, but no variable has as many",
                        o->chunk.n);
     for (unsigned i = 0; i < spec->nvariables; i++) {
-        s->slots[i].type = element_type(spec->variables[i].element);
+        s->slots[i].type = tt_hdf5_element_type(spec->variables[i].element);
         if (s->slots[i].type < 0)
             return tt_hdf5_fail(file, "H5Tcreate", spec->variables[i].path, e);
     }
@@ -478,10 +489,11 @@ static void abandon(struct tt_file *file)
 static int close_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
-    bool create = file->spec->access == TT_CREATE, failed = create && tt_hdf5_failed_anywhere(file);
+    bool writes = file->spec->access != TT_READ_ONLY;
+    bool failed = writes && tt_hdf5_failed_anywhere(file);
     int rc = TT_OK;
 
-    if (create && !failed) {
+    if (writes && !failed) {
         rc = tt_hdf5_flush(file, e);
         failed = tt_hdf5_failed_anywhere(file);
     }
@@ -493,7 +505,7 @@ static int close_file(struct tt_file *file, struct tt_error *e)
         abandon(file);
     if (H5Fclose(s->file) < 0 && rc == TT_OK)
         rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
-    if (create && !failed && rc == TT_OK && file->rank == 0)
+    if (writes && !failed && rc == TT_OK && file->rank == 0)
         rc = tt_hdf5_check_full(file, e);
     return rc;
 }
@@ -546,6 +558,16 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
 
 /* Steps */
 
+static int set_extent(const struct tt_file *file, struct hdf5_slot *slot, const hsize_t *dims,
+                      const char *variable, struct tt_error *e)
+{
+    if (H5Dset_extent(slot->dataset, dims) < 0)
+        return tt_hdf5_fail(file, "H5Dset_extent", variable, e);
+    H5Sclose(slot->space);
+    slot->space = H5Dget_space(slot->dataset);
+    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", variable, e) : TT_OK;
+}
+
 static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
@@ -562,11 +584,31 @@ static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct
             e, TT_FAILED, "'%s': step %llu of variable '%s', but only %llu were announced",
             file->spec->path, (unsigned long long)step, v->path, (unsigned long long)dims[0]);
     dims[0] = step + 1;
-    if (H5Dset_extent(slot->dataset, dims) < 0)
-        return tt_hdf5_fail(file, "H5Dset_extent", v->path, e);
-    H5Sclose(slot->space);
-    slot->space = H5Dget_space(slot->dataset);
-    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", v->path, e) : TT_OK;
+    return set_extent(file, slot, dims, v->path, e);
+}
+
+/* What is there already, longer than it was if need be. */
+static int grow(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+{
+    struct hdf5_state *s = file->state;
+    struct hdf5_slot *slot = &s->slots[variable];
+    const struct tt_variable *v = &file->spec->variables[variable];
+    int lead = tt_hdf5_has_step_dim(file->spec, v);
+    hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK];
+    int rc = open_dataset(file, variable, step, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
+        return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
+    if (dims[lead] >= v->dims[0])
+        return TT_OK;
+    if (most[lead] != H5S_UNLIMITED)
+        return tt_fail(e, TT_FAILED,
+                       "'%s': variable '%s' cannot grow, for it was not written as unlimited",
+                       file->spec->path, v->path);
+    dims[lead] = v->dims[0];
+    return set_extent(file, slot, dims, v->path, e);
 }
 
 static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -575,13 +617,15 @@ static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc = TT_OK;
 
-    if (spec->access != TT_CREATE || spec->policy == TT_OVERWRITE)
+    if (spec->access == TT_READ_ONLY || (spec->access == TT_CREATE && spec->policy == TT_OVERWRITE))
         return TT_OK;
     rc = check_space(file, e);
     for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++) {
         if (!spec->variables[i].per_step)
             continue;
-        if (spec->policy == TT_APPEND)
+        if (spec->access == TT_UPDATE)
+            rc = grow(file, i, step, e);
+        else if (spec->policy == TT_APPEND)
             rc = extend(file, i, step, e);
         else if (spec->policy == TT_GROUP && step >= s->steps)
             rc = create_dataset(file, i, step, e);
@@ -628,7 +672,7 @@ static int hdf5_sync(struct tt_file *file, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc, mpi;
 
-    if (file->spec->access != TT_CREATE)
+    if (file->spec->access == TT_READ_ONLY)
         return TT_OK;
     rc = tt_hdf5_flush(file, e);
     if (tt_hdf5_failed_anywhere(file))
@@ -651,7 +695,7 @@ const struct tt_backend tt_backend_hdf5 = {
     .name = "hdf5",
     .summary = "parallel HDF5: one dataset per variable",
     .kind = TT_BACKEND,
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER,
+    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_UPDATES | TT_CAP_GROWS | TT_CAP_CONVERTS,
     .library = "hdf5",
     .state_size = sizeof(struct hdf5_state),
     .opts_size = sizeof(struct hdf5_opts),

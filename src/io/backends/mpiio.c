@@ -55,7 +55,9 @@ static int access_mode(const struct tt_file *file, bool first)
 {
     if (file->spec->access == TT_READ_ONLY)
         return MPI_MODE_RDONLY;
-    return first ? MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL : MPI_MODE_RDWR;
+    return first && file->spec->access == TT_CREATE
+               ? MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL
+               : MPI_MODE_RDWR;
 }
 
 int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, bool first, MPI_File *handle,
@@ -217,7 +219,7 @@ static const struct tt_param params[] = {
 const struct tt_backend tt_backend_mpiio = {
     .name = "mpiio",
     .summary = "raw files through MPI-IO: independent, collective, split or nonblocking",
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_NONBLOCKING,
+    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_NONBLOCKING | TT_CAP_UPDATES,
     .library = "mpi",
     .state_size = sizeof(struct mpiio_state),
     .ticket_size = sizeof(struct mpiio_ticket),

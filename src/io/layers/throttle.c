@@ -58,7 +58,8 @@ static int throttle_define(struct tt_file *file, uint64_t step, struct tt_error 
 
 static uint64_t bytes_of(const struct tt_file *file, const struct tt_block *b)
 {
-    return tt_selection_count(&b->file) * file->spec->variables[b->variable].element->size;
+    return tt_selection_count(&b->file) *
+           tt_block_moved_size(b, &file->spec->variables[b->variable]);
 }
 
 static int throttle_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
@@ -103,6 +104,7 @@ const struct tt_backend tt_layer_throttle = {
     .name = "throttle",
     .summary = "a store of known bytes/s and operations/s, with an optional write buffer",
     .kind = TT_REQUEST_LAYER,
+    .caps = TT_CAP_UPDATES | TT_CAP_GROWS | TT_CAP_CONVERTS,
     .state_size = sizeof(struct tt_throttle),
     .opts_size = sizeof(struct throttle_opts),
     .params = params,

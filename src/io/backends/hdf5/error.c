@@ -119,7 +119,7 @@ int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *varia
         if (*c == '\n')
             *c = ' ';
     /* Open MPI says at best that a write failed. */
-    if (!r.sys_errno && file->spec->access == TT_CREATE && free_bytes(file->spec->path) == 0)
+    if (!r.sys_errno && file->spec->access != TT_READ_ONLY && free_bytes(file->spec->path) == 0)
         r.sys_errno = ENOSPC;
     if (e->code != TT_OK)
         return e->code;

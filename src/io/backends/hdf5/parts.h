@@ -10,7 +10,7 @@
 struct hdf5_opts {
     int method; /* index: independent, collective */
     struct tt_counts chunk;
-    uint64_t alignment, alignment_threshold, metadata_block;
+    uint64_t compress, alignment, alignment_threshold, metadata_block;
     bool collective_metadata;
     int libver; /* index: earliest, latest */
     int fill;   /* index: never, ifset */
@@ -19,7 +19,8 @@ struct hdf5_opts {
 
 /* A variable's open dataset. Opening one per transfer would cost more than many transfers do. */
 struct hdf5_slot {
-    hid_t type; /* in memory and in the file alike, so HDF5 never converts */
+    hid_t
+        type; /* in memory and in the file alike, so that HDF5 only converts what it is asked to */
     hid_t dataset, space;
     uint64_t step; /* whose dataset it is, where every step has its own */
 };
@@ -63,6 +64,14 @@ int tt_hdf5_flush(struct tt_file *file, struct tt_error *e);
 /* HDF5 cannot give up a file: what it could not flush it tries again when MPI ends, in memory freed
  * by the first try. From here on what it writes to this file goes to memory instead. */
 void tt_hdf5_divert(const char *path);
+
+/* The type of an element in memory and in the file; the caller closes it. */
+hid_t tt_hdf5_element_type(const struct tt_element *element);
+
+/* A block whose memory_element has the plain variable as a field: that field between the block's
+ * memory and packed values, one after the other. */
+int tt_hdf5_convert_field(struct tt_file *file, enum tt_direction direction,
+                          const struct tt_block *b, void *packed, struct tt_error *e);
 
 /* Write or read a block; called by all ranks equally often if the transfer is collective. */
 int tt_hdf5_transfer(struct tt_file *file, enum tt_direction direction, struct hdf5_slot *slot,

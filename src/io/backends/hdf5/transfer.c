@@ -136,6 +136,8 @@ struct job {
     uint64_t step;
     const struct tt_block *block;
     const struct tt_variable *variable;
+    size_t size; /* bytes of an element in memory */
+    hid_t type;  /* in memory */
 };
 
 static int fail(const struct job *j, const char *call, struct tt_error *e)
@@ -161,8 +163,8 @@ static int move(const struct job *j, hid_t memory, hid_t space, void *data, stru
     uint32_t local = 0, global = 0;
     H5D_mpio_actual_io_mode_t mode = H5D_MPIO_NO_COLLECTIVE;
     herr_t rc = j->direction == TT_WRITING
-                    ? H5Dwrite(slot->dataset, slot->type, memory, space, s->transfer, data)
-                    : H5Dread(slot->dataset, slot->type, memory, space, s->transfer, data);
+                    ? H5Dwrite(slot->dataset, j->type, memory, space, s->transfer, data)
+                    : H5Dread(slot->dataset, j->type, memory, space, s->transfer, data);
 
     if (rc < 0) {
         s->failed = true;
@@ -193,68 +195,6 @@ static int move_nothing(const struct job *j, struct tt_error *e)
     else
         rc = move(j, none, none, &nowhere, e);
     H5Sclose(none);
-    return rc;
-}
-
-static void gather(const struct job *j, const struct round *r, bool scatter)
-{
-    struct hdf5_state *s = j->file->state;
-    char *staged = s->staging, *data = j->block->data;
-
-    for (size_t i = r->first; i < r->end; i++) {
-        const struct tt_extent *x = &s->extents.extents[i];
-
-        if (scatter)
-            memcpy(data + x->memory_offset, staged, x->length);
-        else
-            memcpy(staged, data + x->memory_offset, x->length);
-        staged += x->length;
-    }
-}
-
-static int select_round(const struct job *j, const struct round *r, struct tree *t,
-                        struct tt_error *e)
-{
-    const struct hdf5_state *s = j->file->state;
-    size_t size = j->variable->element->size;
-    int lead = tt_hdf5_has_step_dim(j->file->spec, j->variable);
-
-    for (size_t i = r->first; i < r->end; i++) {
-        const struct tt_extent *x = &s->extents.extents[i];
-
-        if (add_run(t, j->slot->space, j->variable, lead, j->step, x->file_offset / size,
-                    x->length / size) < 0)
-            return fail(j, "H5Sselect_hyperslab", e);
-    }
-    while (t->n > 1)
-        if (tree_join(t) < 0)
-            return fail(j, "H5Scombine_select", e);
-    return TT_OK;
-}
-
-static int move_round(const struct job *j, const struct round *r, struct tt_error *e)
-{
-    struct hdf5_state *s = j->file->state;
-    char *data = (char *)j->block->data + s->extents.extents[r->first].memory_offset;
-    hsize_t n = r->bytes / j->variable->element->size;
-    struct tree t = {.n = 0};
-    hid_t memory = H5Screate_simple(1, &n, NULL);
-    int rc = memory < 0 ? fail(j, "H5Screate_simple", e) : select_round(j, r, &t, e);
-
-    if (rc == TT_OK && !r->packed) {
-        rc = reserve(s, r->bytes, e);
-        data = s->staging;
-        if (rc == TT_OK && j->direction == TT_WRITING)
-            gather(j, r, false);
-    }
-    if (rc == TT_OK)
-        rc = move(j, memory, t.nodes[0], data, e);
-    else
-        move_nothing(j, e);
-    if (rc == TT_OK && !r->packed && j->direction == TT_READING)
-        gather(j, r, true);
-    tree_drop(&t);
-    H5Sclose(memory);
     return rc;
 }
 
@@ -289,12 +229,74 @@ static hid_t memory_slab(const struct tt_selection *sel)
     return space;
 }
 
+static void gather(const struct job *j, const struct round *r, bool scatter)
+{
+    struct hdf5_state *s = j->file->state;
+    char *staged = s->staging, *data = j->block->data;
+
+    for (size_t i = r->first; i < r->end; i++) {
+        const struct tt_extent *x = &s->extents.extents[i];
+
+        if (scatter)
+            memcpy(data + x->memory_offset, staged, x->length);
+        else
+            memcpy(staged, data + x->memory_offset, x->length);
+        staged += x->length;
+    }
+}
+
+static int select_round(const struct job *j, const struct round *r, struct tree *t,
+                        struct tt_error *e)
+{
+    const struct hdf5_state *s = j->file->state;
+    size_t size = j->size;
+    int lead = tt_hdf5_has_step_dim(j->file->spec, j->variable);
+
+    for (size_t i = r->first; i < r->end; i++) {
+        const struct tt_extent *x = &s->extents.extents[i];
+
+        if (add_run(t, j->slot->space, j->variable, lead, j->step, x->file_offset / size,
+                    x->length / size) < 0)
+            return fail(j, "H5Sselect_hyperslab", e);
+    }
+    while (t->n > 1)
+        if (tree_join(t) < 0)
+            return fail(j, "H5Scombine_select", e);
+    return TT_OK;
+}
+
+static int move_round(const struct job *j, const struct round *r, struct tt_error *e)
+{
+    struct hdf5_state *s = j->file->state;
+    char *data = (char *)j->block->data + s->extents.extents[r->first].memory_offset;
+    hsize_t n = r->bytes / j->size;
+    struct tree t = {.n = 0};
+    hid_t memory = H5Screate_simple(1, &n, NULL);
+    int rc = memory < 0 ? fail(j, "H5Screate_simple", e) : select_round(j, r, &t, e);
+
+    if (rc == TT_OK && !r->packed) {
+        rc = reserve(s, r->bytes, e);
+        data = s->staging;
+        if (rc == TT_OK && j->direction == TT_WRITING)
+            gather(j, r, false);
+    }
+    if (rc == TT_OK)
+        rc = move(j, memory, t.nodes[0], data, e);
+    else
+        move_nothing(j, e);
+    if (rc == TT_OK && !r->packed && j->direction == TT_READING)
+        gather(j, r, true);
+    tree_drop(&t);
+    H5Sclose(memory);
+    return rc;
+}
+
 /* A slab in the file: one call. Runs in memory are packed first. */
 static int move_slab(const struct job *j, struct tt_error *e)
 {
     struct hdf5_state *s = j->file->state;
     const struct tt_block *b = j->block;
-    size_t size = j->variable->element->size;
+    size_t size = j->size;
     bool pack = b->memory.kind == TT_SELECT_RUNS;
     hsize_t n = tt_selection_count(&b->file);
     int lead = tt_hdf5_has_step_dim(j->file->spec, j->variable), rc = TT_OK;
@@ -331,13 +333,11 @@ static unsigned count_rounds(const struct tt_extent_list *list)
     return n;
 }
 
-int tt_hdf5_transfer(struct tt_file *file, enum tt_direction direction, struct hdf5_slot *slot,
-                     uint64_t step, const struct tt_block *b, struct tt_error *e)
+static int transfer(const struct job *j, struct tt_error *e)
 {
-    const struct hdf5_opts *o = file->opts;
-    struct hdf5_state *s = file->state;
-    const struct tt_variable *v = &file->spec->variables[b->variable];
-    const struct job j = {file, direction, slot, step, b, v};
+    const struct hdf5_opts *o = j->file->opts;
+    struct hdf5_state *s = j->file->state;
+    const struct tt_block *b = j->block;
     unsigned mine = 0, all, done = 0;
     struct round r = {0};
     int rc = TT_OK;
@@ -346,23 +346,80 @@ int tt_hdf5_transfer(struct tt_file *file, enum tt_direction direction, struct h
         mine = 0;
     else if (b->file.kind != TT_SELECT_RUNS)
         mine = 1;
-    else if (tt_extents_collect(&s->extents, b, v->element->size) == TT_OK)
+    else if (tt_extents_collect(&s->extents, b, j->size) == TT_OK)
         mine = count_rounds(&s->extents);
     else
         rc = tt_fail_nomem(e, "a list of runs");
     all = mine;
     /* Ranks need different numbers of rounds, and nobody may leave before the last of them. */
-    if (o->method && file->size > 1)
-        MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_MAX, file->spec->comm);
+    if (o->method && j->file->size > 1)
+        MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_MAX, j->file->spec->comm);
     for (; done < all; done++) {
         if (rc != TT_OK)
-            move_nothing(&j, e);
+            move_nothing(j, e);
         else if (done >= mine)
-            rc = move_nothing(&j, e);
+            rc = move_nothing(j, e);
         else if (b->file.kind != TT_SELECT_RUNS)
-            rc = move_slab(&j, e);
+            rc = move_slab(j, e);
         else if (next_round(&s->extents, &r))
-            rc = move_round(&j, &r, e);
+            rc = move_round(j, &r, e);
     }
     return rc;
+}
+
+/* Some fields of the records in the file: H5Dwrite and H5Dread leave the others alone. A rank that
+ * has failed takes part with nothing. */
+static int transfer_fields(struct job *j, struct tt_error *e)
+{
+    struct tt_block nothing = *j->block;
+    int rc = TT_OK, moved;
+
+    j->type = tt_hdf5_element_type(j->block->memory_element);
+    j->size = j->block->memory_element->size;
+    if (j->type < 0) {
+        rc = fail(j, "H5Tcreate", e);
+        tt_select_none(&nothing.file, nothing.file.ndims, nothing.file.dims);
+        j->block = &nothing;
+        j->type = j->slot->type;
+    }
+    moved = transfer(j, e);
+    if (j->type != j->slot->type)
+        H5Tclose(j->type);
+    return rc == TT_OK ? moved : rc;
+}
+
+/* One field of the records in memory, packed for the transfer. */
+static int transfer_field(struct job *j, struct tt_error *e)
+{
+    const struct tt_block *b = j->block;
+    struct tt_block plain = *b;
+    uint64_t n = tt_selection_count(&b->file);
+    int rc = TT_OK, moved;
+
+    plain.data = malloc(n * j->size + 1);
+    tt_select_all(&plain.memory, 1, &n);
+    if (!plain.data)
+        rc = tt_fail_nomem(e, "a converted field");
+    else if (n > 0 && j->direction == TT_WRITING)
+        rc = tt_hdf5_convert_field(j->file, TT_WRITING, b, plain.data, e);
+    if (rc != TT_OK)
+        tt_select_none(&plain.file, plain.file.ndims, plain.file.dims);
+    j->block = &plain;
+    moved = transfer(j, e);
+    rc = rc == TT_OK ? moved : rc;
+    if (rc == TT_OK && n > 0 && j->direction == TT_READING)
+        rc = tt_hdf5_convert_field(j->file, TT_READING, b, plain.data, e);
+    free(plain.data);
+    return rc;
+}
+
+int tt_hdf5_transfer(struct tt_file *file, enum tt_direction direction, struct hdf5_slot *slot,
+                     uint64_t step, const struct tt_block *b, struct tt_error *e)
+{
+    const struct tt_variable *v = &file->spec->variables[b->variable];
+    struct job j = {file, direction, slot, step, b, v, v->element->size, slot->type};
+
+    if (!b->memory_element)
+        return transfer(&j, e);
+    return v->element->kind == TT_RECORD ? transfer_fields(&j, e) : transfer_field(&j, e);
 }
