@@ -137,6 +137,18 @@ void tt_data_remove_orphans(struct tt_engine *engine)
     free(manifest);
 }
 
+int tt_data_check_mark(const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    if (S_ISREG(st.st_mode) && getxattr(path, TT_DATA_MARK, NULL, 0) >= 0)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "'%s' does not look like a file that tutti made; no other is changed", path);
+}
+
 void tt_data_mark(struct tt_engine *engine, const char *path)
 {
     const char *id = tt_folder_id(engine->p->folder);

@@ -72,9 +72,13 @@ struct tt_series_spec {
     uint64_t steps;     /* 0: not known */
     unsigned nvariables;
     const struct tt_variable *variables; /* outlives the series */
+    const char *step_group;              /* see struct tt_file_spec */
 };
 /* <dir>/tutti-<run id>/<name>; the folder is made. Caller frees; NULL: no memory. */
 char *tt_data_path(struct tt_engine *engine, const char *name);
+
+/* The same for a path of the user's, which is relative to the data folder; NULL: name as above. */
+char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *name);
 
 /* A series does this by itself; a workload that makes files in another way calls it for each, on
  * one rank. Makes room for a new file: refuses a foreign one, removes one that tutti made, adds it
@@ -102,7 +106,8 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
  * --min-free once more. Collective; a workload that does not use tt_output calls it itself. */
 int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
                          struct tt_error *e);
-/* Read; waits for dumps in flight on this series first. Collective. */
+/* Read; waits for dumps in flight on this series first. Collective. After tt_engine_stop() it
+ * counts and times nothing: a workload may check then what it has read or written. */
 int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e);
 /* Start reading a step in the background; the blocks' data must stay until tt_series_load of the
@@ -190,6 +195,12 @@ struct tt_output;
 int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iterations,
                    unsigned nvariables, const struct tt_variable *variables, struct tt_output **out,
                    struct tt_error *e);
+/* The same for a workload with keys of its own: rules in place of write.*, of which neither path
+ * nor files nor series count, and the files as spec says. What both point to outlives the output.
+ */
+int tt_output_open_as(struct tt_engine *engine, const struct tt_write_options *rules,
+                      const struct tt_series_spec *spec, uint64_t iterations,
+                      struct tt_output **out, struct tt_error *e);
 /* True if a dump is due at the end of this iteration. */
 bool tt_output_is_due(const struct tt_output *o, uint64_t iteration);
 /* If due: completes the dump before, checks limits, starts the new one. Collective when due. */

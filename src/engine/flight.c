@@ -44,8 +44,12 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
                      struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    bool claims = spec->access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0);
+    bool speaks = s->spec.per_process || s->engine->rank == 0;
+    bool claims = spec->access == TT_CREATE && speaks;
     int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK;
+
+    if (spec->access == TT_UPDATE && speaks)
+        rc = tt_data_check_mark(spec->path, e);
 
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
@@ -310,7 +314,7 @@ int tt__flight_fill(struct tt__flight *f, uint64_t step, bool with_fixed, unsign
 
 static uint64_t block_bytes(const struct tt_series *s, const struct tt_block *b)
 {
-    return tt_selection_count(&b->file) * s->spec.variables[b->variable].element->size;
+    return tt_selection_count(&b->file) * tt_block_moved_size(b, &s->spec.variables[b->variable]);
 }
 
 uint64_t tt__flight_bytes(const struct tt__flight *f)
@@ -322,9 +326,39 @@ uint64_t tt__flight_bytes(const struct tt__flight *f)
     return bytes;
 }
 
+/* Several fields of the same records in memory, one block each: if all of it is taken, it is copied
+ * once. */
+static bool shares_memory(const struct tt_block *b, const struct tt_block *before)
+{
+    return before && b->memory_element && b->memory_element == before->memory_element &&
+           b->data == before->data && b->memory.kind == TT_SELECT_ALL &&
+           before->memory.kind == TT_SELECT_ALL &&
+           tt_selection_count(&b->memory) == tt_selection_count(&before->memory);
+}
+
+static uint64_t staged_bytes(const struct tt_series *s, const struct tt_block *b)
+{
+    return tt_selection_count(&b->file) * tt_block_element_size(b, &s->spec.variables[b->variable]);
+}
+
+static uint64_t staging_needed(const struct tt__flight *f)
+{
+    const struct tt_block *before = NULL;
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < f->nblocks; i++)
+        if (!shares_memory(&f->blocks[i], before)) {
+            before = &f->blocks[i];
+            bytes += staged_bytes(f->series, before);
+        }
+    return bytes;
+}
+
 int tt__flight_stage(struct tt__flight *f, struct tt_error *e)
 {
-    uint64_t bytes = tt__flight_bytes(f), at = 0;
+    uint64_t bytes = staging_needed(f), at = 0;
+    struct tt_block before;
+    char *copy = NULL;
 
     if (bytes > f->staging_size) {
         free(f->staging);
@@ -339,10 +373,15 @@ int tt__flight_stage(struct tt__flight *f, struct tt_error *e)
 
         if (n == 0)
             continue;
-        tt_block_pack(b, f->series->spec.variables[b->variable].element->size, f->staging + at);
-        b->data = f->staging + at;
+        if (!shares_memory(b, copy ? &before : NULL)) {
+            before = *b;
+            copy = f->staging + at;
+            tt_block_pack(b, tt_block_element_size(b, &f->series->spec.variables[b->variable]),
+                          copy);
+            at += staged_bytes(f->series, b);
+        }
+        b->data = copy;
         tt_select_all(&b->memory, 1, &n);
-        at += block_bytes(f->series, b);
     }
     return TT_OK;
 }
@@ -385,7 +424,8 @@ int tt__run_close(void *argument, struct tt_error *e)
     struct tt_series *s = f->series;
     int rc = TT_OK, closed;
 
-    if (s->engine->config->run->sync == TT_SYNC_CLOSE && s->spec.access == TT_CREATE && !s->synced)
+    if (s->engine->config->run->sync == TT_SYNC_CLOSE && s->spec.access != TT_READ_ONLY &&
+        !s->synced)
         rc = tt__run_sync(f, e);
     closed = close_file(s, f->file, f->path, e);
     return rc == TT_OK ? closed : rc;
@@ -403,7 +443,7 @@ static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
         if (rc != TT_OK)
             make_empty(b);
         now = tt__noted(f->series, tt_file_read(f->file, file_step(f), b, e), e);
-        if (b->file.kind != TT_SELECT_NONE)
+        if (b->file.kind != TT_SELECT_NONE && !tt_engine_is_over(f->series->engine))
             latency(f->series, TT_CALL_READ, t);
         rc = rc == TT_OK ? now : rc;
     }

@@ -14,9 +14,8 @@ struct tt_output {
     unsigned ncopies;
     struct tt_series **copies;
     uint64_t *steps; /* dumps so far, per copy */
-    char *path;      /* of the files, but for their endings */
-    unsigned nvariables;
-    const struct tt_variable *variables;
+    char *path;      /* of the files, but for their endings; NULL if the spec is the workload's */
+    struct tt_series_spec spec; /* of every copy, but for endings and steps */
     bool in_epoch;
     struct tt_epoch_record epoch;
     int64_t epoch_start_ns;
@@ -68,42 +67,71 @@ static unsigned most_copies(const struct tt_write_options *w)
     return (unsigned)most;
 }
 
-/* A path of the user's is relative to the data folder. */
-static char *base_path(struct tt_output *o, const char *name)
+char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *name)
 {
-    const char *given = o->options->path;
     char *path;
 
     if (!given)
-        return tt_data_path(o->engine, name);
+        return tt_data_path(engine, name);
     if (given[0] == '/')
         return strdup(given);
-    return asprintf(&path, "%s/%s", o->engine->config->run->dir, given) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%s", engine->config->run->dir, given) < 0 ? NULL : path;
 }
 
 static int open_copy(struct tt_output *o, unsigned copy, struct tt_error *e)
 {
-    struct tt_series_spec spec = {.access = TT_CREATE,
-                                  .policy = (enum tt_policy)o->options->series,
-                                  .per_process = o->options->files == 1,
-                                  .steps = steps_of_copy(o->options, o->iterations, copy),
-                                  .nvariables = o->nvariables,
-                                  .variables = o->variables,
-                                  .path = o->path};
+    struct tt_series_spec spec = o->spec;
     char suffix[16] = "";
 
+    spec.steps = steps_of_copy(o->options, o->iterations, copy);
     if (o->ncopies > 1)
         snprintf(suffix, sizeof suffix, "_r%u", copy);
     spec.suffix = suffix;
     return tt_series_open(o->engine, &spec, &o->copies[copy], e);
 }
 
-static int allocate(struct tt_output *o, const char *name, struct tt_error *e)
+static int allocate(struct tt_output *o, struct tt_error *e)
 {
     o->copies = calloc(o->ncopies, sizeof(struct tt_series *));
     o->steps = calloc(o->ncopies, sizeof *o->steps);
-    o->path = base_path(o, name);
-    return o->copies && o->steps && o->path ? TT_OK : tt_fail_nomem(e, "the output");
+    return o->copies && o->steps ? TT_OK : tt_fail_nomem(e, "the output");
+}
+
+/* Opening is collective: nobody may stay away alone. */
+static int open_copies(struct tt_output *o, struct tt_error *e)
+{
+    int rc = tt_agree(o->engine->comm, allocate(o, e), e);
+
+    for (unsigned i = 0; rc == TT_OK && i < o->ncopies; i++)
+        rc = open_copy(o, i, e);
+    return rc;
+}
+
+int tt_output_open_as(struct tt_engine *engine, const struct tt_write_options *rules,
+                      const struct tt_series_spec *spec, uint64_t iterations,
+                      struct tt_output **out, struct tt_error *e)
+{
+    struct tt_output *o;
+    int rc;
+
+    *out = NULL;
+    if (rules->every == 0 || rules->every > iterations || most_copies(rules) == 0)
+        return TT_OK;
+    o = calloc(1, sizeof *o);
+    rc = tt_agree(engine->comm, o ? TT_OK : tt_fail_nomem(e, "the output"), e);
+    if (rc == TT_OK) {
+        *o = (struct tt_output){.engine = engine,
+                                .options = rules,
+                                .iterations = iterations,
+                                .ncopies = most_copies(rules),
+                                .spec = *spec};
+        rc = open_copies(o, e);
+    }
+    if (rc == TT_OK)
+        *out = o;
+    else
+        tt_output_close(o, e);
+    return rc;
 }
 
 int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iterations,
@@ -111,29 +139,22 @@ int tt_output_open(struct tt_engine *engine, const char *name, uint64_t iteratio
                    struct tt_error *e)
 {
     const struct tt_write_options *w = tt_config_opts(engine->config, "write");
-    struct tt_output *o;
-    int rc;
+    struct tt_series_spec spec = {
+        .access = TT_CREATE, .nvariables = nvariables, .variables = variables};
+    char *path = w ? tt_data_path_of(engine, w->path, name) : NULL;
+    int rc = tt_agree(engine->comm, path || !w ? TT_OK : tt_fail_nomem(e, "the output"), e);
 
     *out = NULL;
-    if (!w || w->every == 0 || w->every > iterations || most_copies(w) == 0)
-        return TT_OK;
-    o = calloc(1, sizeof *o);
-    if (o)
-        *o = (struct tt_output){.engine = engine,
-                                .options = w,
-                                .iterations = iterations,
-                                .ncopies = most_copies(w),
-                                .nvariables = nvariables,
-                                .variables = variables};
-    /* Opening is collective: nobody may stay away alone. */
-    rc = tt_agree(engine->comm, o ? allocate(o, name, e) : tt_fail_nomem(e, "the output"), e);
-    for (unsigned i = 0; rc == TT_OK && i < o->ncopies; i++)
-        rc = open_copy(o, i, e);
-    if (rc == TT_OK) {
-        *out = o;
-        return TT_OK;
+    if (rc == TT_OK && w) {
+        spec.path = path;
+        spec.policy = (enum tt_policy)w->series;
+        spec.per_process = w->files == 1;
+        rc = tt_output_open_as(engine, w, &spec, iterations, out, e);
     }
-    tt_output_close(o, e);
+    if (*out)
+        (*out)->path = path;
+    else
+        free(path);
     return rc;
 }
 
@@ -201,8 +222,8 @@ static uint64_t bytes_of(const struct tt_output *o, unsigned nblocks, const stru
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < nblocks; i++)
-        bytes +=
-            tt_selection_count(&blocks[i].file) * o->variables[blocks[i].variable].element->size;
+        bytes += tt_selection_count(&blocks[i].file) *
+                 tt_block_moved_size(&blocks[i], &o->spec.variables[blocks[i].variable]);
     return bytes;
 }
 
@@ -212,7 +233,7 @@ static uint64_t count_growing(const struct tt_output *o, uint64_t n)
     uint64_t growing = 0;
 
     for (uint64_t i = 0; i < n; i++)
-        growing += o->options->series != TT_OVERWRITE || o->steps[i] == 0;
+        growing += o->spec.policy != TT_OVERWRITE || o->steps[i] == 0;
     return growing;
 }
 

@@ -80,6 +80,12 @@ static inline unsigned tt_dumps_in_flight(const struct tt_engine *engine)
     return run->overlap == TT_OVERLAP_NONE ? 1 : (unsigned)run->inflight;
 }
 
+/* The measured time has ended; never in a run that goes on until it is told to stop. */
+static inline bool tt_engine_is_over(const struct tt_engine *engine)
+{
+    return engine->p->stop_ns != 0;
+}
+
 /* Counts a duration that was measured elsewhere. */
 void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 
@@ -97,6 +103,8 @@ struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 void tt_node_watch(struct tt_engine *engine);
 
 /* data.c */
+/* Only what tutti has made may be changed. */
+int tt_data_check_mark(const char *path, struct tt_error *e);
 /* Removes the files this rank made, where no manifest is left to say so for all. */
 void tt_data_remove_orphans(struct tt_engine *engine);
 

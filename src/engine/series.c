@@ -125,6 +125,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .access = spec->access,
         .policy = spec->policy == TT_FILE_PER_STEP ? TT_OVERWRITE : spec->policy,
         .steps = spec->policy == TT_FILE_PER_STEP ? 1 : spec->steps,
+        .step_group = spec->step_group,
         .in_helper = engine->p->helper && !engine->p->may_be_native,
         .independent = spec->independent,
         .nvariables = spec->nvariables,
@@ -274,7 +275,8 @@ static void prepare_load(struct tt_series *s, uint64_t step, unsigned nblocks,
                          const struct tt_block *blocks)
 {
     tt__flight_fill(&s->prefetch, step, true, nblocks, blocks);
-    s->engine->p->now.bytes_read += tt__flight_bytes(&s->prefetch);
+    if (!tt_engine_is_over(s->engine))
+        s->engine->p->now.bytes_read += tt__flight_bytes(&s->prefetch);
 }
 
 int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
@@ -324,8 +326,10 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
     prepare_load(s, step, nblocks, blocks);
     rc = tt_helper_call(helper_of(s), tt__run_load, &s->prefetch, e);
     s->failed = s->failed || rc != TT_OK;
-    tt_phase_add(s->engine, TT_LOAD, t);
-    tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
+    if (!tt_engine_is_over(s->engine)) {
+        tt_phase_add(s->engine, TT_LOAD, t);
+        tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
+    }
     return rc;
 }
 
