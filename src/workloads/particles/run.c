@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank does: a step, computation, the next step; written, read, or first the one and then
+ * the other. Checking comes after the measured time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agree.h"
+#include "engine/engine.h"
+#include "workloads/particles/particles.h"
+
+#define POISON 0xa5
+
+struct cloud {
+    struct tt_engine *engine;
+    const struct tt_particles_options *options;
+    uint64_t *rows; /* of every rank */
+    struct tt_particles_content content;
+    struct tt_particles_shape written, read;
+    unsigned nvariables;
+    struct tt_variable variables[TT_PARTICLE_FIELDS];
+    struct tt_block blocks[TT_PARTICLE_FIELDS];
+    struct tt_write_options rules;
+    struct tt_particles_work work;
+    char *path;
+    /* What transfers go from or to; the second while a step is read ahead. */
+    void *buffers[2];
+    int buffer_layout;
+    void *own; /* the application's data where it has another layout than the buffers; else NULL */
+    struct tt_output *output;
+    struct tt_series *series;
+    uint64_t iteration, iterations;
+};
+
+/* ---- preparation ---- */
+
+static bool writes(const struct cloud *c)
+{
+    return c->options->phase != TT_PARTICLES_READ;
+}
+
+static bool reads(const struct cloud *c)
+{
+    int phase = c->options->phase;
+
+    return (phase == TT_PARTICLES_READ || phase == TT_PARTICLES_BOTH) &&
+           (tt_stack_caps(&c->engine->config->stack) & TT_CAP_STORES);
+}
+
+static void describe_variables(struct cloud *c)
+{
+    const struct tt_particles_options *o = c->options;
+    bool records = o->file == TT_PARTICLES_RECORDS;
+    struct tt_variable v = {.path = "particles",
+                            .element = &tt_particle_element,
+                            .ndims = c->written.ndims,
+                            .per_step = true,
+                            .unlimited =
+                                o->unlimited || o->appended > 0 || o->phase == TT_PARTICLES_APPEND,
+                            .max_blocks = 1};
+
+    memcpy(v.dims, c->written.dims, sizeof v.dims);
+    if (records && c->buffer_layout == TT_PARTICLES_ARRAYS)
+        v.max_blocks = TT_PARTICLE_FIELDS; /* a property at a time, by the library */
+    c->nvariables = records ? 1 : TT_PARTICLE_FIELDS;
+    for (unsigned i = 0; i < c->nvariables; i++) {
+        c->variables[i] = v;
+        if (!records) {
+            c->variables[i].path = tt_particle_properties[i].name;
+            c->variables[i].element = tt_particle_properties[i].plain;
+        }
+    }
+}
+
+/* Rank 0's numbers hold: logarithms may differ from one machine to another. */
+static int share_rows(struct cloud *c, struct tt_error *e)
+{
+    int size = c->engine->size, rc;
+
+    c->rows = calloc((size_t)size, sizeof *c->rows);
+    rc = tt_agree(c->engine->comm, c->rows ? TT_OK : tt_fail_nomem(e, "the rows of ranks"), e);
+    if (rc != TT_OK)
+        return rc;
+    for (int r = 0; r < size; r++)
+        c->rows[r] = tt_particles_rows(c->options, c->engine->config->run->seed, (uint64_t)r);
+    MPI_Bcast(c->rows, size, MPI_UINT64_T, 0, c->engine->comm);
+    return TT_OK;
+}
+
+static int allocate(struct cloud *c, struct tt_error *e)
+{
+    const struct tt_particles_options *o = c->options;
+    bool repacks = o->memory != o->file && o->conversion == TT_PARTICLES_ENGINE;
+    int rank = c->engine->rank, size = c->engine->size;
+    uint64_t most;
+    int rc = tt_particles_shape_make(&c->written, o, c->rows, rank, size, false, e);
+
+    if (rc == TT_OK)
+        rc = tt_particles_shape_make(&c->read, o, c->rows, rank, size, true, e);
+    if (rc != TT_OK)
+        return rc;
+    most = c->written.count > c->read.count || !reads(c) ? c->written.count : c->read.count;
+    most = (most + 1) * sizeof(struct tt_particle);
+    c->buffer_layout = repacks ? o->file : o->memory;
+    c->path = tt_data_path_of(c->engine, o->path, "particles");
+    c->buffers[0] = aligned_alloc(4096, (most + 4095) / 4096 * 4096);
+    c->buffers[1] = o->prefetch ? malloc(most) : NULL;
+    c->own = repacks ? malloc(most) : NULL;
+    if (!c->path || !c->buffers[0] || (o->prefetch && !c->buffers[1]) || (repacks && !c->own))
+        return tt_fail_nomem(e, "the particles");
+    memset(c->buffers[0], POISON, most); /* the first step is not to pay for new pages */
+    c->rules = (struct tt_write_options){.every = 1};
+    c->content = (struct tt_particles_content){
+        .seed = c->engine->config->run->seed, .rows = c->written.rows, .row = c->written.row};
+    describe_variables(c);
+    if (writes(c))
+        tt_particles_fill(&c->content, &c->written, o->memory, c->own ? c->own : c->buffers[0], 0,
+                          false);
+    if (o->compute > 0 && o->compute_by == 1)
+        tt_particles_work_calibrate(&c->work, o->compute);
+    return TT_OK;
+}
+
+static struct tt_series_spec spec_of(const struct cloud *c, enum tt_access access)
+{
+    return (struct tt_series_spec){.path = c->path,
+                                   .access = access,
+                                   .policy = TT_GROUP,
+                                   .per_process = c->options->files == 1,
+                                   .steps = c->options->steps,
+                                   .nvariables = c->nvariables,
+                                   .variables = c->variables,
+                                   .step_group = "Timestep_"};
+}
+
+static int open_to_write(struct cloud *c, struct tt_error *e)
+{
+    bool update =
+        c->options->phase == TT_PARTICLES_OVERWRITE || c->options->phase == TT_PARTICLES_APPEND;
+    struct tt_series_spec spec = spec_of(c, update ? TT_UPDATE : TT_CREATE);
+
+    return tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
+}
+
+static int open_to_read(struct cloud *c, struct tt_error *e)
+{
+    struct tt_series_spec spec = spec_of(c, TT_READ_ONLY);
+
+    return tt_series_open(c->engine, &spec, &c->series, e);
+}
+
+/* ---- steps ---- */
+
+/* The blocks of one step: as many as variables or, where the library converts, as properties. */
+static unsigned list_blocks(struct cloud *c, const struct tt_particles_shape *s, void *buffer)
+{
+    bool records = c->options->file == TT_PARTICLES_RECORDS;
+    bool packed = c->buffer_layout == TT_PARTICLES_RECORDS;
+    unsigned n = records && packed ? 1 : TT_PARTICLE_FIELDS;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct tt_block *b = &c->blocks[i];
+
+        *b = (struct tt_block){.variable = records ? 0 : i, .file = s->file, .data = buffer};
+        tt_select_all(&b->memory, 1, &s->count);
+        if (!packed)
+            b->data = (char *)buffer + i * s->count * sizeof(float);
+        if (packed && !records)
+            b->memory_element = &tt_particle_element;
+        else if (!packed && records)
+            b->memory_element = &tt_particle_properties[i].record;
+    }
+    return n;
+}
+
+static void compute(struct cloud *c)
+{
+    int64_t t = tt_now_ns();
+
+    if (!(c->options->compute > 0))
+        return;
+    if (c->options->compute_by == 1)
+        tt_particles_work_do(&c->work);
+    else
+        tt_sleep_until(t + (int64_t)(c->options->compute * 1e9));
+    tt_phase_add(c->engine, TT_COMPUTE, t);
+}
+
+/* Between the application's layout and the file's, if that is ours to do. */
+static void repack(struct cloud *c, const struct tt_particles_shape *s, void *buffer, bool back)
+{
+    if (!c->own)
+        return;
+    if ((c->options->memory == TT_PARTICLES_RECORDS) != back)
+        tt_particles_to_arrays(back ? buffer : c->own, s->count, back ? c->own : buffer);
+    else
+        tt_particles_to_records(back ? buffer : c->own, s->count, back ? c->own : buffer);
+}
+
+/* Dumps in flight before the next one may come: the memory limit counts it, too. */
+static int respect_memory_limit(struct cloud *c, struct tt_error *e)
+{
+    uint64_t fit = c->options->memory_limit / (c->written.most * sizeof(struct tt_particle)), step;
+    struct tt_series *series = tt_output_last(c->output, &step);
+
+    if (!series || c->options->memory_limit == 0 || fit > UINT32_MAX)
+        return TT_OK;
+    return tt_series_complete(series, fit > 1 ? (unsigned)fit - 1 : 0, e);
+}
+
+static int write_step(struct cloud *c, uint64_t step, struct tt_error *e)
+{
+    int64_t t;
+    unsigned n;
+    int rc;
+
+    if (step > 0)
+        compute(c);
+    t = tt_now_ns();
+    tt_particles_fill(&c->content, &c->written, c->options->memory, c->own ? c->own : c->buffers[0],
+                      step, true);
+    tt_phase_add(c->engine, TT_COMPUTE, t);
+    t = tt_now_ns();
+    repack(c, &c->written, c->buffers[0], false);
+    tt_phase_add(c->engine, TT_COPY, t);
+    rc = respect_memory_limit(c, e);
+    n = list_blocks(c, &c->written, c->buffers[0]);
+    return rc == TT_OK ? tt_output_write(c->output, step + 1, n, c->blocks, e) : rc;
+}
+
+static int read_step(struct cloud *c, uint64_t step, struct tt_error *e)
+{
+    bool ahead = c->options->prefetch, last = step + 1 == c->options->steps;
+    void *buffer = c->buffers[ahead ? step % 2 : 0];
+    unsigned n = list_blocks(c, &c->read, buffer);
+    int rc = tt_series_load(c->series, step, n, c->blocks, e);
+    int64_t t;
+
+    if (rc == TT_OK && ahead && !last) {
+        n = list_blocks(c, &c->read, c->buffers[(step + 1) % 2]);
+        rc = tt_series_prefetch(c->series, step + 1, n, c->blocks, e);
+    }
+    if (rc != TT_OK)
+        return rc;
+    t = tt_now_ns();
+    repack(c, &c->read, buffer, true);
+    tt_phase_add(c->engine, TT_COPY, t);
+    if (!last)
+        compute(c);
+    return TT_OK;
+}
+
+static int each_step(struct cloud *c, int (*act)(struct cloud *, uint64_t, struct tt_error *),
+                     struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t step = 0; rc == TT_OK && step < c->options->steps; step++) {
+        rc = tt_iteration_begin(c->engine, ++c->iteration, c->iterations, e);
+        if (rc == TT_OK)
+            rc = act(c, step, e);
+        tt_iteration_end(c->engine);
+    }
+    return rc;
+}
+
+/* ---- checking ---- */
+
+/* What an earlier step left in the buffer would look right. */
+static int check_step(struct cloud *c, uint64_t step, struct tt_error *e)
+{
+    void *data = c->own ? c->own : c->buffers[0];
+    unsigned n = list_blocks(c, &c->read, c->buffers[0]), property;
+    uint64_t index;
+    int rc;
+
+    memset(c->buffers[0], POISON, c->read.count * sizeof(struct tt_particle));
+    rc = tt_series_load(c->series, step, n, c->blocks, e);
+    if (rc != TT_OK)
+        return rc;
+    repack(c, &c->read, c->buffers[0], true);
+    if (!tt_particles_check(&c->content, &c->read, c->options->memory, data, step, &index,
+                            &property))
+        rc = tt_fail(e, TT_CORRUPT,
+                     "step %llu, particle %llu: %s is not what was written with this seed",
+                     (unsigned long long)step, (unsigned long long)index,
+                     tt_particle_properties[property].name);
+    return tt_agree(c->engine->comm, rc, e);
+}
+
+static int check_all(struct cloud *c, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t step = 0; rc == TT_OK && step < c->options->steps; step++)
+        rc = check_step(c, step, e);
+    return rc;
+}
+
+/* ---- phases ---- */
+
+static int close_output(struct cloud *c, struct tt_error *e)
+{
+    int rc = tt_output_close(c->output, e);
+
+    c->output = NULL;
+    return rc;
+}
+
+static int measured(struct cloud *c, struct tt_error *e)
+{
+    int rc = tt_engine_start(c->engine, e);
+
+    c->iterations = c->options->steps * ((uint64_t)writes(c) + reads(c));
+    if (rc == TT_OK && writes(c))
+        rc = each_step(c, write_step, e);
+    if (rc == TT_OK && writes(c))
+        rc = tt_output_drain(c->output, e);
+    if (rc == TT_OK && writes(c) && reads(c)) {
+        rc = close_output(c, e);
+        if (rc == TT_OK)
+            rc = open_to_read(c, e);
+    }
+    if (rc == TT_OK && reads(c))
+        rc = each_step(c, read_step, e);
+    return rc == TT_OK ? tt_engine_stop(c->engine, e) : rc;
+}
+
+static int prepare(struct cloud *c, struct tt_error *e)
+{
+    int rc = share_rows(c, e);
+
+    if (rc == TT_OK)
+        rc = tt_agree(c->engine->comm, allocate(c, e), e);
+    if (rc == TT_OK)
+        rc = writes(c) ? open_to_write(c, e) : open_to_read(c, e);
+    return rc;
+}
+
+static void release(struct cloud *c)
+{
+    tt_particles_shape_free(&c->written);
+    tt_particles_shape_free(&c->read);
+    free(c->rows);
+    free(c->path);
+    free(c->buffers[0]);
+    free(c->buffers[1]);
+    free(c->own);
+}
+
+int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
+{
+    struct cloud c = {.engine = engine, .options = tt_config_opts(engine->config, "particles")};
+    int rc = prepare(&c, e), closed;
+
+    if (rc == TT_OK)
+        rc = measured(&c, e);
+    if (rc == TT_OK && reads(&c) && c.options->verify && !tt_engine_is_endless(engine))
+        rc = check_all(&c, e);
+    if (rc == TT_OK && c.options->phase == TT_PARTICLES_BOTH && !reads(&c))
+        tt_warning(engine, "the backend keeps nothing: written only, not read back");
+    closed = close_output(&c, e);
+    rc = rc == TT_OK ? closed : rc;
+    closed = tt_series_close(c.series, e);
+    release(&c);
+    return rc == TT_OK ? closed : rc;
+}
