@@ -86,7 +86,7 @@ static struct tt_value reported(const struct tt_evidence *ev, const char *name)
         found = true;
         sum += json_number_value(value);
     }
-    return found ? so_far(ev, sum) : unknown("this workload does not report it");
+    return found ? so_far(ev, sum) : unknown(TT_NOT_REPORTED);
 }
 
 /* Counters grow with every iteration, so they also hold for a run that was cut off. */
@@ -169,6 +169,31 @@ static struct tt_value formula_data_compressed(const struct tt_evidence *ev)
 static struct tt_value formula_data_duplicate(const struct tt_evidence *ev)
 {
     return reported(ev, "data_duplicate");
+}
+
+static struct tt_value formula_create_rate(const struct tt_evidence *ev)
+{
+    return reported(ev, "create_rate");
+}
+
+static struct tt_value formula_stat_rate(const struct tt_evidence *ev)
+{
+    return reported(ev, "stat_rate");
+}
+
+static struct tt_value formula_open_rate(const struct tt_evidence *ev)
+{
+    return reported(ev, "open_rate");
+}
+
+static struct tt_value formula_rename_rate(const struct tt_evidence *ev)
+{
+    return reported(ev, "rename_rate");
+}
+
+static struct tt_value formula_remove_rate(const struct tt_evidence *ev)
+{
+    return reported(ev, "remove_rate");
 }
 
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline

@@ -41,6 +41,23 @@
     X(read_rate, "B/s", "read rate", \
       "bytes_read / the slowest rank's own duration of read calls, wherever they ran") \
     X(application_rate, "B/s", "application rate", "bytes_written / runtime") \
+    X(create_rate, "1/s", "create rate", \
+      "items made by all ranks / the slowest rank's time, with the barrier at the end of each " \
+      "phase, over all repetitions") \
+    X(stat_rate, "1/s", "stat rate", \
+      "items looked up by all ranks / the slowest rank's time, with the barrier at the end of " \
+      "each " \
+      "phase, over all repetitions") \
+    X(open_rate, "1/s", "open rate", \
+      "items opened, read and closed by all ranks / the slowest rank's time, with the barrier at " \
+      "the end of each " \
+      "phase, over all repetitions") \
+    X(rename_rate, "1/s", "rename rate", \
+      "items renamed by all ranks / the slowest rank's time, with the barrier at the end of each " \
+      "phase, over all repetitions") \
+    X(remove_rate, "1/s", "remove rate", \
+      "items removed by all ranks / the slowest rank's time, with the barrier at the end of each " \
+      "phase, over all repetitions") \
     X(hidden_fraction, "1", "hidden I/O", \
       "1 - (epoch - compute-only) / I/O-only: medians over " \
       "epochs (with several dumps in flight: over the means of all epochs from one baseline to " \
@@ -78,6 +95,9 @@ enum tt_metric_id {
 #undef X
         TT_NMETRICS
 };
+
+/* The note of a metric that is not of this workload. */
+#define TT_NOT_REPORTED "this workload does not report it"
 
 struct tt_metric {
     const char *name, *unit, *label, *definition;

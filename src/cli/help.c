@@ -93,6 +93,19 @@ static const struct option_text ior_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text mdtest_options[] = {
+    {"-n ITEMS | -I ITEMS", "of a task in all, or in each directory of the tree"},
+    {"-b N, -z N, -L", "branching [1] and depth [0] of the tree; items in its leaves only"},
+    {"-F, -D, -u", "files only, directories only; a tree for every task"},
+    {"-w BYTES, -e BYTES, -y, -Y", "written, read; fsync per file, sync per phase"},
+    {"-C, -T, -E, -r", "only create, stat, read, remove; the tree stays in DIR/tutti-mdtest"},
+    {"-N N, -R[SEED]", "stat, read and remove what other tasks made; in random order"},
+    {"-W SECONDS, -x FILE", "stonewall of file creation, and where its count is kept"},
+    {"-d DIR, -i N", "where, and how often"},
+    {"--ranks N, --json FILE, ...", "and all options of tutti help run"},
+    {NULL, NULL},
+};
+
 static const struct {
     const char *name, *synopsis, *text;
     const struct option_text *options;
@@ -141,6 +154,9 @@ static const struct {
      "Run the stencil with the options of numio, and print what numio prints.", numio_options},
     {"ior", "[mpirun -n TASKS] tutti ior [-a API] [-b SIZE] [-t SIZE] [-s N] [...]",
      "Run the workload bulk with the options of IOR, and print its columns.", ior_options},
+    {"mdtest", "[mpirun -n TASKS] tutti mdtest [-n ITEMS] [-d DIR] [...]",
+     "Run the workload metadata with the options of mdtest, and print its summary.",
+     mdtest_options},
     {"perform", "tutti perform FOLDER [--held] [--loop]",
      "What the launcher starts as ranks. Held, it waits for an instant in the file go; looping, it "
      "plays again and again until the file stop says so.",

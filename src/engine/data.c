@@ -11,6 +11,7 @@
 
 #include "engine/private.h"
 #include "plan/folder.h"
+#include "plan/tree.h"
 
 char *tt_data_path(struct tt_engine *engine, const char *name)
 {
@@ -88,6 +89,52 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
         rc = tt_fail_nomem(e, "the list of files");
     engine->p->nfiles += rc == TT_OK;
     return rc;
+}
+
+/* In the manifest a tree is a path that ends in a slash. */
+static int claim_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    char *tree;
+    int rc = TT_OK;
+
+    if (asprintf(&tree, "%s/", path) < 0)
+        return tt_fail_nomem(e, "a path");
+    if (find_made(engine->p, tree)) /* in an earlier pass */
+        rc = tt_tree_remove(path, e);
+    else if (remember(engine->p, tree) != TT_OK)
+        rc = tt_fail_nomem(e, "the list of files");
+    else
+        rc = tt_manifest_add(engine->p->folder, tree, e);
+    free(tree);
+    return rc;
+}
+
+int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    struct stat st;
+    int rc;
+
+    if (engine->p->played == 0 && lstat(path, &st) == 0)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' exists already; remove it or choose another path for the tree", path);
+    rc = claim_tree(engine, path, e);
+    if (rc == TT_OK && mkdir(path, 0777) != 0)
+        rc = tt_fail_call(e, errno, "mkdir", path, -1);
+    if (rc == TT_OK)
+        tt_data_mark(engine, path);
+    return rc;
+}
+
+int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    (void)engine;
+    if (stat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    if (S_ISDIR(st.st_mode) && getxattr(path, TT_DATA_MARK, NULL, 0) > 0)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED, "'%s' does not look like a tree that tutti made", path);
 }
 
 int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)

@@ -47,6 +47,17 @@ void tt_count_read(struct tt_engine *engine, uint64_t bytes)
     engine->p->now.bytes_read += bytes;
 }
 
+void tt_count_written(struct tt_engine *engine, uint64_t bytes)
+{
+    engine->p->now.bytes_written += bytes;
+    engine->p->bytes_written += bytes;
+}
+
+void tt_count_file(struct tt_engine *engine)
+{
+    engine->p->nfiles++;
+}
+
 void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt_histogram *seen)
 {
     tt_histogram_merge(&engine->p->calls[call], seen);

@@ -32,6 +32,9 @@ void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
 /* For a workload that reads with threads of its own, past the series below: what they have read,
  * and the latencies they have seen. Like everything here from the main thread. */
 void tt_count_read(struct tt_engine *engine, uint64_t bytes);
+/* The same for one that writes past them, and makes files that are not claimed one by one. */
+void tt_count_written(struct tt_engine *engine, uint64_t bytes);
+void tt_count_file(struct tt_engine *engine);
 void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt_histogram *seen);
 
 /* ---- the loop ---- */
@@ -86,6 +89,11 @@ char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *n
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
+/* For a workload that makes more files than a manifest can list: a new folder that goes with
+ * everything in it. On one rank. */
+int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* Whether there is such a folder, of any run. */
+int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* A folder that this run has made for its files goes with them. */
 int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* A file of this run, made by whichever rank, is left when the run is over. */

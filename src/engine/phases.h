@@ -15,6 +15,7 @@
     X(OPEN, open, "opening files") \
     X(CLOSE, close, "closing files") \
     X(LOAD, read, "reading, or waiting for reads started earlier") \
+    X(METADATA, metadata, "making, looking up, opening and removing files that are not dumps") \
     X(IO_WRITE, io_write, \
       "the write calls' own duration, wherever they ran; until waited for if native") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran") \
@@ -39,6 +40,10 @@ extern const char *const tt_phase_texts[TT_NPHASES];
     X(CALL_CLOSE, close) \
     X(CALL_SUBMIT, submit) \
     X(CALL_WAIT, wait) \
+    X(CALL_CREATE, create) \
+    X(CALL_STAT, stat) \
+    X(CALL_RENAME, rename) \
+    X(CALL_REMOVE, remove) \
     X(CALL_HALO, halo) \
     X(CALL_COLLECTIVE, collective)
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "plan/folder.h"
+#include "plan/tree.h"
 
 struct cleaning {
     const char *id;
@@ -41,6 +42,22 @@ static bool is_ours(const char *id, const char *path)
     return ours;
 }
 
+/* A path that ends in a slash: a folder that went with everything in it. */
+static int clean_tree(struct cleaning *c, const char *path, struct tt_error *e)
+{
+    char *plain = strndup(path, strlen(path) - 1);
+    int rc;
+
+    if (!plain)
+        return tt_fail_nomem(e, "a path");
+    rc = is_ours(c->id, plain)
+             ? tt_tree_remove(plain, e)
+             : tt_fail(e, TT_FAILED, "'%s' is left alone: it carries no mark of this run", plain);
+    *c->removed += rc == TT_OK;
+    free(plain);
+    return rc;
+}
+
 static int clean_one(void *context, const char *path, struct tt_error *e)
 {
     struct cleaning *c = context;
@@ -49,6 +66,8 @@ static int clean_one(void *context, const char *path, struct tt_error *e)
     if (lstat(path, &st) != 0)
         return errno == ENOENT || errno == ENOTDIR ? TT_OK
                                                    : tt_fail_call(e, errno, "stat", path, -1);
+    if (S_ISDIR(st.st_mode) && path[strlen(path) - 1] == '/')
+        return clean_tree(c, path, e);
     if (is_data_folder(c->id, path))
         return rmdir(path) == 0 ? TT_OK : tt_fail_call(e, errno, "rmdir", path, -1);
     if (!S_ISREG(st.st_mode) || !is_ours(c->id, path))

@@ -16,6 +16,7 @@
 
 #include <xxhash.h>
 
+#include "plan/tree.h"
 #include "plan/workload.h"
 
 #define PLAN_VERSION 1
@@ -325,7 +326,10 @@ static bool is_anothers(const char *folder, const char *path)
 static int remove_one(void *context, const char *path, struct tt_error *e)
 {
     const char *folder = context;
+    size_t length = strlen(path);
 
+    if (length > 1 && path[length - 1] == '/')
+        return is_anothers(folder, path) ? TT_OK : tt_tree_remove(path, e);
     if (is_anothers(folder, path) || unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
         return TT_OK;
     if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)

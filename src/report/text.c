@@ -340,7 +340,8 @@ static void print_unknown(FILE *out, const json_t *all)
     for (int i = 0; i < TT_NMETRICS; i++) {
         const json_t *metric = json_object_get(all, tt_metrics[i].name);
 
-        if (!metric || json_is_number(json_object_get(metric, "value")))
+        if (!metric || json_is_number(json_object_get(metric, "value")) ||
+            !strcmp(text_of(metric, "note"), TT_NOT_REPORTED))
             continue;
         if (p.n && strcmp(reason, text_of(metric, "note")) != 0)
             tt_paragraph_add(&p, " (%s); ", reason);

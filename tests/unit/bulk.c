@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/counts.h"
 #include "workloads/bulk/bulk.h"
 
 static struct tt_bulk_options options(int files, int order)
@@ -129,12 +130,12 @@ static void counts_are_kept_for_a_later_run(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_not_equal(tt_bulk_counts_save(path, 5, &e), TT_OK); /* not ours */
+    assert_int_not_equal(tt_counts_save(path, 5, &e), TT_OK); /* not ours */
     tt_error_clear(&e);
     unlink(path);
-    assert_int_equal(tt_bulk_counts_save(path, 5, &e), TT_OK);
-    assert_int_equal(tt_bulk_counts_save(path, 123456789012, &e), TT_OK);
-    assert_int_equal(tt_bulk_counts_load(path, &count, &e), TT_OK);
+    assert_int_equal(tt_counts_save(path, 5, &e), TT_OK);
+    assert_int_equal(tt_counts_save(path, 123456789012, &e), TT_OK);
+    assert_int_equal(tt_counts_load(path, &count, &e), TT_OK);
     assert_int_equal(count, 123456789012);
     unlink(path);
 }

@@ -68,11 +68,6 @@ struct tt_bulk_nodes {
 uint64_t tt_bulk_stand_in(const struct tt_bulk_options *o, const struct tt_bulk_nodes *n,
                           uint64_t ranks, uint64_t rank, uint64_t extra, uint64_t seed);
 
-/* ---- counts.c ---- */
-/* Transfers that a rank of an earlier run has written before its deadline. */
-int tt_bulk_counts_save(const char *path, uint64_t count, struct tt_error *e);
-int tt_bulk_counts_load(const char *path, uint64_t *count, struct tt_error *e);
-
 /* ---- run.c ---- */
 /* Columns of the table "accesses" in a result: a row for every write, check and read. */
 enum tt_bulk_column {

@@ -12,6 +12,7 @@
 
 #include "base/agree.h"
 #include "engine/cache.h"
+#include "engine/counts.h"
 #include "workloads/bulk/access.h"
 
 #define SAMPLE_BYTES ((uint64_t)4 << 20) /* of the data, to be compressed */
@@ -200,7 +201,7 @@ static int look_at_old_files(struct bulk *b, struct tt_error *e)
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
     if (rc == TT_OK && b->options->count_file)
-        rc = tt_bulk_counts_load(b->options->count_file, &there, e);
+        rc = tt_counts_load(b->options->count_file, &there, e);
     else if (rc == TT_OK && is_plain_file(b))
         rc = count_from_size(b, path, &there, e);
     free(path);
@@ -324,7 +325,7 @@ static int save_count(struct bulk *b, struct tt_error *e)
     for (uint64_t i = 0; i < b->ranks; i++)
         least = b->written[i] < least ? b->written[i] : least;
     if (b->options->count_file && b->engine->rank == 0)
-        rc = tt_bulk_counts_save(b->options->count_file, least, e);
+        rc = tt_counts_save(b->options->count_file, least, e);
     return tt_agree(b->engine->comm, rc, e);
 }
 

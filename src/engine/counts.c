@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A file of one line, so that a later run knows how much of a file is there. */
+#include "engine/counts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "workloads/bulk/bulk.h"
-
-#define HEAD "tutti transfers per rank: "
+#define HEAD "tutti work per rank: "
 
 static int read_line(const char *path, char *line, int size, struct tt_error *e)
 {
@@ -22,7 +22,7 @@ static int read_line(const char *path, char *line, int size, struct tt_error *e)
     return TT_OK;
 }
 
-int tt_bulk_counts_load(const char *path, uint64_t *count, struct tt_error *e)
+int tt_counts_load(const char *path, uint64_t *count, struct tt_error *e)
 {
     char line[96], rest;
     unsigned long long value = 0;
@@ -32,21 +32,19 @@ int tt_bulk_counts_load(const char *path, uint64_t *count, struct tt_error *e)
         return rc;
     if (strncmp(line, HEAD, strlen(HEAD)) != 0 || line[strlen(HEAD)] == '-' ||
         sscanf(line + strlen(HEAD), "%llu%c", &value, &rest) != 2 || rest != '\n' || value == 0)
-        return tt_fail(e, TT_FAILED, "'%s' is not a file of transfer counts that tutti wrote",
-                       path);
+        return tt_fail(e, TT_FAILED, "'%s' is not a file of counts that tutti wrote", path);
     *count = value;
     return TT_OK;
 }
 
-/* Replaces only a file of its own kind. */
-int tt_bulk_counts_save(const char *path, uint64_t count, struct tt_error *e)
+int tt_counts_save(const char *path, uint64_t count, struct tt_error *e)
 {
     uint64_t before;
     char line[96];
     int n = snprintf(line, sizeof line, HEAD "%llu\n", (unsigned long long)count), fd, rc = TT_OK;
 
     if (access(path, F_OK) == 0) {
-        rc = tt_bulk_counts_load(path, &before, e);
+        rc = tt_counts_load(path, &before, e);
         if (rc == TT_OK && unlink(path) != 0)
             rc = tt_fail_call(e, errno, "unlink", path, -1);
     }

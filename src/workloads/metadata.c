@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trees of small files and folders, as mdtest has them: made, looked up, read, renamed and removed,
+ * by other ranks than those that made them. Its parts are in metadata/.
+ *
+ * What is measured is the file system's own calls, so there are no other backends than posix, and
+ * no layers. */
+#include <string.h>
+
+#include "plan/config.h"
+#include "plan/workload.h"
+#include "workloads/metadata/metadata.h"
+
+static const char *const whats[] = {"files", "folders", "both", NULL};
+
+#define AT(member) offsetof(struct tt_metadata_options, member)
+static const struct tt_param params[] = {
+    {"items", TT_PARAM_COUNT, AT(items), "1000", NULL, "files or folders that a rank makes", 1,
+     INT64_C(1) << 40},
+    {"per_folder", TT_PARAM_COUNT, AT(per_folder), "0", NULL,
+     "of every rank in each folder of the tree, instead of items; 0: items are spread over them", 0,
+     INT64_C(1) << 40},
+    {"what", TT_PARAM_CHOICE, AT(what), "files", NULL,
+     "the items: files, folders, or one and then "
+     "the other",
+     .choices = whats},
+    {"branch", TT_PARAM_COUNT, AT(branch), "1", NULL, "folders in each folder of the tree", 1,
+     1 << 20},
+    {"depth", TT_PARAM_COUNT, AT(depth), "0", NULL, "of the tree; 0: one folder", 0,
+     TT_METADATA_MAX_DEPTH},
+    {"leaves_only", TT_PARAM_BOOL, AT(leaves_only), "no", NULL,
+     "items only in the lowest folders of the tree"},
+    {"own_folders", TT_PARAM_BOOL, AT(own_folders), "no", NULL, "a tree for every rank"},
+    {"write", TT_PARAM_BYTES, AT(write), "0", "B", "written into each file when it is made", 0,
+     1 << 30},
+    {"read", TT_PARAM_BYTES, AT(read), "0", "B",
+     "read from each file; as far as it was written it is compared", 0, 1 << 30},
+    {"fsync", TT_PARAM_BOOL, AT(fsync), "no", NULL, "make each file durable when it was written"},
+    {"sync_phases", TT_PARAM_BOOL, AT(sync_phases), "no", NULL,
+     "sync the whole file system at the end of each phase, inside the timing"},
+    {"create", TT_PARAM_BOOL, AT(create), "yes", NULL, "make the items"},
+    {"stat", TT_PARAM_BOOL, AT(stat), "yes", NULL, "look them up"},
+    {"open", TT_PARAM_BOOL, AT(open), "yes", NULL, "open and read the files"},
+    {"rename", TT_PARAM_BOOL, AT(rename), "no", NULL, "give the folders another name"},
+    {"remove", TT_PARAM_BOOL, AT(remove), "yes", NULL, "remove the items"},
+    {"shift", TT_PARAM_COUNT, AT(shift), "0", "ranks",
+     "look up the items of the rank so far away, read those of twice and remove those of three "
+     "times the distance",
+     0, INT32_MAX},
+    {"shuffle", TT_PARAM_BOOL, AT(shuffle), "no", NULL, "look up and read in random order"},
+    {"deadline", TT_PARAM_DURATION, AT(deadline), "0", "s",
+     "stop making files after this time; then all ranks make as many as the fastest; 0: never"},
+    {"count_file", TT_PARAM_TEXT, AT(count_file), NULL, NULL,
+     "keeps the number of items that a deadline left, for a later run", .placeholder = "FILE"},
+    {"repetitions", TT_PARAM_COUNT, AT(repetitions), "1", NULL, "how often all of it is done", 1,
+     100000},
+    {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
+     "make the tree in this new folder, or use the one that an earlier run has made and kept there",
+     .placeholder = "FOLDER"},
+    {NULL},
+};
+
+static int check_tree(const struct tt_metadata_options *o, uint64_t ranks, struct tt_error *e)
+{
+    uint64_t items = tt_metadata_items(o), bytes;
+
+    if (tt_metadata_folders(o) == 0 || items == 0 ||
+        __builtin_mul_overflow(items, o->write + 1, &bytes) ||
+        __builtin_mul_overflow(bytes, ranks, &bytes) ||
+        __builtin_mul_overflow(bytes, o->repetitions, &bytes) || bytes > (uint64_t)INT64_MAX)
+        return tt_fail(e, TT_USAGE, "metadata: the tree or its items are more than can be counted");
+    return TT_OK;
+}
+
+static int metadata_check(const struct tt_config *config, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
+
+    if (strcmp(config->run->backend, "posix") != 0)
+        return tt_fail(e, TT_USAGE,
+                       "metadata measures the calls of the file system itself: not possible on "
+                       "backend %s, because it stores variables; use --backend posix",
+                       config->run->backend);
+    if (config->run->layers.n > 0)
+        return tt_fail(e, TT_USAGE,
+                       "metadata measures the calls of the file system itself, which layers do not "
+                       "see: leave out --layers %s",
+                       config->run->layers.words[0]);
+    if (!o->create && !o->path)
+        return tt_fail(e, TT_USAGE,
+                       "metadata.create is off: metadata.path has to name a tree that was kept");
+    if (!o->create && o->repetitions > 1)
+        return tt_fail(e, TT_USAGE, "metadata.repetitions needs metadata.create");
+    if (o->create && !o->remove && o->repetitions > 1)
+        return tt_fail(e, TT_USAGE, "metadata.repetitions needs metadata.remove");
+    if (o->rename && o->what == TT_METADATA_FILES)
+        return tt_fail(e, TT_USAGE, "metadata.rename is for folders: use metadata.what folders");
+    if (o->deadline > 0 && o->what != TT_METADATA_FILES)
+        return tt_fail(e, TT_USAGE, "metadata.deadline is for files only");
+    if (o->count_file && o->create && o->deadline <= 0)
+        return tt_fail(e, TT_USAGE,
+                       "metadata.count_file needs metadata.deadline when making files");
+    return check_tree(o, config->run->ranks, e);
+}
+
+static int metadata_estimate(const struct tt_config *config, struct tt_estimate *out,
+                             struct tt_error *e)
+{
+    const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
+    uint64_t ranks = config->run->ranks, items = tt_metadata_items(o) * ranks;
+    bool files = o->what != TT_METADATA_FOLDERS;
+
+    (void)e;
+    if (o->create) {
+        out->bytes_written = files ? items * o->write * o->repetitions : 0;
+        out->bytes_on_disk = files ? items * o->write : 0;
+        out->files = (files ? items : 0);
+        out->dumps = o->repetitions;
+        out->at_most = o->deadline > 0;
+    }
+    out->bytes_read = files && o->open ? items * o->read * o->repetitions : 0;
+    out->memory_per_rank = o->write > o->read ? o->write : o->read;
+    return TT_OK;
+}
+
+const struct tt_workload tt_workload_metadata = {
+    .name = "metadata",
+    .summary = "trees of small files and folders made, looked up, read and removed as mdtest does",
+    .params = params,
+    .opts_size = sizeof(struct tt_metadata_options),
+    .check = metadata_check,
+    .estimate = metadata_estimate,
+    .run = tt_metadata_run,
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the metadata workload: its options, where items lie, and what a rank does. */
+#ifndef TT_WORKLOADS_METADATA_H
+#define TT_WORKLOADS_METADATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct tt_engine;
+
+enum tt_metadata_what { TT_METADATA_FILES, TT_METADATA_FOLDERS, TT_METADATA_BOTH };
+
+struct tt_metadata_options {
+    uint64_t items, per_folder, branch, depth, write, read, shift, repetitions;
+    int what; /* enum tt_metadata_what */
+    bool leaves_only, own_folders, fsync, sync_phases, shuffle;
+    bool create, stat, open, rename, remove;
+    double deadline;
+    char *path, *count_file;
+};
+
+/* ---- tree.c ---- */
+#define TT_METADATA_MAX_DEPTH 32
+/* Folders of a tree, and those of them that hold items. 0: too many to count. */
+uint64_t tt_metadata_folders(const struct tt_metadata_options *o);
+uint64_t tt_metadata_holders(const struct tt_metadata_options *o);
+/* Items of every rank. */
+uint64_t tt_metadata_items(const struct tt_metadata_options *o);
+
+/* Paths of items, made with as little work as can be: neighbours share their folder. */
+struct tt_metadata_names {
+    const struct tt_metadata_options *options;
+    char path[4096];
+    size_t root;     /* length of the root's path, with the rank's own folder */
+    size_t folder;   /* length of the current folder's, with its slash */
+    uint64_t holder; /* the folder that path is of; UINT64_MAX: none */
+    uint64_t rank, per_holder;
+};
+/* The items of a rank below root. */
+int tt_metadata_names_begin(struct tt_metadata_names *n, const struct tt_metadata_options *o,
+                            const char *root, uint64_t rank, struct tt_error *e);
+/* The i-th folder of the tree, 0 being the rank's root, parents before children. */
+const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i);
+/* An item: "file.RANK.I", "folder.RANK.I"; with renamed, what a folder is called after that. */
+const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed);
+
+/* ---- run.c ---- */
+enum tt_metadata_operation {
+    TT_METADATA_TREE,
+    TT_METADATA_CREATE,
+    TT_METADATA_STAT,
+    TT_METADATA_OPEN,
+    TT_METADATA_RENAME,
+    TT_METADATA_REMOVE,
+    TT_METADATA_FELL, /* remove the tree */
+    TT_METADATA_NOPERATIONS
+};
+/* Columns of the table "operations" in a result: a row for every phase. */
+enum tt_metadata_column {
+    TT_METADATA_OPERATION,
+    TT_METADATA_OF_FOLDERS, /* 1 if the items are folders */
+    TT_METADATA_REPETITION,
+    TT_METADATA_COUNT,   /* of all ranks */
+    TT_METADATA_SECONDS, /* of the slowest rank, with the barrier at the end */
+    TT_METADATA_NCOLUMNS
+};
+int tt_metadata_run(struct tt_engine *engine, struct tt_error *e);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank does: phase after phase over all of its items, each between two barriers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "base/permutation.h"
+#include "engine/content.h"
+#include "engine/counts.h"
+#include "engine/engine.h"
+#include "workloads/metadata/metadata.h"
+
+struct metadata {
+    struct tt_engine *engine;
+    const struct tt_metadata_options *options;
+    char *root;
+    struct tt_content content;
+    unsigned char *buffer;
+    uint64_t items; /* of every rank */
+    uint64_t rank, ranks;
+    uint64_t phases, planned; /* begun; and how many there will be */
+    uint64_t progress;
+    size_t nrows;
+    double *rows;
+    double count[TT_METADATA_NOPERATIONS], seconds[TT_METADATA_NOPERATIONS]; /* of items */
+};
+
+/* A phase on this rank. */
+struct phase {
+    struct metadata *m;
+    enum tt_metadata_operation operation;
+    bool folders, renamed;
+    uint64_t owner; /* the rank whose items these are */
+    struct tt_metadata_names names;
+    uint64_t done;
+};
+
+/* ---- single items ---- */
+
+static int fail(struct tt_error *e, const char *call, const char *path)
+{
+    return tt_fail_call(e, errno, call, path, -1);
+}
+
+static int write_file(struct phase *p, int fd, const char *path, uint64_t i, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = p->m->options;
+    size_t done = 0;
+
+    tt_content_fill(&p->m->content, p->owner, i * TT_CONTENT_CHUNK, p->m->buffer, o->write);
+    while (done < o->write) {
+        ssize_t n = write(fd, p->m->buffer + done, o->write - done);
+
+        if (n < 0 && errno != EINTR)
+            return fail(e, "write", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    tt_count_written(p->m->engine, done);
+    return TT_OK;
+}
+
+static int create_file(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = p->m->options;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), rc = TT_OK;
+
+    if (fd < 0)
+        return fail(e, "open", path);
+    tt_count_file(p->m->engine);
+    if (o->write > 0)
+        rc = write_file(p, fd, path, i, e);
+    if (rc == TT_OK && o->fsync && fsync(fd) != 0)
+        rc = fail(e, "fsync", path);
+    if (close(fd) != 0 && rc == TT_OK)
+        rc = fail(e, "close", path);
+    return rc;
+}
+
+static int check_file(struct phase *p, const char *path, uint64_t i, size_t n, struct tt_error *e)
+{
+    uint64_t written = p->m->options->write;
+    size_t wrong;
+
+    n = n < written ? n : written;
+    if (tt_content_matches(&p->m->content, p->owner, i * TT_CONTENT_CHUNK, p->m->buffer, n, &wrong))
+        return TT_OK;
+    return tt_fail(e, TT_CORRUPT, "'%s' at offset %zu: what was read is not what was written", path,
+                   wrong);
+}
+
+static int open_file(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = p->m->options;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = TT_OK;
+    size_t done = 0;
+    ssize_t n = 1;
+
+    if (fd < 0)
+        return fail(e, "open", path);
+    while (rc == TT_OK && done < o->read && n != 0) {
+        n = read(fd, p->m->buffer + done, o->read - done);
+        if (n < 0 && errno != EINTR)
+            rc = fail(e, "read", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    if (rc == TT_OK && done < o->read && done < o->write)
+        rc = tt_fail(e, TT_CORRUPT, "'%s' holds %zu bytes, less than were written", path, done);
+    tt_count_read(p->m->engine, done);
+    return rc == TT_OK ? check_file(p, path, i, done, e) : rc;
+}
+
+static int look_up(struct phase *p, const char *path, struct tt_error *e)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return fail(e, "stat", path);
+    if (p->folders ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+        return tt_fail(e, TT_CORRUPT, "'%s' is not what was made there", path);
+    return TT_OK;
+}
+
+static int rename_folder(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
+{
+    char from[sizeof p->names.path];
+
+    memcpy(from, path, strlen(path) + 1);
+    path = tt_metadata_item(&p->names, i, true, true);
+    return rename(from, path) == 0 ? TT_OK : fail(e, "rename", from);
+}
+
+static int act(struct phase *p, uint64_t i, struct tt_error *e)
+{
+    bool renamed = p->renamed && p->operation != TT_METADATA_RENAME;
+    const char *path = tt_metadata_item(&p->names, i, p->folders, renamed);
+
+    switch (p->operation) {
+    case TT_METADATA_CREATE:
+        if (!p->folders)
+            return create_file(p, path, i, e);
+        return mkdir(path, 0777) == 0 ? TT_OK : fail(e, "mkdir", path);
+    case TT_METADATA_STAT:
+        return look_up(p, path, e);
+    case TT_METADATA_OPEN:
+        return open_file(p, path, i, e);
+    case TT_METADATA_RENAME:
+        return rename_folder(p, path, i, e);
+    default:
+        if (p->folders)
+            return rmdir(path) == 0 ? TT_OK : fail(e, "rmdir", path);
+        return unlink(path) == 0 ? TT_OK : fail(e, "unlink", path);
+    }
+}
+
+/* ---- the tree ---- */
+
+static bool grows_tree(const struct metadata *m)
+{
+    return m->options->own_folders || m->engine->rank == 0;
+}
+
+/* Parents before children, and the other way round. */
+static int grow_or_fell(struct phase *p, struct tt_error *e)
+{
+    uint64_t n = tt_metadata_folders(p->m->options);
+    bool fell = p->operation == TT_METADATA_FELL;
+    int rc = TT_OK;
+
+    for (uint64_t k = 0; rc == TT_OK && k < n; k++) {
+        uint64_t i = fell ? n - 1 - k : k;
+        const char *path = tt_metadata_folder(&p->names, i);
+
+        if (i == 0 && !p->m->options->own_folders)
+            continue; /* the root itself */
+        if ((fell ? rmdir(path) : mkdir(path, 0777)) != 0)
+            rc = fail(e, fell ? "rmdir" : "mkdir", path);
+        p->done += rc == TT_OK;
+    }
+    return rc;
+}
+
+/* ---- phases ---- */
+
+static bool is_late(const struct phase *p, int64_t since)
+{
+    const struct tt_metadata_options *o = p->m->options;
+
+    return o->deadline > 0 && p->operation == TT_METADATA_CREATE &&
+           tt_seconds(tt_now_ns() - since) > o->deadline;
+}
+
+static const enum tt_call calls[TT_METADATA_NOPERATIONS] = {
+    [TT_METADATA_CREATE] = TT_CALL_CREATE, [TT_METADATA_STAT] = TT_CALL_STAT,
+    [TT_METADATA_OPEN] = TT_CALL_OPEN,     [TT_METADATA_RENAME] = TT_CALL_RENAME,
+    [TT_METADATA_REMOVE] = TT_CALL_REMOVE,
+};
+
+static int work_through(struct phase *p, uint64_t until, bool overtime, int64_t since,
+                        struct tt_error *e)
+{
+    struct metadata *m = p->m;
+    bool shuffled = m->options->shuffle &&
+                    (p->operation == TT_METADATA_STAT || p->operation == TT_METADATA_OPEN);
+    struct tt_permutation order =
+        tt_permutation_make(m->items, m->engine->config->run->seed + p->owner);
+    int rc = TT_OK;
+
+    while (rc == TT_OK && p->done < until) {
+        int64_t t = tt_now_ns();
+
+        rc = act(p, shuffled ? tt_permute(&order, p->done) : p->done, e);
+        tt_call_add(m->engine, TT_METADATA, calls[p->operation], t);
+        p->done += rc == TT_OK;
+        if (rc == TT_OK)
+            rc = tt_watch(m->engine, m->progress + p->done, m->planned * m->items, e);
+        if (!overtime && is_late(p, since))
+            break;
+    }
+    return rc;
+}
+
+/* Collective. After a deadline every rank makes as many as the fastest. */
+static int work(struct phase *p, struct tt_error *e)
+{
+    struct metadata *m = p->m;
+    int64_t since = tt_now_ns();
+    uint64_t most;
+    int rc, reason;
+
+    if (p->operation == TT_METADATA_TREE || p->operation == TT_METADATA_FELL) {
+        rc = grows_tree(m) ? grow_or_fell(p, e) : TT_OK;
+        tt_phase_add(m->engine, TT_METADATA, since);
+        return rc;
+    }
+    tt_watch_begin(m->engine);
+    rc = work_through(p, m->items, false, since, e);
+    if (m->options->deadline > 0 && p->operation == TT_METADATA_CREATE) {
+        MPI_Allreduce(&p->done, &most, 1, MPI_UINT64_T, MPI_MAX, m->engine->comm);
+        if (rc == TT_OK)
+            rc = work_through(p, most, true, since, e);
+        m->items = most;
+    }
+    reason = tt_watch_end(m->engine, e);
+    return rc == TT_OK ? reason : rc;
+}
+
+static int sync_file_system(const struct metadata *m, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int fd = open(m->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = TT_OK;
+
+    if (fd < 0 || syncfs(fd) != 0)
+        rc = fail(e, "syncfs", m->root);
+    if (fd >= 0)
+        close(fd);
+    tt_call_add(m->engine, TT_SYNC, TT_CALL_SYNC, t);
+    return rc;
+}
+
+static void add_row(struct metadata *m, const struct phase *p, uint64_t repetition, double seconds)
+{
+    double sum = (double)p->done, slowest = seconds;
+    double *row = m->rows + m->nrows * TT_METADATA_NCOLUMNS;
+
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, m->engine->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, m->engine->comm);
+    row[TT_METADATA_OPERATION] = p->operation;
+    row[TT_METADATA_OF_FOLDERS] = p->folders;
+    row[TT_METADATA_REPETITION] = (double)repetition;
+    row[TT_METADATA_COUNT] = sum;
+    row[TT_METADATA_SECONDS] = slowest;
+    m->nrows++;
+    m->count[p->operation] += sum;
+    m->seconds[p->operation] += slowest;
+}
+
+/* mdtest's rule: looked up by the next rank, read by the one after it, removed by the third. */
+static uint64_t owner_of(const struct metadata *m, enum tt_metadata_operation operation)
+{
+    uint64_t times = operation == TT_METADATA_STAT     ? 1
+                     : operation == TT_METADATA_OPEN   ? 2
+                     : operation == TT_METADATA_REMOVE ? 3
+                                                       : 0;
+
+    return (m->rank + times * m->options->shift) % m->ranks;
+}
+
+/* Collective. */
+static int run_phase(struct metadata *m, enum tt_metadata_operation operation, bool folders,
+                     uint64_t repetition, struct tt_error *e)
+{
+    struct phase p = {.m = m,
+                      .operation = operation,
+                      .folders = folders,
+                      .renamed = folders && m->options->rename,
+                      .owner = owner_of(m, operation)};
+    int64_t t;
+    int rc = tt_metadata_names_begin(&p.names, m->options, m->root, p.owner, e);
+
+    /* looked up before the renaming, removed after it */
+    if (operation == TT_METADATA_CREATE || operation == TT_METADATA_STAT)
+        p.renamed = false;
+    rc = tt_agree(m->engine->comm, rc, e);
+    if (rc == TT_OK)
+        rc = tt_iteration_begin(m->engine, ++m->phases, m->planned, e);
+    if (rc != TT_OK)
+        return rc;
+    MPI_Barrier(m->engine->comm);
+    t = tt_now_ns();
+    rc = work(&p, e);
+    if (rc == TT_OK && m->options->sync_phases)
+        rc = sync_file_system(m, e);
+    MPI_Barrier(m->engine->comm);
+    add_row(m, &p, repetition, tt_seconds(tt_now_ns() - t));
+    tt_iteration_end(m->engine);
+    m->progress += p.done;
+    return tt_agree(m->engine->comm, rc, e);
+}
+
+static int work_on(struct metadata *m, bool folders, uint64_t repetition, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    const bool wanted[TT_METADATA_NOPERATIONS] = {
+        [TT_METADATA_CREATE] = o->create,         [TT_METADATA_STAT] = o->stat,
+        [TT_METADATA_OPEN] = o->open && !folders, [TT_METADATA_RENAME] = o->rename && folders,
+        [TT_METADATA_REMOVE] = o->remove,
+    };
+    int rc = TT_OK;
+
+    for (int k = TT_METADATA_CREATE; rc == TT_OK && k <= TT_METADATA_REMOVE; k++)
+        if (wanted[k])
+            rc = run_phase(m, (enum tt_metadata_operation)k, folders, repetition, e);
+    return rc;
+}
+
+static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    int rc = TT_OK;
+
+    if (o->create)
+        rc = run_phase(m, TT_METADATA_TREE, true, repetition, e);
+    if (rc == TT_OK && o->what != TT_METADATA_FILES)
+        rc = work_on(m, true, repetition, e);
+    if (rc == TT_OK && o->what != TT_METADATA_FOLDERS)
+        rc = work_on(m, false, repetition, e);
+    if (rc == TT_OK && o->remove)
+        rc = run_phase(m, TT_METADATA_FELL, true, repetition, e);
+    return rc;
+}
+
+/* ---- the root of everything ---- */
+
+/* Rank 0: a folder that did not exist, or one that an earlier run has made. */
+static int take_root(struct metadata *m, struct tt_error *e)
+{
+    if (m->options->create)
+        return tt_data_make_tree(m->engine, m->root, e);
+    return tt_data_check_tree(m->engine, m->root, e);
+}
+
+static uint64_t phases_of(const struct tt_metadata_options *o)
+{
+    uint64_t files = o->what != TT_METADATA_FOLDERS, folders = o->what != TT_METADATA_FILES;
+    uint64_t kinds = files + folders;
+
+    return (o->create ? 1 + kinds : 0) + (o->stat ? kinds : 0) + (o->open ? files : 0) +
+           (o->rename ? folders : 0) + (o->remove ? kinds + 1 : 0);
+}
+
+static int prepare(struct metadata *m, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    uint64_t largest = o->write > o->read ? o->write : o->read;
+
+    m->rank = (uint64_t)m->engine->rank;
+    m->ranks = (uint64_t)m->engine->size;
+    m->items = tt_metadata_items(o);
+    m->content = (struct tt_content){.signature = m->engine->config->run->seed};
+    m->planned = o->repetitions * phases_of(o);
+    m->rows = calloc(m->planned * TT_METADATA_NCOLUMNS + 1, sizeof *m->rows);
+    m->buffer = malloc(largest + 1);
+    m->root = o->path ? strdup(o->path) : tt_data_path(m->engine, "tree");
+    if (!m->rows || !m->buffer || !m->root)
+        return tt_fail_nomem(e, "the metadata workload");
+    if (!o->create && o->count_file)
+        return tt_counts_load(o->count_file, &m->items, e);
+    return TT_OK;
+}
+
+static void report(struct metadata *m)
+{
+    static const char *const names[TT_METADATA_NOPERATIONS] = {
+        [TT_METADATA_CREATE] = "create_rate", [TT_METADATA_STAT] = "stat_rate",
+        [TT_METADATA_OPEN] = "open_rate",     [TT_METADATA_RENAME] = "rename_rate",
+        [TT_METADATA_REMOVE] = "remove_rate",
+    };
+
+    for (int k = 0; k < TT_METADATA_NOPERATIONS; k++)
+        if (names[k] && m->seconds[k] > 0)
+            tt_result(m->engine, names[k], TT_RESULT_SAME, m->count[k] / m->seconds[k]);
+    if (m->engine->rank == 0)
+        tt_result_table(m->engine, "operations", (unsigned)m->nrows, TT_METADATA_NCOLUMNS, m->rows);
+}
+
+/* Collective. */
+static int finish_tree(struct metadata *m, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    int rc = TT_OK;
+
+    if (m->engine->rank == 0 && o->create && o->count_file)
+        rc = tt_counts_save(o->count_file, m->items, e);
+    return tt_agree(m->engine->comm, rc, e);
+}
+
+int tt_metadata_run(struct tt_engine *engine, struct tt_error *e)
+{
+    struct metadata m = {.engine = engine, .options = tt_config_opts(engine->config, "metadata")};
+    int rc = tt_agree(engine->comm, prepare(&m, e), e);
+
+    if (rc == TT_OK)
+        rc = tt_agree(engine->comm, engine->rank == 0 ? take_root(&m, e) : TT_OK, e);
+    if (rc == TT_OK)
+        rc = tt_engine_start(engine, e);
+    for (uint64_t i = 0; rc == TT_OK && i < m.options->repetitions; i++)
+        rc = repeat_once(&m, i, e);
+    if (rc == TT_OK)
+        rc = tt_engine_stop(engine, e);
+    if (rc == TT_OK)
+        rc = finish_tree(&m, e);
+    if (m.rows)
+        report(&m);
+    free(m.rows);
+    free(m.buffer);
+    free(m.root);
+    return rc;
+}

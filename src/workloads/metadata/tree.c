@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/metadata/metadata.h"
+
+/* Of one level. */
+static uint64_t width(const struct tt_metadata_options *o, uint64_t level)
+{
+    uint64_t n = 1;
+
+    while (level-- > 0)
+        if (__builtin_mul_overflow(n, o->branch, &n))
+            return 0;
+    return n;
+}
+
+uint64_t tt_metadata_folders(const struct tt_metadata_options *o)
+{
+    uint64_t all = 0;
+
+    for (uint64_t level = 0; level <= o->depth; level++) {
+        uint64_t n = width(o, level);
+
+        if (n == 0 || __builtin_add_overflow(all, n, &all))
+            return 0;
+    }
+    return all;
+}
+
+uint64_t tt_metadata_holders(const struct tt_metadata_options *o)
+{
+    return o->leaves_only ? width(o, o->depth) : tt_metadata_folders(o);
+}
+
+uint64_t tt_metadata_items(const struct tt_metadata_options *o)
+{
+    uint64_t n;
+
+    if (o->per_folder == 0)
+        return o->items;
+    return __builtin_mul_overflow(o->per_folder, tt_metadata_holders(o), &n) ? 0 : n;
+}
+
+int tt_metadata_names_begin(struct tt_metadata_names *n, const struct tt_metadata_options *o,
+                            const char *root, uint64_t rank, struct tt_error *e)
+{
+    uint64_t holders = tt_metadata_holders(o);
+    int length = o->own_folders
+                     ? snprintf(n->path, sizeof n->path, "%s/%llu", root, (unsigned long long)rank)
+                     : snprintf(n->path, sizeof n->path, "%s", root);
+
+    /* room for the deepest folder and the longest name */
+    if (length < 0 || (size_t)length + 22 * TT_METADATA_MAX_DEPTH + 96 > sizeof n->path)
+        return tt_fail(e, TT_USAGE, "'%.200s...' is too long a path", root);
+    n->options = o;
+    n->rank = rank;
+    n->root = (size_t)length;
+    n->holder = UINT64_MAX;
+    n->per_holder = (tt_metadata_items(o) + holders - 1) / holders;
+    return TT_OK;
+}
+
+/* Children of folder i are i * branch + 1 and the following. */
+const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i)
+{
+    uint64_t chain[TT_METADATA_MAX_DEPTH + 1];
+    size_t length = n->root;
+    unsigned levels = 0;
+
+    for (; i > 0; i = (i - 1) / n->options->branch)
+        chain[levels++] = i;
+    while (levels-- > 0)
+        length += (size_t)snprintf(n->path + length, sizeof n->path - length, "/%llu",
+                                   (unsigned long long)chain[levels]);
+    n->path[length] = '\0';
+    n->folder = length;
+    n->holder = UINT64_MAX;
+    return n->path;
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+    char digits[20];
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (n > 0)
+        *at++ = digits[--n];
+    return at;
+}
+
+/* A file system makes a file in microseconds: snprintf would be seen in the figures. */
+const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed)
+{
+    const struct tt_metadata_options *o = n->options;
+    uint64_t holder = i / n->per_holder;
+    const char *kind = is_folder ? "/folder." : "/file.";
+    char *at;
+
+    if (holder != n->holder) {
+        tt_metadata_folder(
+            n, holder + (o->leaves_only ? tt_metadata_folders(o) - tt_metadata_holders(o) : 0));
+        n->holder = holder;
+    }
+    at = n->path + n->folder;
+    memcpy(at, kind, strlen(kind));
+    at = put_number(at + strlen(kind), n->rank);
+    *at++ = '.';
+    at = put_number(at, i);
+    if (renamed)
+        *at++ = 'r';
+    *at = '\0';
+    return n->path;
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Makes, looks up, reads and removes what it says, as the kernel sees it; leaves nothing, and nothing else is touched.
+# timeout: 200
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq strace
+
+metadata=("$TUTTI" run metadata --quiet "${here[@]}" --items 50 --json out.json)
+rows() { jq -c '[.tables.operations[] | [.[0], .[1], .[3]]]' out.json; }
+
+for n in 1 2 5; do
+    expect 0 "${metadata[@]}" -n $n --write 3901 --read 3901 --shift 1
+    equal "$(rows)" "[[0,1,0],[1,0,$((n * 50))],[2,0,$((n * 50))],[3,0,$((n * 50))],[5,0,$((n * 50))],[6,1,0]]" "phases and items"
+    equal "$(metric bytes_written) $(metric bytes_read) $(metric files)" "$((n * 195050)) $((n * 195050)) $((n * 50))" "bytes and files"
+    expect 0 "${metadata[@]}" -n $n --what both --rename yes --branch 3 --depth 2 --leaves-only yes --own-folders yes --shift 1 --shuffle yes \
+        --repetitions 2
+    equal "$(jq '[.tables.operations[] | select(.[0] == 0)] | map(.[3]) | add' out.json)" $((n * 13 * 2)) "folders of trees"
+    no_data_left
+done
+
+# The kernel sees the same.
+strace -f -qq -e trace=openat,unlink,newfstatat,stat,mkdir -o calls "${metadata[@]}" --depth 3
+equal "$(grep -c 'openat(.*file\.0\.[0-9]*", O_WRONLY|O_CREAT|O_EXCL' calls) $(grep -c 'unlink(.*file\.0\.' calls)" "50 50" "calls counted by strace"
+equal "$(grep -cE 'stat(at)?\(.*file\.0\.' calls)" 50 "files looked up"
+
+# One phase at a time, on a tree that is kept.
+tree=(--path "$data/tree" --write 100 --read 100)
+expect 0 "${metadata[@]}" -n 2 "${tree[@]}" --stat no --open no --remove no --keep
+equal "$(find "$data/tree" -type f | wc -l)" 100 "files kept"
+expect 0 "${metadata[@]}" -n 2 "${tree[@]}" --create no --remove no --keep
+printf x | dd of="$data/tree/file.1.7" bs=1 seek=40 conv=notrunc status=none
+expect 1 "${metadata[@]}" -n 2 "${tree[@]}" --create no --remove no --keep
+one_line "file.1.7' at offset 40: what was read is not what was written"
+expect 1 "${metadata[@]}" "${tree[@]}"
+one_line "exists already"
+touch "$data/tree/precious"
+expect 0 "${metadata[@]}" -n 2 "${tree[@]}" --create no --stat no --open no --keep
+equal "$(find "$data/tree" -type f -printf '%f\n')" precious "what is left"
+rm -r "$data/tree"
+mkdir "$data/tree"
+expect 1 "${metadata[@]}" "${tree[@]}" --create no
+one_line "does not look like a tree that tutti made"
+rmdir "$data/tree"
+
+# A deadline: all ranks make as many as the fastest.
+expect 0 "${metadata[@]}" -n 2 --items 100000000 --deadline 0.05
+holds '$n > 0 and $n < 200000000 and $n % 2 == 0' n="$(jq '.tables.operations[1][3]' out.json)"
+# A failing call is an error, and the tree goes all the same.
+expect 1 "$TUTTI" run metadata --quiet --dir "$data" --results "$runs" --min-free 0 -n 2 --items 2000000000 --max-time 0.3
+one_line 'stopped by --max-time'
+no_data_left
+# As one of several jobs, and told to stop.
+expect 0 "${metadata[@]}" -n 2 --items 2000
+iterations_wanted=3 perform_endlessly 2 "$(last_run)"
+no_data_left
+
+# mdtest's options and summary.
+mdtest=("${ranks[@]}" 2 "$TUTTI" mdtest --results "$runs" --min-free 0 -d "$data")
+expect 0 "${mdtest[@]}" -n 20 -N 1 -i 2 -w 3901 -e 3901 -b 2 -z 1
+equal "$(grep -cE '^   (File|Directory) [a-z]+ +:' out)" 8 "rows"
+grep -q '^tutti .*the tests of mdtest' out || fail "the head does not say that it is tutti"
+expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -C
+equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"
+expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -T -E -R7
+expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -r
+equal "$(find "$data/tutti-mdtest" -mindepth 1 | wc -l)" 0 "what is left of the tree"
+rmdir "$data/tutti-mdtest"
+usage "^tutti: -S: a file shared by all" "$TUTTI" mdtest -S
+usage "^tutti: -a: 'S3'" "$TUTTI" mdtest -a S3
+
+usage 'not possible on backend mpiio' "${metadata[@]}" --backend mpiio
+usage 'leave out --layers verify' "${metadata[@]}" --layers verify
+usage 'metadata.path has to name' "${metadata[@]}" --create no
+usage 'rename is for folders' "${metadata[@]}" --rename yes

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where items lie in their tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "workloads/metadata/metadata.h"
+
+static void trees_are_counted(void **state)
+{
+    struct tt_metadata_options o = {.branch = 3, .depth = 2, .items = 10};
+
+    (void)state;
+    assert_int_equal(tt_metadata_folders(&o), 13);
+    assert_int_equal(tt_metadata_holders(&o), 13);
+    assert_int_equal(tt_metadata_items(&o), 10);
+    o.leaves_only = true;
+    o.per_folder = 4;
+    assert_int_equal(tt_metadata_holders(&o), 9);
+    assert_int_equal(tt_metadata_items(&o), 36);
+    o.branch = 1 << 20;
+    o.depth = 4;
+    assert_int_equal(tt_metadata_folders(&o), 0);
+}
+
+static void items_fill_one_folder_after_the_other(void **state)
+{
+    const struct tt_metadata_options o = {
+        .branch = 2, .depth = 2, .per_folder = 3, .leaves_only = true};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_metadata_names n;
+
+    (void)state;
+    assert_int_equal(tt_metadata_names_begin(&n, &o, "/t", 7, &e), TT_OK);
+    assert_string_equal(tt_metadata_folder(&n, 0), "/t");
+    assert_string_equal(tt_metadata_folder(&n, 6), "/t/2/6");
+    assert_string_equal(tt_metadata_item(&n, 0, false, false), "/t/1/3/file.7.0");
+    assert_string_equal(tt_metadata_item(&n, 2, false, false), "/t/1/3/file.7.2");
+    assert_string_equal(tt_metadata_item(&n, 3, true, true), "/t/1/4/folder.7.3r");
+    assert_string_equal(tt_metadata_item(&n, 11, true, false), "/t/2/6/folder.7.11");
+}
+
+static void every_rank_has_a_tree_if_asked(void **state)
+{
+    const struct tt_metadata_options o = {.branch = 1, .depth = 1, .items = 5, .own_folders = true};
+    char root[5000];
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_metadata_names n;
+
+    (void)state;
+    assert_int_equal(tt_metadata_names_begin(&n, &o, "/t", 2, &e), TT_OK);
+    assert_string_equal(tt_metadata_item(&n, 2, false, false), "/t/2/file.2.2");
+    assert_string_equal(tt_metadata_item(&n, 3, false, false), "/t/2/1/file.2.3");
+    memset(root, 'x', sizeof root - 1);
+    root[sizeof root - 1] = '\0';
+    assert_int_equal(tt_metadata_names_begin(&n, &o, root, 2, &e), TT_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trees_are_counted),
+        cmocka_unit_test(items_fill_one_folder_after_the_other),
+        cmocka_unit_test(every_rank_has_a_tree_if_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
