@@ -261,7 +261,7 @@ static json_t *grew_json(const json_t *phases, const json_t *slowdown)
         const json_t *one = json_object_get(phases, tt_phase_names[p]);
         double growth = json_number_value(json_object_get(one, "growth"));
 
-        if (p == TT_IO_WRITE || p == TT_IO_SYNC || p == TT_IO_READ || growth <= most)
+        if (p >= TT_IO_WRITE || growth <= most)
             continue;
         most = growth;
         name = tt_phase_names[p];

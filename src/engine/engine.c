@@ -37,6 +37,11 @@ void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call cal
     tt_histogram_add(&engine->p->calls[call], ns);
 }
 
+double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase)
+{
+    return tt_seconds((int64_t)engine->p->total_ns[phase]);
+}
+
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)
 {
     engine->p->now.bytes_communicated += bytes;

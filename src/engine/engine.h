@@ -28,6 +28,8 @@ void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_n
 /* The same, and one latency sample of that call. */
 void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
                  int64_t since_ns);
+/* What this rank has spent on a phase so far, for results that the metrics do not have. */
+double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase);
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
 /* For a workload that reads with threads of its own, past the series below: what they have read,
  * and the latencies they have seen. Like everything here from the main thread. */

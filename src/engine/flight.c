@@ -142,6 +142,15 @@ static void make_empty(struct tt_block *b)
     b->memory.kind = TT_SELECT_NONE;
 }
 
+static int define_step(struct tt__flight *f, uint64_t step, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int rc = tt__noted(f->series, tt_file_define(f->file, step, e), e);
+
+    f->define_ns = tt_now_ns() - t;
+    return rc;
+}
+
 static int prepare_step(struct tt__flight *f, struct tt_error *e)
 {
     struct tt_series *s = f->series;
@@ -150,12 +159,12 @@ static int prepare_step(struct tt__flight *f, struct tt_error *e)
     if (s->spec.policy == TT_FILE_PER_STEP) {
         int rc = open_step_file(f, TT_CREATE, e);
 
-        return rc == TT_OK ? tt__noted(s, tt_file_define(f->file, 0, e), e) : rc;
+        return rc == TT_OK ? define_step(f, 0, e) : rc;
     }
     if (f->step < s->defined)
         return TT_OK;
     s->defined = f->step + 1;
-    return tt__noted(s, tt_file_define(f->file, f->step, e), e);
+    return define_step(f, f->step, e);
 }
 
 static uint64_t file_step(const struct tt__flight *f)
@@ -304,7 +313,7 @@ int tt__flight_fill(struct tt__flight *f, uint64_t step, bool with_fixed, unsign
 {
     f->step = step;
     f->file = NULL;
-    f->open_ns = f->write_ns = f->sync_ns = f->read_ns = 0;
+    f->open_ns = f->define_ns = f->write_ns = f->sync_ns = f->read_ns = 0;
     snprintf(f->path, strlen(f->series->path) + STEP_SUFFIX, "%s.%06llu", f->series->path,
              (unsigned long long)step);
     tt_error_clear(&f->error);

@@ -21,6 +21,7 @@ struct tt__flight {
     char *ticket_states;
     struct tt_ticket *tickets;
     int64_t submitted_ns, open_ns, write_ns, sync_ns, read_ns; /* open: of a file of this step */
+    int64_t define_ns;                                         /* part of write_ns */
     int rc; /* a failure before or while submitting, told to the others when they agree */
     struct tt_error error;
 };

@@ -19,7 +19,8 @@
     X(IO_WRITE, io_write, \
       "the write calls' own duration, wherever they ran; until waited for if native") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran") \
-    X(IO_READ, io_read, "the read calls' own duration, wherever they ran")
+    X(IO_READ, io_read, "the read calls' own duration, wherever they ran") \
+    X(IO_DEFINE, io_define, "the part of io_write that made groups and variables for new steps")
 
 enum tt_phase {
 #define X(id, name, text) TT_##id,

@@ -236,6 +236,7 @@ static int land(struct tt__flight *f, struct tt_error *e)
         rc = rc == TT_OK ? now : rc;
     }
     tt_phase_add_ns(engine, TT_IO_WRITE, f->write_ns);
+    tt_phase_add_ns(engine, TT_IO_DEFINE, f->define_ns);
     tt_phase_add_ns(engine, TT_IO_SYNC, f->sync_ns);
     return rc;
 }
