@@ -127,6 +127,40 @@ static int query_chunk(const struct tt_file *file, struct tt_facts *facts)
                         same ? "H5Pget_chunk of the dataset" : "cut to the variable's dimensions");
 }
 
+/* The filter of the first dataset that is open, and what it gained there. */
+static int query_compress(const struct tt_file *file, struct tt_facts *facts)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct hdf5_state *s = file->state;
+    unsigned flags, level[1] = {0}, i = 0;
+    size_t n = 1;
+    hid_t properties;
+    bool found;
+    double stored, plain;
+
+    if (o->compress == 0)
+        return TT_OK;
+    while (i < file->spec->nvariables && s->slots[i].dataset < 0)
+        i++;
+    if (i == file->spec->nvariables)
+        return tt_facts_add(facts, "hdf5.compress", words("%" PRIu64, o->compress).text, NULL,
+                            TT_UNCONFIRMED, "no dataset is open");
+    properties = H5Dget_create_plist(s->slots[i].dataset);
+    found = properties >= 0 && H5Pget_filter_by_id2(properties, H5Z_FILTER_DEFLATE, &flags, &n,
+                                                    level, 0, NULL, NULL) >= 0;
+    if (properties >= 0)
+        H5Pclose(properties);
+    stored = (double)H5Dget_storage_size(s->slots[i].dataset);
+    plain = (double)H5Sget_simple_extent_npoints(s->slots[i].space) *
+            (double)file->spec->variables[i].element->size;
+    return tt_facts_add(facts, "hdf5.compress", words("%" PRIu64, o->compress).text,
+                        words("level %u, '%.30s' to %.3g of its size", level[0],
+                              file->spec->variables[i].path, plain > 0 ? stored / plain : 1.0)
+                            .text,
+                        found && level[0] == o->compress ? TT_IN_EFFECT : TT_NO_EFFECT,
+                        "filter and storage of the dataset");
+}
+
 static int query_alignment(const struct tt_file *file, hid_t access, struct tt_facts *facts)
 {
     const struct hdf5_opts *o = file->opts;
@@ -254,6 +288,8 @@ int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error 
         query_method(file, &(struct tt_facts){0});
     if (rc == TT_OK && created)
         rc = query_chunk(file, facts);
+    if (rc == TT_OK && created)
+        rc = query_compress(file, facts);
     if (rc == TT_OK && created)
         rc = query_alignment(file, access, facts);
     if (rc == TT_OK && created)
