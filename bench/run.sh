@@ -124,6 +124,26 @@ discard() {
         "$(calculate '$n / $t / 1e6' n=$((blocks * steps)) t="$(metric runtime)")" '>=' 1
 }
 
+# Records in memory to arrays in the file, of a step that has arrays in both; conversion counted.
+particles_rate() { # OPTIONS...
+    run particles --dims 2097152 --steps 4 --backend hdf5 --sync never --dir "$shm" "$@"
+    metric application_rate
+}
+
+particles() {
+    local plain who
+    grep -q hdf5 <<<"$backends" || { note "particles through HDF5" "not measured: no backend hdf5"; return; }
+    for _ in 1 2 3 4 5; do
+        plain=$(particles_rate)
+        for who in engine library; do
+            calculate '$rate / $plain' plain="$plain" \
+                rate="$(particles_rate --memory records --conversion $who)" >>"$work/particles.$who"
+        done
+    done
+    row "particles, records to arrays, by tutti: of arrays to arrays" "$(median <"$work/particles.engine")" '>=' 0.7
+    note "  by HDF5's own conversion" "$(printf '%8.3f' "$(median <"$work/particles.library")")"
+}
+
 # Beyond the two fields, and beyond what an MPI program that does nothing takes.
 memory() {
     local bare backend size=2048
@@ -252,6 +272,7 @@ fi
 heading
 kernel
 large_dump
+particles
 hiding
 tiny_runs
 discard

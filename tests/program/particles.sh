@@ -48,6 +48,11 @@ expect 0 "${particles[@]}" --dims 1000 --mode async --inflight 3 --memory-limit 
     --baseline 2 --steps 5
 jq -e '.metrics.compute_only.value > 0' out.json >/dev/null || fail "computation was not measured"
 
+# h5bench's figures: raw, metadata, observed, computation; of writing and of reading.
+expect 0 "${particles[@]}" --phase both --dims 1000 --compute 2ms --backend "$other"
+jq -e '.tables.h5bench | length == 2 and all(.[]; .[0] > 0 and .[1] >= 0 and .[2] > .[0] + .[3] and .[3] >= 0.004)' \
+    out.json >/dev/null || fail "h5bench's figures: $(jq -c .tables.h5bench out.json)"
+
 # In an ensemble it is played until told to stop.
 expect 0 "${particles[@]}" --dims 1000 --phase both
 iterations_wanted=20 perform_endlessly 2 "$(last_run)"
@@ -97,6 +102,8 @@ expect 0 "${particles[@]}" --backend hdf5 --dims 20:30 --phase both --conversion
 # Appended twice; every part is still there.
 at=(--backend hdf5 --path kept --dims 100)
 expect 0 "${particles[@]}" "${at[@]}" --keep --unlimited yes --hdf5.compress 9
+jq -e '.facts[] | select(.key == "hdf5.compress") | .proof == "in effect"' out.json >/dev/null ||
+    fail "compression is not told"
 expect 0 "${particles[@]}" "${at[@]}" --phase append
 expect 0 "${particles[@]}" "${at[@]}" --phase append --appended 1
 for part in 0 1 2; do

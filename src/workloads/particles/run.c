@@ -7,6 +7,7 @@
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "workloads/particles/particles.h"
+#include "workloads/particles/tally.h"
 
 #define POISON 0xa5
 
@@ -29,6 +30,7 @@ struct cloud {
     struct tt_output *output;
     struct tt_series *series;
     uint64_t iteration, iterations;
+    struct tt_tally writing, reading;
 };
 
 /* ---- preparation ---- */
@@ -137,8 +139,12 @@ static int open_to_write(struct cloud *c, struct tt_error *e)
     bool update =
         c->options->phase == TT_PARTICLES_OVERWRITE || c->options->phase == TT_PARTICLES_APPEND;
     struct tt_series_spec spec = spec_of(c, update ? TT_UPDATE : TT_CREATE);
+    int rc;
 
-    return tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
+    tt_tally_begin(&c->writing, c->engine);
+    rc = tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
+    tt_tally_end(&c->writing, c->engine);
+    return rc;
 }
 
 static int open_to_read(struct cloud *c, struct tt_error *e)
@@ -300,9 +306,44 @@ static int check_all(struct cloud *c, struct tt_error *e)
 
 static int close_output(struct cloud *c, struct tt_error *e)
 {
-    int rc = tt_output_close(c->output, e);
+    int rc;
 
+    tt_tally_begin(&c->writing, c->engine);
+    rc = tt_output_close(c->output, e);
+    tt_tally_end(&c->writing, c->engine);
     c->output = NULL;
+    return rc;
+}
+
+static int close_series(struct cloud *c, struct tt_error *e)
+{
+    int rc;
+
+    tt_tally_begin(&c->reading, c->engine);
+    rc = tt_series_close(c->series, e);
+    tt_tally_end(&c->reading, c->engine);
+    return rc;
+}
+
+static int write_all(struct cloud *c, struct tt_error *e)
+{
+    int rc;
+
+    tt_tally_begin(&c->writing, c->engine);
+    rc = each_step(c, write_step, e);
+    if (rc == TT_OK)
+        rc = tt_output_drain(c->output, e);
+    tt_tally_end(&c->writing, c->engine);
+    return rc;
+}
+
+static int read_all(struct cloud *c, struct tt_error *e)
+{
+    int rc;
+
+    tt_tally_begin(&c->reading, c->engine);
+    rc = each_step(c, read_step, e);
+    tt_tally_end(&c->reading, c->engine);
     return rc;
 }
 
@@ -312,16 +353,14 @@ static int measured(struct cloud *c, struct tt_error *e)
 
     c->iterations = c->options->steps * ((uint64_t)writes(c) + reads(c));
     if (rc == TT_OK && writes(c))
-        rc = each_step(c, write_step, e);
-    if (rc == TT_OK && writes(c))
-        rc = tt_output_drain(c->output, e);
+        rc = write_all(c, e);
     if (rc == TT_OK && writes(c) && reads(c)) {
         rc = close_output(c, e);
         if (rc == TT_OK)
             rc = open_to_read(c, e);
     }
     if (rc == TT_OK && reads(c))
-        rc = each_step(c, read_step, e);
+        rc = read_all(c, e);
     return rc == TT_OK ? tt_engine_stop(c->engine, e) : rc;
 }
 
@@ -360,7 +399,10 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
         tt_warning(engine, "the backend keeps nothing: written only, not read back");
     closed = close_output(&c, e);
     rc = rc == TT_OK ? closed : rc;
-    closed = tt_series_close(c.series, e);
+    closed = close_series(&c, e);
+    rc = rc == TT_OK ? closed : rc;
+    if (rc == TT_OK && !tt_engine_is_endless(engine))
+        tt_tally_report(&c.writing, &c.reading, engine);
     release(&c);
-    return rc == TT_OK ? closed : rc;
+    return rc;
 }
