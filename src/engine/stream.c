@@ -262,15 +262,17 @@ static int land_one(struct tt_stream *stream, struct slot **landed, struct tt_er
 {
     bool writing = stream->spec.direction == TT_WRITING;
     int64_t t = tt_now_ns();
+    int64_t until;
     struct slot *slot;
     int rc;
 
     slot = *landed = wait_for_one(stream, &rc, e);
+    until = stream->way == NATIVE ? slot->ended_ns + slot->sync_ns : tt_now_ns();
     take_from_flight(stream, slot);
     set_free(stream, slot);
     if (stream->in_flight == 0)
-        count_busy(stream, tt_now_ns());
-    tt_phase_add(stream->series->engine, writing ? TT_WAIT : TT_LOAD, t);
+        count_busy(stream, until);
+    tt_phase_add_ns(stream->series->engine, writing ? TT_WAIT : TT_LOAD, until - t);
     return count(stream, slot, rc, e);
 }
 

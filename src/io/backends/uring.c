@@ -136,7 +136,8 @@ static int uring_use_buffers(struct tt_file *file, void *base, size_t each, unsi
 {
     const struct uring_opts *o = file->opts;
     struct uring_state *s = file->state;
-    unsigned depth = o->depth == 0 && n > s->depth ? n : s->depth;
+    unsigned most = n < URING_MAX_DEPTH ? n : URING_MAX_DEPTH;
+    unsigned depth = o->depth == 0 && most > s->depth ? most : s->depth;
     int rc = tt_uring_settle(file, e);
 
     if (rc != TT_OK)
@@ -209,7 +210,8 @@ static int uring_check(const void *opts, struct tt_error *e)
 #define AT(field) offsetof(struct uring_opts, field)
 static const struct tt_param params[] = {
     {"depth", TT_PARAM_COUNT, AT(depth), "0", "requests",
-     "in flight at most; 0: 32, or as many as a workload has transfers in flight", 0, 4096},
+     "in flight at most; 0: 32, or as many as a workload has transfers in flight", 0,
+     URING_MAX_DEPTH},
     {"request", TT_PARAM_BYTES, AT(request), "1g", "B",
      "a contiguous piece is split into requests of at most so much", 4096, INT64_C(1) << 30},
     {"odirect", TT_PARAM_BOOL, AT(odirect), "no", NULL,

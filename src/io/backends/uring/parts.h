@@ -8,8 +8,9 @@
 
 #include "io/raw.h"
 
-#define URING_DEPTH 32      /* requests in flight if nobody wants more */
-#define URING_MAX_PIECES 64 /* of one request */
+#define URING_DEPTH 32        /* requests in flight if nobody wants more */
+#define URING_MAX_DEPTH 32768 /* what kernels take */
+#define URING_MAX_PIECES 64   /* of one request */
 
 struct uring_opts {
     uint64_t depth; /* 0: URING_DEPTH, or what a stream has in flight if that is more */
