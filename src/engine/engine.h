@@ -66,6 +66,10 @@ void tt_warning(struct tt_engine *engine, const char *fmt, ...)
 
 /* ---- series: files of variables over steps, with overlap and sync as configured ---- */
 struct tt_series;
+/* What one step took on this rank, in whatever thread; opening is that of a file of its own. */
+struct tt_step_times {
+    int64_t open_ns, write_ns, sync_ns, read_ns;
+};
 struct tt_series_spec {
     const char *path; /* absolute or relative to the working directory; see tt_data_path() */
     enum tt_access access;
@@ -78,6 +82,8 @@ struct tt_series_spec {
     unsigned nvariables;
     const struct tt_variable *variables; /* outlives the series */
     const char *step_group;              /* see struct tt_file_spec */
+    /* One for each of steps, filled when its dump or load has ended; NULL: nobody asks. */
+    struct tt_step_times *times;
 };
 /* <dir>/tutti-<run id>/<name>; the folder is made. Caller frees; NULL: no memory. */
 char *tt_data_path(struct tt_engine *engine, const char *name);

@@ -211,6 +211,15 @@ static int finish_writing(struct tt__flight *f, struct tt_error *e)
     return rc;
 }
 
+static void tell_times(const struct tt__flight *f)
+{
+    const struct tt_series_spec *spec = &f->series->spec;
+
+    if (spec->times && f->step < spec->steps)
+        spec->times[f->step] =
+            (struct tt_step_times){f->open_ns, f->write_ns, f->sync_ns, f->read_ns};
+}
+
 /* The oldest flight: wait, sync if that was put off until now, close a file of its own. */
 static int land(struct tt__flight *f, struct tt_error *e)
 {
@@ -238,6 +247,7 @@ static int land(struct tt__flight *f, struct tt_error *e)
     tt_phase_add_ns(engine, TT_IO_WRITE, f->write_ns);
     tt_phase_add_ns(engine, TT_IO_DEFINE, f->define_ns);
     tt_phase_add_ns(engine, TT_IO_SYNC, f->sync_ns);
+    tell_times(f);
     return rc;
 }
 
@@ -306,6 +316,7 @@ static int finish_prefetch(struct tt_series *s, struct tt_error *e)
     s->prefetching = false;
     tt_phase_add(s->engine, TT_LOAD, t);
     tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
+    tell_times(&s->prefetch);
     return rc;
 }
 
@@ -331,6 +342,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
         tt_phase_add(s->engine, TT_LOAD, t);
         tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
     }
+    tell_times(&s->prefetch);
     return rc;
 }
 
