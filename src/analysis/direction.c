@@ -9,6 +9,8 @@ static const struct tt_direction directions[] = {
     {TT_METRIC_update_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
     {TT_METRIC_flop_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
     {TT_METRIC_communication_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", false},
+    {TT_METRIC_frame_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
+    {TT_METRIC_frame_read_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
     {TT_METRIC_write_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
     {TT_METRIC_read_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},
     {TT_METRIC_application_rate, TT_BETTER_HIGHER, TT_RATIO, "faster", "slower", true},

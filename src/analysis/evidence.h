@@ -72,6 +72,10 @@ bool tt_evidence_is_serial(const struct tt_evidence *ev);
 /* The slowest rank's seconds in two phases together (the same one twice counts once). */
 double tt_evidence_slowest(const struct tt_evidence *ev, enum tt_phase a, enum tt_phase b);
 
+/* frames.c: from the table that the workload frames leaves. */
+struct tt_value tt_frame_rate(const struct tt_evidence *ev, bool reading);
+struct tt_value tt_frame_rate_bound(const struct tt_evidence *ev, bool upper);
+
 int tt_epochs_collect(struct tt_evidence *ev, struct tt_error *e);
 void tt_metrics_compute(struct tt_evidence *ev);
 /* Append {"text": ...} for every rule that applies. */

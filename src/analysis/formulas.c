@@ -196,6 +196,26 @@ static struct tt_value formula_remove_rate(const struct tt_evidence *ev)
     return reported(ev, "remove_rate");
 }
 
+static struct tt_value formula_frame_rate(const struct tt_evidence *ev)
+{
+    return tt_frame_rate(ev, false);
+}
+
+static struct tt_value formula_frame_rate_low(const struct tt_evidence *ev)
+{
+    return tt_frame_rate_bound(ev, false);
+}
+
+static struct tt_value formula_frame_rate_high(const struct tt_evidence *ev)
+{
+    return tt_frame_rate_bound(ev, true);
+}
+
+static struct tt_value formula_frame_read_rate(const struct tt_evidence *ev)
+{
+    return tt_frame_rate(ev, true);
+}
+
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline
  * epochs they are waited for at once. */
 static struct tt_value baseline_write_rate(const struct tt_evidence *ev)

@@ -34,6 +34,17 @@
       "size after zstd / size before, of a sample of what rank 0 writes, in pieces of 128 KiB") \
     X(data_duplicate, "1", "data repeats", \
       "share of the 4 KiB chunks of that sample which had occurred in it before") \
+    X(frame_rate, "B/s", "frame rate", \
+      "median over frames, without those dropped, of bytes of the frame / median over ranks of " \
+      "the " \
+      "time in its write and sync calls, with conversion and opening as asked (frames)") \
+    X(frame_rate_low, "B/s", "frame rate, from", \
+      "lower end of the 95 % interval of frame_rate: percentile bootstrap over this run's " \
+      "frames, " \
+      "which share its luck; for what another run may give, repeat the run") \
+    X(frame_rate_high, "B/s", "frame rate, to", "upper end of that interval") \
+    X(frame_read_rate, "B/s", "frame read rate", \
+      "the same as frame_rate, of the read calls of frames that were read") \
     X(write_rate, "B/s", "write rate", \
       "bytes_written / time of the I/O phases: the slowest " \
       "rank's own duration of write and sync calls, wherever they ran; with native nonblocking " \

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mix.h"
+#include "workloads/frames/frames.h"
+
+static inline double value_at(uint64_t seed, uint64_t index)
+{
+    return (double)(tt_mix(seed + index) >> 11) * 0x1p-53;
+}
+
+static uint64_t seed_of(uint64_t seed, uint64_t frame)
+{
+    return tt_mix(tt_mix(seed) ^ frame);
+}
+
+/* A row is what lies together in the file and in memory; the number of its first float in the whole
+ * frame. */
+static uint64_t first_of_row(const struct tt_frames_shape *s, uint64_t row)
+{
+    uint64_t z = s->start[0] + row / s->block[1], y = s->start[1] + row % s->block[1];
+
+    return ((z * s->dims[1] + y) * s->dims[2] + s->start[2]) * s->width;
+}
+
+void tt_frames_fill_doubles(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
+                            double *values)
+{
+    uint64_t length = s->block[2] * s->width, rows = s->values / length;
+
+    seed = seed_of(seed, frame);
+    for (uint64_t row = 0; row < rows; row++, values += length) {
+        uint64_t first = first_of_row(s, row);
+
+        for (uint64_t i = 0; i < length; i++)
+            values[i] = value_at(seed, first + i);
+    }
+}
+
+void tt_frames_fill_floats(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
+                           float *values)
+{
+    uint64_t length = s->block[2] * s->width, rows = s->values / length;
+
+    seed = seed_of(seed, frame);
+    for (uint64_t row = 0; row < rows; row++, values += length) {
+        uint64_t first = first_of_row(s, row);
+
+        for (uint64_t i = 0; i < length; i++)
+            values[i] = (float)value_at(seed, first + i);
+    }
+}
+
+void tt_frames_convert(const double *restrict from, float *restrict to, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = (float)from[i];
+}
+
+bool tt_frames_matches(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
+                       const float *values, uint64_t *wrong)
+{
+    uint64_t length = s->block[2] * s->width, rows = s->values / length;
+
+    seed = seed_of(seed, frame);
+    for (uint64_t row = 0; row < rows; row++, values += length) {
+        uint64_t first = first_of_row(s, row);
+
+        for (uint64_t i = 0; i < length; i++) {
+            float right = (float)value_at(seed, first + i);
+
+            if (memcmp(&values[i], &right, sizeof right) != 0) { /* NaN is wrong, too */
+                *wrong = first + i;
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void fill_up(char *text, int length, uint64_t size)
+{
+    uint64_t used = (uint64_t)length < size ? (uint64_t)length : size;
+
+    memset(text + used, ' ', size - used);
+    if (size)
+        text[size - 1] = '\n';
+}
+
+void tt_frames_header(const struct tt_frames_shape *s, const struct tt_frames_options *o,
+                      char *text)
+{
+    char line[256];
+    int n = snprintf(line, sizeof line,
+                     "tutti frames: %llu x %llu x %llu elements of %llu floats, metadata %llu\n",
+                     (unsigned long long)s->dims[0], (unsigned long long)s->dims[1],
+                     (unsigned long long)s->dims[2], (unsigned long long)s->width,
+                     (unsigned long long)o->metadata);
+
+    memcpy(text, line, (uint64_t)n < o->header ? (uint64_t)n : o->header);
+    fill_up(text, n, o->header);
+}
+
+void tt_frames_metadata(const char *which, uint64_t frame, uint64_t size, char *text)
+{
+    char line[64];
+    int n = snprintf(line, sizeof line, "%s frame %llu\n", which, (unsigned long long)frame);
+
+    memcpy(text, line, (uint64_t)n < size ? (uint64_t)n : size);
+    fill_up(text, n, size);
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every byte of a frame lies where it belongs, however many ranks wrote it and in whichever way; wrong ones are
+# noticed; the figures of frames are those of what was written.
+# timeout: 300
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq od cmp
+
+frames=("$TUTTI" run frames --quiet "${here[@]}" --frames 4 --header 100 --metadata 20 --json out.json)
+kept() { # NAME OPTION...: a file that stays
+    local name=$1
+    shift
+    rm -rf "$data/$name"*
+    expect 0 "${frames[@]}" --keep --path "$data/$name" "$@"
+}
+same() { cmp "$data/$1" "$data/$2" || fail "the files $1 and $2 differ"; }
+methods() { # BACKEND: how ranks write together
+    case $1 in
+    mpiio) echo --mpiio.method collective ;;
+    esac
+}
+
+# A header, then frames of metadata, data and metadata: 2 x 3 x 4 floats of each of 5 ranks.
+kept raw -n 5 --dims 2:3:4
+frame=$((20 + 5 * 2 * 3 * 4 * 4 + 20))
+equal "$(stat -c %s "$data/raw")" $((100 + 4 * frame)) "size of the file"
+text() { od -An -v -c -w"$2" -j "$1" -N "$2" "$data/raw" | tr -d ' \n'; } # OFFSET LENGTH
+equal "$(text 0 13)" tuttiframes: "the header"
+for i in 0 1 2 3; do
+    equal "$(text $((100 + i * frame)) 14)" "beforeframe$((i + 1))" "what stands before frame $((i + 1))"
+    equal "$(text $((100 + (i + 1) * frame - 20)) 13)" "afterframe$((i + 1))" "what stands after frame $((i + 1))"
+done
+od -An -v -t f4 -w4 -j 120 -N 480 "$data/raw" >values
+equal "$(awk '$1 >= 0 && $1 < 1' values | wc -l) $(sort -u values | wc -l)" "120 120" "values of frame 1, and different ones"
+
+# The same bytes by one rank, by pieces of all three axes, converted, and by collective calls.
+kept one -n 1 --dims 10:3:4 --convert yes
+same raw one
+kept whole -n 1 --dims 4:6:4 --element vector
+kept cut -n 4 --dims 2:3:4 --element vector --decomposition 3d --convert yes --timed-convert yes
+same whole cut
+kept together -n 4 --dims 2:3:4 --element vector --decomposition 3d --backend mpiio --mpiio.method collective
+same whole together
+# A file per frame: the same, with a header each.
+kept each -n 5 --dims 2:3:4 --style file
+for i in 0 1 2 3; do
+    cmp -n 100 "$data/raw" "$data/each.00000$i"
+    cmp <(tail -c +101 "$data/each.00000$i") <(tail -c +$((101 + i * frame)) "$data/raw" | head -c $frame) ||
+        fail "frame $((i + 1)) differs"
+done
+# Nothing but data.
+kept bare -n 2 --dims 1:3:4 --header 0 --metadata 0
+equal "$(stat -c %s "$data/bare")" $((4 * 2 * 12 * 4)) "size of a file of data alone"
+
+# On every backend, in every style, read back.
+for backend in posix uring mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    for way in 1=single 2=file+open 5=single; do
+        # shellcheck disable=SC2046 # words
+        expect 0 "${frames[@]}" -n ${way%=*} --edge 6 --element vector --decomposition 3d --style ${way#*=} --read yes \
+            --backend $backend $(methods $backend)
+        equal "$(metric bytes_read)" "$(metric bytes_written)" "bytes read and written on $backend"
+        equal "$(jq -c '[.tables.frames[] | [.[0], .[1], .[3]]]' out.json)" \
+            '[[0,1,0],[0,2,1],[0,3,1],[0,4,1],[1,1,0],[1,2,1],[1,3,1],[1,4,1]]' "accesses, frames, whether they count"
+    done
+done
+no_kept() { rm -f "$data"/{raw,one,whole,cut,together,bare,each.*}; }
+if has_backend hdf5 && command -v h5ls >/dev/null; then
+    kept named -n 2 --dims 2:3:4 --backend hdf5
+    equal "$(h5ls -r "$data/named" | awk '$2 == "Dataset" { print $1, $3, $4, $5, $6 }' | tr -d '{},' | sed 's/ *$//;s/Inf//g' | sort | tr '\n' ';')" \
+        "/after 4 20;/before 4 20;/data 4 4 3 4;/header 100;" "datasets"
+    rm "$data/named"
+fi
+
+# The figures: bytes and times of frames, and what is made of them.
+expect 0 "${frames[@]}" -n 2 --edge 20 --frames 9 --drop-first 2 --convert yes --timed-convert yes --style file+open
+equal "$(jq '[.tables.frames[][2]] | add' out.json)" "$(metric bytes_written)" "bytes of all frames"
+equal "$(jq '.tables.frames[8][2]' out.json)" $((2 * 64000 + 2 * 20 + 100)) "bytes of the last frame"
+jq -e '.tables.frames | all(.[5] <= .[4] and .[4] <= .[6] and (.[7:] | all(. >= 0)))' out.json >/dev/null || fail "times out of order"
+holds '($a / $b - 1 | fabs) < 1e-9' a="$(metric frame_rate)" \
+    b="$(jq '[.tables.frames[] | select(.[3] == 1) | .[2] / .[4]] | sort | .[3]' out.json)"
+holds '$low <= $rate and $rate <= $high' low="$(metric frame_rate_low)" rate="$(metric frame_rate)" high="$(metric frame_rate_high)"
+# Opening and converting count as asked; with one rank the medians of the parts add up.
+for style in file file+open; do
+    for timed in no yes; do
+        expect 0 "${frames[@]}" --edge 20 --convert yes --timed-convert $timed --style $style
+        jq -e --arg timed $timed --arg style $style '.tables.frames | all((.[4] - .[9] - .[10]
+            - (if $timed == "yes" then .[7] else 0 end) - (if $style == "file+open" then .[8] else 0 end) | fabs) < 1e-9)' \
+            out.json >/dev/null || fail "time of style $style, conversion timed: $timed"
+    done
+done
+
+# Beside computation, with several in flight; each frame's time is its own.
+expect 0 "${frames[@]}" -n 2 --edge 20 --frames 8 --mode async --inflight 3 --compute 2ms --layers verify --read yes
+jq -e '.tables.frames | all(.[9] > 0)' out.json >/dev/null || fail "a frame took no time"
+no_kept
+no_data_left
+
+# A later run reads what was kept; a single byte that differs is found, wherever it is.
+kept raw -n 2 --dims 2:3:4
+read=("${frames[@]}" -n 2 --dims 2:3:4 --write no --read yes --path "$data/raw")
+expect 0 "${read[@]}"
+spoil() { # OFFSET PATTERN
+    cp "$data/raw" good
+    printf '\377' | dd of="$data/raw" bs=1 seek="$1" conv=notrunc status=none
+    expect 1 "${read[@]}"
+    one_line "$2"
+    cp good "$data/raw"
+}
+spoil 99 "frame 1: 'header' is not what was written"
+spoil 105 "frame 1: 'before' is not what was written"
+spoil $((120 + 4 * 25)) "rank 1: frame 1: value 0 of element 25 is not what was written"
+spoil $((100 + 2 * (40 + 192) - 1)) "frame 2: 'after' is not what was written"
+expect 1 "${read[@]}" --seed 2
+rm "$data/raw"
+# In an ensemble it is played again and again.
+expect 0 "${frames[@]}" -n 2 --edge 6
+iterations_wanted=10 perform_endlessly 2 "$(last_run)"
+no_data_left
+
+expect 0 "${frames[@]}" --backend discard --edge 200 --frames 2 --dry-run
+usage "multiple of 3" "${frames[@]}" --edge 20 --element vector
+usage "3 dimensions, not 2" "${frames[@]}" --dims 2:3
+usage "too large" "${frames[@]}" --dims 2000000000:2000000000:4
+usage "leaves none of" "${frames[@]}" --drop-first 4
+usage "needs frames.convert" "${frames[@]}" --timed-convert yes
+usage "discard keeps nothing" "${frames[@]}" --read yes --backend discard
+usage "has to name what to read" "${frames[@]}" --read yes --write no
+usage "nothing is left to do" "${frames[@]}" --write no
+usage "file\+open" "${frames[@]}" --style file+close
