@@ -334,3 +334,13 @@ int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)
         rc = tt_file_query(f->below, facts, e);
     return rc;
 }
+
+void tt_file_max(const struct tt_file *file, int n, int *values)
+{
+    if (file->size == 1)
+        return;
+    if (file->spec->in_helper)
+        tt_max_patiently(file->spec->comm, n, values);
+    else
+        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, file->spec->comm);
+}

@@ -185,6 +185,9 @@ int tt_file_close(struct tt_file *file, struct tt_error *e);
 int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e);
 int tt_below_close(struct tt_file *file, struct tt_error *e);
 
+/* For backends: the greatest of all ranks' values, without spinning in a helper. Collective. */
+void tt_file_max(const struct tt_file *file, int n, int *values);
+
 /* Dispatch to an element of the stack. */
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e);
 int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e);

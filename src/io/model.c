@@ -27,6 +27,11 @@ size_t tt_kind_size(enum tt_kind kind)
     return kinds[kind].size;
 }
 
+const char *tt_kind_name(enum tt_kind kind)
+{
+    return kinds[kind].name;
+}
+
 bool tt_kind_from_name(const char *name, enum tt_kind *kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -235,6 +240,45 @@ bool tt_selection_is_contiguous(const struct tt_selection *s, struct tt_run *run
         return true;
     }
     return next_run(s, &index, run) && !next_run(s, &index, &more);
+}
+
+bool tt_selection_is_strided(const struct tt_selection *s, struct tt_strided *out)
+{
+    if (s->kind != TT_SELECT_ALL && s->kind != TT_SELECT_SLAB)
+        return false;
+    for (int d = 0; d < s->ndims; d++) {
+        bool all = s->kind == TT_SELECT_ALL, dense = all || is_dense(s, d);
+
+        if (!dense && s->block[d] != 1)
+            return false;
+        out->start[d] = all ? 0 : s->start[d];
+        out->count[d] = all ? s->dims[d] : s->count[d] * s->block[d];
+        out->stride[d] = dense ? 1 : s->stride[d];
+    }
+    return true;
+}
+
+void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64_t *start,
+                     uint64_t *count)
+{
+    uint64_t inner = 1, rest = run->start, take;
+    int d = ndims - 1;
+
+    for (int i = d; i >= 0; i--) {
+        start[i] = rest % dims[i];
+        count[i] = 1;
+        rest /= dims[i];
+    }
+    while (d > 0 && start[d] == 0 && run->length >= inner * dims[d]) {
+        count[d] = dims[d];
+        inner *= dims[d--];
+    }
+    take = dims[d] - start[d];
+    if (take > run->length / inner)
+        take = run->length / inner;
+    count[d] = take;
+    run->start += take * inner;
+    run->length -= take * inner;
 }
 
 /* ---- blocks ---- */

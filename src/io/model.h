@@ -24,6 +24,7 @@ enum tt_kind {
 
 /* Size in bytes of one value of a kind (0 for TT_RECORD). */
 size_t tt_kind_size(enum tt_kind kind);
+const char *tt_kind_name(enum tt_kind kind);
 bool tt_kind_from_name(const char *name, enum tt_kind *); /* "u8", "f64", ...; false if unknown */
 
 struct tt_field {
@@ -112,6 +113,18 @@ uint64_t tt_selection_count(const struct tt_selection *s); /* elements selected 
 bool tt_selection_is_valid(const struct tt_selection *s);
 /* True if the selection is one contiguous run; its place in *run. */
 bool tt_selection_is_contiguous(const struct tt_selection *s, struct tt_run *run);
+
+/* Where a library knows start, count and stride, but neither blocks nor lists. False if the
+ * selection is none of those; otherwise stride is 1 in dimensions without gaps. */
+struct tt_strided {
+    uint64_t start[TT_MAX_DIMS], count[TT_MAX_DIMS], stride[TT_MAX_DIMS];
+};
+bool tt_selection_is_strided(const struct tt_selection *s, struct tt_strided *out);
+
+/* The largest box of an array that begins where the run does and holds nothing else; the run is
+ * shortened by it. A run is at most 2 * ndims - 1 boxes. */
+void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64_t *start,
+                     uint64_t *count);
 
 /* One transfer: elements of a variable and their place in memory. A write never changes data. */
 struct tt_block {

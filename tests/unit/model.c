@@ -198,6 +198,75 @@ static void packing_is_undone_by_unpacking(void **unused)
     }
 }
 
+/* Elements of a box in row-major order, from place k of the list on. */
+static size_t check_box(const struct tt_selection *array, const struct tt_strided *box,
+                        const uint64_t *list, size_t k)
+{
+    struct tt_selection s;
+    static uint64_t flat[MOST];
+    size_t n;
+
+    tt_select_slab(&s, array->ndims, array->dims, box->start, box->stride, box->count, NULL);
+    n = enumerate_slab(&s, flat);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(flat[i], list[k + i]);
+    return k + n;
+}
+
+static void strides_select_the_same(void **unused)
+{
+    static uint64_t list[MOST];
+
+    (void)unused;
+    state = 4;
+    for (int i = 0; i < 2000; i++) {
+        struct tt_selection s;
+        struct tt_strided strided;
+        bool blocks = false;
+
+        random_slab(&s);
+        for (int d = 0; d < s.ndims; d++)
+            blocks |= s.block[d] > 1 && s.count[d] > 1 && s.stride[d] != s.block[d];
+        assert_int_equal(tt_selection_is_strided(&s, &strided), !blocks);
+        if (!blocks) {
+            size_t n = enumerate(&s, list);
+
+            assert_int_equal(check_box(&s, &strided, list, 0), n);
+        }
+    }
+}
+
+static void boxes_make_up_a_run(void **unused)
+{
+    static uint64_t list[MOST];
+
+    (void)unused;
+    state = 5;
+    for (int i = 0; i < 2000; i++) {
+        struct tt_selection slab, s;
+        struct tt_strided box = {.stride = {1, 1, 1, 1, 1}};
+        struct tt_run run;
+        uint64_t size;
+        size_t k = 0, n;
+        int boxes = 0;
+
+        random_slab(&slab);
+        tt_select_all(&s, slab.ndims, slab.dims);
+        size = tt_selection_count(&s);
+        run.start = draw(size);
+        run.length = draw((size - run.start < MOST ? size - run.start : MOST) + 1);
+        n = run.length;
+        for (size_t j = 0; j < n; j++)
+            list[j] = run.start + j;
+        for (; run.length > 0; boxes++) {
+            tt_run_take_box(&run, s.ndims, s.dims, box.start, box.count);
+            k = check_box(&s, &box, list, k);
+        }
+        assert_int_equal(k, n);
+        assert_true(boxes <= 2 * s.ndims - 1);
+    }
+}
+
 static void nothing_selected_gives_no_extent(void **unused)
 {
     const uint64_t dims[2] = {4, 4}, start[2] = {0, 0}, count[2] = {2, 0};
@@ -264,6 +333,8 @@ int main(void)
         cmocka_unit_test(extents_visit_every_element),
         cmocka_unit_test(collected_extents_are_sorted),
         cmocka_unit_test(packing_is_undone_by_unpacking),
+        cmocka_unit_test(strides_select_the_same),
+        cmocka_unit_test(boxes_make_up_a_run),
         cmocka_unit_test(nothing_selected_gives_no_extent),
         cmocka_unit_test(selections_outside_are_invalid),
         cmocka_unit_test(raw_files_have_fixed_variables_first),

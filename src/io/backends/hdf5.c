@@ -4,8 +4,6 @@
  * the step is its slowest dimension, with the policy group every step has a group of its own.
  * Records are compounds, strings have a fixed length, attributes stand on the dataset. Not here:
  * filters but deflate, and event sets. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +11,8 @@
 
 #include "base/agree.h"
 #include "io/backends/hdf5/parts.h"
-
-enum { CHUNK_BYTES = 1 << 20 };
+#include "io/chunk.h"
+#include "io/disk.h"
 
 static const char *const methods[] = {"independent", "collective", NULL};
 static const char *const libvers[] = {"earliest", "latest", NULL};
@@ -48,9 +46,6 @@ static int check(const void *opts, struct tt_error *e)
 {
     const struct hdf5_opts *o = opts;
 
-    for (size_t i = 0; i < o->chunk.n; i++)
-        if (o->chunk.values[i] == 0)
-            return tt_fail(e, TT_USAGE, "hdf5.chunk: a chunk cannot have 0 elements");
     if (o->compress && !o->method)
         return tt_fail(e, TT_USAGE,
                        "hdf5.compress needs hdf5.method=collective: ranks share compressed chunks");
@@ -61,7 +56,7 @@ static int check(const void *opts, struct tt_error *e)
             equals - o->hints.words[i] >= MPI_MAX_INFO_KEY)
             return tt_fail(e, TT_USAGE, "hdf5.hints: '%s' is not key=value", o->hints.words[i]);
     }
-    return TT_OK;
+    return tt_chunk_check(&o->chunk, "hdf5", e);
 }
 
 /* Types */
@@ -132,32 +127,6 @@ hid_t tt_hdf5_element_type(const struct tt_element *element)
 
 /* Datasets */
 
-/* False if the dataset is to be contiguous. */
-static bool choose_chunk(const struct hdf5_opts *o, const struct tt_variable *v, int lead,
-                         bool grows, hsize_t *chunk)
-{
-    bool given = o->chunk.n == (size_t)v->ndims;
-    uint64_t bytes = v->element->size;
-
-    if (!given && !grows && !o->compress)
-        return false;
-    chunk[0] = 1;
-    for (int i = 0; i < v->ndims; i++) {
-        uint64_t most = v->dims[i] ? v->dims[i] : 1, wish = given ? o->chunk.values[i] : most;
-
-        chunk[lead + i] = wish < most ? wish : most;
-        bytes *= chunk[lead + i];
-    }
-    for (int i = 0; !given && i < v->ndims; i++) {
-        uint64_t inner = bytes / chunk[lead + i], fit = CHUNK_BYTES / (inner ? inner : 1);
-
-        if (fit < chunk[lead + i])
-            chunk[lead + i] = fit ? fit : 1;
-        bytes = inner * chunk[lead + i];
-    }
-    return true;
-}
-
 /* The dataset's creation properties and dataspace. */
 static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t properties,
                  hid_t *space, struct tt_error *e)
@@ -167,7 +136,12 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
     int lead = tt_hdf5_has_step_dim(spec, v);
     bool open_end = lead && (spec->steps == 0 || v->unlimited);
     hsize_t dims[TT_MAX_DIMS] = {0}, most[TT_MAX_DIMS] = {H5S_UNLIMITED}, chunk[TT_MAX_DIMS];
+    uint64_t sides[TT_MAX_DIMS];
+    bool chunked =
+        tt_chunk_choose(&o->chunk, v, lead, open_end || v->unlimited || o->compress, sides);
 
+    for (int i = 0; chunked && i < lead + v->ndims; i++)
+        chunk[i] = sides[i];
     if (lead && !open_end)
         dims[0] = most[0] = spec->steps;
     for (int i = 0; i < v->ndims; i++)
@@ -178,8 +152,7 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
     if (*space < 0)
         return tt_hdf5_fail(file, "H5Screate_simple", v->path, e);
     if (H5Pset_fill_time(properties, o->fill ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) < 0 ||
-        (choose_chunk(o, v, lead, open_end || v->unlimited, chunk) &&
-         H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
+        (chunked && H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
         return tt_hdf5_fail(file, "H5Pset_chunk", v->path, e);
     if (o->compress && H5Pset_deflate(properties, (unsigned)o->compress) < 0)
         return tt_hdf5_fail(file, "H5Pset_deflate", v->path, e);
@@ -353,24 +326,6 @@ static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
     return p;
 }
 
-/* The system's own errno, which HDF5 over MPI-IO loses. A new file is made here, atomically, so
- * that what H5Fcreate truncates is ours. */
-static int touch(const struct tt_file *file, struct tt_error *e)
-{
-    const char *path = file->spec->path;
-    bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
-    int fd;
-
-    if (create && file->rank != 0)
-        return TT_OK;
-    fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                : open(path, (update ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (fd < 0)
-        return tt_fail_call(e, errno, "open", path, -1);
-    close(fd);
-    return TT_OK;
-}
-
 static int open_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
@@ -400,19 +355,16 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     const struct hdf5_opts *o = file->opts;
     const struct tt_file_spec *spec = file->spec;
     struct hdf5_state *s = file->state;
-    bool fits = o->chunk.n == 0;
+    int rc = tt_chunk_check_fit(&o->chunk, file, e);
 
     s->file = s->transfer = -1;
     s->slots = calloc(spec->nvariables ? spec->nvariables : 1, sizeof *s->slots);
     if (!s->slots)
         return tt_fail_nomem(e, "the variables");
-    for (unsigned i = 0; i < spec->nvariables; i++) {
-        fits |= o->chunk.n == (size_t)spec->variables[i].ndims;
+    for (unsigned i = 0; i < spec->nvariables; i++)
         s->slots[i].dataset = s->slots[i].space = s->slots[i].type = -1;
-    }
-    if (!fits)
-        return tt_fail(e, TT_USAGE, "hdf5.chunk has %zu dimensions, but no variable has as many",
-                       o->chunk.n);
+    if (rc != TT_OK)
+        return rc;
     for (unsigned i = 0; i < spec->nvariables; i++) {
         s->slots[i].type = tt_hdf5_element_type(spec->variables[i].element);
         if (s->slots[i].type < 0)
@@ -479,12 +431,12 @@ static void abandon(struct tt_file *file)
 {
     struct hdf5_state *s = file->state;
 
-    tt_hdf5_divert(file->spec->path);
+    tt_disk_divert(file->spec->path);
     if (anywhere(file, s->flush_failed))
         H5Fflush(s->file, H5F_SCOPE_GLOBAL);
 }
 
-/* H5Fclose must not be the first to fail, see tt_hdf5_divert; so everything is flushed before it.
+/* H5Fclose must not be the first to fail, see tt_disk_divert; so everything is flushed before it.
  */
 static int close_file(struct tt_file *file, struct tt_error *e)
 {
@@ -506,7 +458,7 @@ static int close_file(struct tt_file *file, struct tt_error *e)
     if (H5Fclose(s->file) < 0 && rc == TT_OK)
         rc = tt_hdf5_fail(file, "H5Fclose", NULL, e);
     if (writes && !failed && rc == TT_OK && file->rank == 0)
-        rc = tt_hdf5_check_full(file, e);
+        rc = tt_disk_check_full(file->spec->path, e);
     return rc;
 }
 
@@ -540,7 +492,7 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     rc = tt_agree(file->spec->comm, prepare(file, e), e);
     if (rc == TT_OK) {
-        rc = tt_agree(file->spec->comm, touch(file, e), e);
+        rc = tt_agree(file->spec->comm, tt_disk_touch(file, e), e);
         made = rc == TT_OK && file->spec->access == TT_CREATE;
     }
     if (rc == TT_OK)
@@ -681,7 +633,7 @@ static int hdf5_sync(struct tt_file *file, struct tt_error *e)
     if (mpi != MPI_SUCCESS)
         rc = tt_fail_mpi(e, mpi, "MPI_File_sync", file->spec->path);
     else if (file->rank == 0)
-        rc = tt_hdf5_check_full(file, e);
+        rc = tt_disk_check_full(file->spec->path, e);
     s->failed |= rc != TT_OK;
     return rc;
 }

@@ -15,11 +15,10 @@
  * Left out: nonblocking collective calls (they aggregate nothing in ompio and crash in romio; the
  * engine's helper thread with write_at_all is better) and shared file pointers. */
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "base/agree.h"
 #include "io/backends/mpiio/parts.h"
+#include "io/disk.h"
 
 static const char *const methods[] = {"independent", "collective", "split", "nonblocking", NULL};
 
@@ -39,14 +38,6 @@ enum mpiio_method tt_mpiio_method(const struct tt_file *file)
 bool tt_mpiio_is_collective(const struct tt_file *file)
 {
     return tt_mpiio_method(file) == COLLECTIVE || tt_mpiio_method(file) == SPLIT;
-}
-
-void tt_mpiio_max(const struct tt_file *file, int n, int *values)
-{
-    if (file->spec->in_helper)
-        tt_max_patiently(file->spec->comm, n, values);
-    else
-        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, file->spec->comm);
 }
 
 /* ---- opening ---- */
@@ -102,21 +93,6 @@ static int mpiio_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 
 /* ---- the end ---- */
 
-/* What ompio's MPI_File_sync does, but without its refusal while any nonblocking request of this
- * process is pending, also on another file; ranks that are refused leave the others in a barrier.
- */
-static int sync_descriptor(struct tt_file *file, struct tt_error *e)
-{
-    int fd = open(file->spec->path, O_WRONLY | O_CLOEXEC), rc = TT_OK;
-
-    if (fd < 0)
-        return tt_fail_call(e, errno, "open", file->spec->path, -1);
-    if (fsync(fd) != 0)
-        rc = tt_fail_call(e, errno, "fsync", file->spec->path, -1);
-    close(fd);
-    return rc;
-}
-
 static int sync_handle(struct tt_file *file, MPI_File handle, struct tt_error *e)
 {
     int rc;
@@ -131,7 +107,7 @@ static int sync_together(struct tt_file *file, struct tt_error *e)
     struct mpiio_state *s = file->state;
     int failed = s->failed, rc = TT_OK, result;
 
-    tt_mpiio_max(file, 1, &failed);
+    tt_file_max(file, 1, &failed);
     if (failed)
         return TT_OK; /* the rank that failed has said so */
     if (s->own != MPI_FILE_NULL)
@@ -147,8 +123,10 @@ static int mpiio_sync(struct tt_file *file, struct tt_error *e)
     if (file->spec->access == TT_READ_ONLY)
         return TT_OK;
     tt_mpiio_land_all(file);
+    /* ompio's MPI_File_sync refuses while any nonblocking request of this process is pending, also
+     * on another file, and ranks that are refused leave the others in a barrier. */
     if (tt_mpiio_method(file) == SPLIT || tt_mpiio_method(file) == NONBLOCKING)
-        rc = sync_descriptor(file, e);
+        rc = tt_disk_sync(file->spec->path, e);
     else
         rc = sync_together(file, e);
     return rc == TT_OK ? tt_mpiio_check_complete(file, e) : rc;
@@ -177,9 +155,16 @@ static int mpiio_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
 {
     const struct mpiio_opts *o = file->opts;
     struct mpiio_state *s = file->state;
+    MPI_Info info;
+    int rc;
 
-    return tt_mpi_hints_query(file, s->shared, &o->hints, &s->proof, tt_mpiio_is_collective(file),
-                              facts, e);
+    if (MPI_File_get_info(s->shared, &info) != MPI_SUCCESS)
+        info = MPI_INFO_NULL;
+    rc = tt_mpi_hints_query(file, info, &o->hints, &s->proof, tt_mpiio_is_collective(file), facts,
+                            e);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return rc;
 }
 
 static bool mpiio_is_collective(const void *opts)
@@ -191,29 +176,14 @@ static bool mpiio_is_collective(const void *opts)
 
 static int mpiio_check(const void *opts, struct tt_error *e)
 {
-    return tt_mpi_hints_check(&((const struct mpiio_opts *)opts)->hints, e);
+    return tt_mpi_hints_check(&((const struct mpiio_opts *)opts)->hints, "mpiio", e);
 }
 
 #define AT(field) offsetof(struct mpiio_opts, field)
 static const struct tt_param params[] = {
     {"method", TT_PARAM_CHOICE, AT(method), "collective", NULL,
      "write_at, write_at_all, write_at_all_begin and _end, or iwrite_at", .choices = methods},
-    /* MPI libraries read the numbers of these hints as int, and some crash on others. */
-    {"cb_nodes", TT_PARAM_COUNT, AT(hints.cb_nodes), "0", "ranks",
-     "hint: ranks that write for the others in collective calls; 0: not given", 0, INT32_MAX},
-    {"cb_buffer_size", TT_PARAM_BYTES, AT(hints.cb_buffer_size), "0", "B",
-     "hint: buffer of such a rank; 0: not given", 0, INT32_MAX},
-    {"striping_factor", TT_PARAM_COUNT, AT(hints.striping_factor), "0", "servers",
-     "hint: storage servers a new file is spread over; 0: not given", 0, INT32_MAX},
-    {"striping_unit", TT_PARAM_BYTES, AT(hints.striping_unit), "0", "B",
-     "hint: bytes on one server before the next; 0: not given", 0, INT32_MAX},
-    {"romio_cb_write", TT_PARAM_CHOICE, AT(hints.romio_cb_write), "default", NULL,
-     "hint for romio: collective buffering of writes", .choices = tt_mpi_switches},
-    {"romio_cb_read", TT_PARAM_CHOICE, AT(hints.romio_cb_read), "default", NULL,
-     "hint for romio: collective buffering of reads", .choices = tt_mpi_switches},
-    {"romio_ds_write", TT_PARAM_CHOICE, AT(hints.romio_ds_write), "default", NULL,
-     "hint for romio: data sieving of writes", .choices = tt_mpi_switches},
-    {"hints", TT_PARAM_WORDS, AT(hints.others), NULL, NULL, "other hints, each key=value"},
+    TT_MPI_HINT_PARAMS(struct mpiio_opts),
     {NULL}};
 
 const struct tt_backend tt_backend_mpiio = {

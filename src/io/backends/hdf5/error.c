@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors: one line from HDF5's stack of them, which names everything but the reason at its top,
- * what the layers below HDF5 hide, and how to get rid of a file that cannot be written. */
+ * and what the layers below HDF5 hide. */
 #include "io/backends/hdf5/parts.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
+
+#include "io/disk.h"
 
 enum { METADATA_RESERVE = 64 << 10 };
 
@@ -56,25 +52,6 @@ static herr_t look_at(unsigned n, const H5E_error2_t *entry, void *data)
     return 0;
 }
 
-static uint64_t free_bytes(const char *path)
-{
-    struct statvfs fs;
-
-    if (statvfs(path, &fs) != 0)
-        return UINT64_MAX;
-    return (uint64_t)(geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * fs.f_frsize;
-}
-
-int tt_hdf5_check_full(const struct tt_file *file, struct tt_error *e)
-{
-    const char *path = file->spec->path;
-    struct stat s;
-
-    if (stat(path, &s) == 0 && s.st_blocks * 512 < s.st_size && free_bytes(path) == 0)
-        return tt_fail_call(e, ENOSPC, "write", path, -1);
-    return TT_OK;
-}
-
 int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e)
 {
     const struct hdf5_state *s = file->state;
@@ -82,29 +59,9 @@ int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e)
     int entries = 0;
 
     H5Fget_mdc_size(s->file, &most, &clean, &held, &entries);
-    if (free_bytes(file->spec->path) < held + METADATA_RESERVE)
+    if (tt_disk_free(file->spec->path) < held + METADATA_RESERVE)
         return tt_fail_call(e, ENOSPC, "H5Fflush", file->spec->path, -1);
     return TT_OK;
-}
-
-void tt_hdf5_divert(const char *path)
-{
-    DIR *fds = opendir("/proc/self/fd");
-    int nowhere = memfd_create("tutti", MFD_CLOEXEC);
-    struct stat file, other;
-    struct dirent *entry;
-
-    while (fds && nowhere >= 0 && stat(path, &file) == 0 && (entry = readdir(fds))) {
-        int fd = (int)strtol(entry->d_name, NULL, 10);
-
-        if (entry->d_name[0] != '.' && fstat(fd, &other) == 0 && other.st_dev == file.st_dev &&
-            other.st_ino == file.st_ino && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
-            dup3(nowhere, fd, O_CLOEXEC);
-    }
-    if (nowhere >= 0)
-        close(nowhere);
-    if (fds)
-        closedir(fds);
 }
 
 int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
@@ -119,7 +76,7 @@ int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *varia
         if (*c == '\n')
             *c = ' ';
     /* Open MPI says at best that a write failed. */
-    if (!r.sys_errno && file->spec->access != TT_READ_ONLY && free_bytes(file->spec->path) == 0)
+    if (!r.sys_errno && file->spec->access != TT_READ_ONLY && tt_disk_free(file->spec->path) == 0)
         r.sys_errno = ENOSPC;
     if (e->code != TT_OK)
         return e->code;

@@ -51,9 +51,6 @@ static inline bool tt_hdf5_has_step_dim(const struct tt_file_spec *spec,
 int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
                  struct tt_error *e);
 
-/* Open MPI's collective writes return success, and all bytes as written, on a full disk. So a file
- * with holes on a disk without a free block counts as failed. */
-int tt_hdf5_check_full(const struct tt_file *file, struct tt_error *e);
 /* A rank that fails to write metadata misses the barrier in which HDF5 keeps the others waiting
  * forever. So nothing is flushed unless there is space for all metadata HDF5 holds. */
 int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e);
@@ -61,9 +58,6 @@ int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e);
  */
 bool tt_hdf5_failed_anywhere(const struct tt_file *file);
 int tt_hdf5_flush(struct tt_file *file, struct tt_error *e);
-/* HDF5 cannot give up a file: what it could not flush it tries again when MPI ends, in memory freed
- * by the first try. From here on what it writes to this file goes to memory instead. */
-void tt_hdf5_divert(const char *path);
 
 /* The type of an element in memory and in the file; the caller closes it. */
 hid_t tt_hdf5_element_type(const struct tt_element *element);

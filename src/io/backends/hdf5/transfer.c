@@ -71,32 +71,20 @@ static herr_t tree_add(struct tree *t, hid_t space, const hsize_t *start, const 
                                NULL, count, NULL);
 }
 
-/* A run of the flattened array as boxes: always the largest that begins where the last ended. */
 static herr_t add_run(struct tree *t, hid_t space, const struct tt_variable *v, int lead,
-                      hsize_t step, uint64_t start, uint64_t length)
+                      hsize_t step, struct tt_run run)
 {
-    while (length > 0) {
+    while (run.length > 0) {
         hsize_t from[TT_MAX_DIMS] = {step}, count[TT_MAX_DIMS] = {1};
-        uint64_t inner = 1, rest = start, take;
-        int d = v->ndims - 1;
+        uint64_t box_start[TT_MAX_DIMS], box_count[TT_MAX_DIMS];
 
-        for (int i = d; i >= 0; i--) {
-            from[lead + i] = rest % v->dims[i];
-            count[lead + i] = 1;
-            rest /= v->dims[i];
+        tt_run_take_box(&run, v->ndims, v->dims, box_start, box_count);
+        for (int i = 0; i < v->ndims; i++) {
+            from[lead + i] = box_start[i];
+            count[lead + i] = box_count[i];
         }
-        while (d > 0 && from[lead + d] == 0 && length >= inner * v->dims[d]) {
-            count[lead + d] = v->dims[d];
-            inner *= v->dims[d--];
-        }
-        take = v->dims[d] - from[lead + d];
-        if (take > length / inner)
-            take = length / inner;
-        count[lead + d] = take;
         if (tree_add(t, space, from, count) < 0)
             return -1;
-        start += take * inner;
-        length -= take * inner;
     }
     return 0;
 }
@@ -254,9 +242,9 @@ static int select_round(const struct job *j, const struct round *r, struct tree 
 
     for (size_t i = r->first; i < r->end; i++) {
         const struct tt_extent *x = &s->extents.extents[i];
+        struct tt_run run = {x->file_offset / size, x->length / size};
 
-        if (add_run(t, j->slot->space, j->variable, lead, j->step, x->file_offset / size,
-                    x->length / size) < 0)
+        if (add_run(t, j->slot->space, j->variable, lead, j->step, run) < 0)
             return fail(j, "H5Sselect_hyperslab", e);
     }
     while (t->n > 1)

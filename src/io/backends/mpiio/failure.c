@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "io/disk.h"
 
 static const char *call_name(const struct tt_file *file, enum tt_direction direction)
 {
@@ -21,21 +20,6 @@ static const char *call_name(const struct tt_file *file, enum tt_direction direc
     return names[direction == TT_READING][tt_mpiio_method(file)];
 }
 
-static bool is_full(const char *path)
-{
-    struct statvfs fs;
-
-    return statvfs(path, &fs) == 0 && fs.f_blocks > 0 &&
-           (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) == 0;
-}
-
-static bool has_holes(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && st.st_blocks * 512 < st.st_size;
-}
-
 static bool is_write_errno(int left)
 {
     return left == ENOSPC || left == EDQUOT || left == EFBIG || left == EIO;
@@ -47,7 +31,7 @@ static int write_errno(const struct tt_file *file, int left)
 {
     if (is_write_errno(left))
         return left;
-    return is_full(file->spec->path) ? ENOSPC : 0;
+    return tt_disk_free(file->spec->path) == 0 ? ENOSPC : 0;
 }
 
 static int class_errno(int mpi_code)
@@ -172,8 +156,9 @@ int tt_mpiio_check_complete(const struct tt_file *file, struct tt_error *e)
 
     if (rc != MPI_SUCCESS)
         return tt_mpiio_fail(file, rc, 0, "MPI_File_get_size", -1, e);
-    if (s->end > 0 && is_full(file->spec->path) &&
-        ((uint64_t)size < s->end || has_holes(file->spec->path)))
+    if (s->end > 0 && tt_disk_check_full(file->spec->path, e) != TT_OK)
+        return e->code;
+    if ((uint64_t)size < s->end && tt_disk_free(file->spec->path) == 0)
         return tt_fail_call(e, ENOSPC, "MPI_File_write", file->spec->path, -1);
     if ((uint64_t)size < s->end)
         return tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but %llu were written to it",

@@ -20,6 +20,7 @@ struct taker {
     MPI_Info info;
     const struct seen *seen;
     struct tt_facts *facts;
+    const char *backend;
     bool ompio;
 };
 
@@ -68,15 +69,16 @@ static int for_each_hint(const struct tt_mpi_hints *h, struct taker *t)
     return rc;
 }
 
-int tt_mpi_hints_check(const struct tt_mpi_hints *h, struct tt_error *e)
+int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e)
 {
     for (size_t i = 0; i < h->others.n; i++) {
         const char *word = h->others.words[i], *equals = strchr(word, '=');
 
         if (!equals || equals == word || !equals[1])
-            return tt_fail(e, TT_USAGE, "mpiio.hints: '%s' is not of the form key=value", word);
+            return tt_fail(e, TT_USAGE, "%s.hints: '%s' is not of the form key=value", backend,
+                           word);
         if (equals - word >= MPI_MAX_INFO_KEY || strlen(equals + 1) >= MPI_MAX_INFO_VAL)
-            return tt_fail(e, TT_USAGE, "mpiio.hints: '%.40s...' is too long for MPI", word);
+            return tt_fail(e, TT_USAGE, "%s.hints: '%.40s...' is too long for MPI", backend, word);
     }
     return TT_OK;
 }
@@ -209,7 +211,7 @@ static int take_into_facts(struct taker *t, const char *key, const char *value)
     }
     if (t->ompio && !strncmp(key, "romio_", 6))
         snprintf(how, sizeof how, "meant for romio, but the implementation is ompio");
-    snprintf(name, sizeof name, "mpiio.%s", key);
+    snprintf(name, sizeof name, "%s.%.50s", t->backend, key);
     return tt_facts_add(t->facts, name, value, found ? back : NULL, proof, how);
 }
 
@@ -226,6 +228,7 @@ static int add_implementation(const struct tt_mpi_hints *h, struct taker *t)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "", text[96], value[MPI_MAX_INFO_VAL + 1];
     const char *name = "not known";
+    char key[64];
     int length = 0, romio = 0;
 
     MPI_Get_library_version(version, &length);
@@ -238,27 +241,27 @@ static int add_implementation(const struct tt_mpi_hints *h, struct taker *t)
         name = "ompio";
     t->ompio = !strcmp(name, "ompio");
     snprintf(text, sizeof text, "%s, %.70s", name, version);
-    return tt_facts_add(t->facts, "mpiio.implementation", NULL, text, TT_UNCONFIRMED, NULL);
+    snprintf(key, sizeof key, "%s.implementation", t->backend);
+    return tt_facts_add(t->facts, key, NULL, text, TT_UNCONFIRMED, NULL);
 }
 
-int tt_mpi_hints_query(struct tt_file *file, MPI_File handle, const struct tt_mpi_hints *h,
+int tt_mpi_hints_query(struct tt_file *file, MPI_Info info, const struct tt_mpi_hints *h,
                        const struct tt_mpi_proof *p, bool collective, struct tt_facts *facts,
                        struct tt_error *e)
 {
     struct seen seen;
-    struct taker t = {
-        .take = take_into_facts, .info = MPI_INFO_NULL, .seen = &seen, .facts = facts};
+    struct taker t = {.take = take_into_facts,
+                      .info = info,
+                      .seen = &seen,
+                      .facts = facts,
+                      .backend = file->backend->name};
     int rc = tt_fail_mpi(e, look(file, p, collective, &seen), "MPI_Allreduce", file->spec->path);
 
     if (rc != TT_OK)
         return rc;
     if (seen.complete && is_conclusive(&seen) && file->rank == 0)
         file->library_bytes[TT_WRITING] = seen.bytes - seen.payload;
-    if (MPI_File_get_info(handle, &t.info) != MPI_SUCCESS)
-        t.info = MPI_INFO_NULL;
     if (add_implementation(h, &t) != TT_OK || for_each_hint(h, &t) != TT_OK)
         rc = tt_fail_nomem(e, "facts");
-    if (t.info != MPI_INFO_NULL)
-        MPI_Info_free(&t.info);
     return rc;
 }

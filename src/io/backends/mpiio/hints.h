@@ -16,8 +16,69 @@ struct tt_mpi_hints {
 };
 extern const char *const tt_mpi_switches[]; /* "default", "enable", "disable", "automatic" */
 
-/* Without MPI: is every word of others key=value? */
-int tt_mpi_hints_check(const struct tt_mpi_hints *h, struct tt_error *e);
+/* The keys of a backend whose options, of the given type, have a member hints. MPI libraries read
+ * the numbers of these hints as int, and some crash on others. */
+#define TT_MPI_HINT_PARAMS(type) \
+    {"cb_nodes", \
+     TT_PARAM_COUNT, \
+     offsetof(type, hints.cb_nodes), \
+     "0", \
+     "ranks", \
+     "hint: ranks that write for the others in collective calls; 0: not given", \
+     0, \
+     INT32_MAX}, \
+        {"cb_buffer_size", \
+         TT_PARAM_BYTES, \
+         offsetof(type, hints.cb_buffer_size), \
+         "0", \
+         "B", \
+         "hint: buffer of such a rank; 0: not given", \
+         0, \
+         INT32_MAX}, \
+        {"striping_factor", \
+         TT_PARAM_COUNT, \
+         offsetof(type, hints.striping_factor), \
+         "0", \
+         "servers", \
+         "hint: storage servers a new file is spread over; 0: not given", \
+         0, \
+         INT32_MAX}, \
+        {"striping_unit", \
+         TT_PARAM_BYTES, \
+         offsetof(type, hints.striping_unit), \
+         "0", \
+         "B", \
+         "hint: bytes on one server before the next; 0: not given", \
+         0, \
+         INT32_MAX}, \
+        {"romio_cb_write", \
+         TT_PARAM_CHOICE, \
+         offsetof(type, hints.romio_cb_write), \
+         "default", \
+         NULL, \
+         "hint for romio: collective buffering of writes", \
+         .choices = tt_mpi_switches}, \
+        {"romio_cb_read", \
+         TT_PARAM_CHOICE, \
+         offsetof(type, hints.romio_cb_read), \
+         "default", \
+         NULL, \
+         "hint for romio: collective buffering of reads", \
+         .choices = tt_mpi_switches}, \
+        {"romio_ds_write", \
+         TT_PARAM_CHOICE, \
+         offsetof(type, hints.romio_ds_write), \
+         "default", \
+         NULL, \
+         "hint for romio: data sieving of writes", \
+         .choices = tt_mpi_switches}, \
+    { \
+        "hints", TT_PARAM_WORDS, offsetof(type, hints.others), NULL, NULL, \
+            "other hints, each key=value" \
+    }
+
+/* Without MPI: is every word of others key=value? backend: whose keys they are. */
+int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e);
 /* Returns an MPI error code; *info stays MPI_INFO_NULL if nothing is given. */
 int tt_mpi_hints_info(const struct tt_mpi_hints *h, MPI_Info *info);
 
@@ -32,8 +93,9 @@ void tt_mpi_proof_before(struct tt_mpi_proof *p);
 void tt_mpi_proof_after(struct tt_mpi_proof *p, uint64_t payload);
 
 /* Collective: facts on the implementation and on every hint given. If every write was counted,
- * rank 0's file->library_bytes becomes what all ranks wrote beyond the payload. */
-int tt_mpi_hints_query(struct tt_file *file, MPI_File handle, const struct tt_mpi_hints *h,
+ * rank 0's file->library_bytes becomes what all ranks wrote beyond the payload. info: read
+ * back from the library, or MPI_INFO_NULL. */
+int tt_mpi_hints_query(struct tt_file *file, MPI_Info info, const struct tt_mpi_hints *h,
                        const struct tt_mpi_proof *p, bool collective, struct tt_facts *facts,
                        struct tt_error *e);
 

@@ -43,8 +43,6 @@ bool tt_mpiio_is_collective(const struct tt_file *file);
 /* On the file's communicator, or on MPI_COMM_SELF what is there already. */
 int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, bool create, MPI_File *handle,
                          struct tt_error *e);
-/* The greatest of all ranks' values. Collective. */
-void tt_mpiio_max(const struct tt_file *file, int n, int *values);
 
 /* ---- failure.c ---- */
 /* A failed call; left: errno after it. */

@@ -210,7 +210,7 @@ static struct agreement agree_on(struct tt_file *file, const struct tt_shape *sh
     int values[] = {pieces, change, s->failed};
 
     if (tt_mpiio_is_collective(file) && file->size > 1)
-        tt_mpiio_max(file, 3, values);
+        tt_file_max(file, 3, values);
     if (values[2])
         values[0] = 0; /* further calls might crash or never return */
     return (struct agreement){values[0], values[1], values[2]};

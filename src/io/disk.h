@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A file as the operating system sees it, for backends over libraries that hide what it says. */
+#ifndef TT_IO_DISK_H
+#define TT_IO_DISK_H
+
+#include "io/file.h"
+
+/* The system's own errno, which libraries over MPI-IO lose: opens the file, or makes it on rank 0,
+ * atomically, so that what a library truncates afterwards is ours. */
+int tt_disk_touch(const struct tt_file *file, struct tt_error *e);
+
+/* Bytes this process may still write there; UINT64_MAX if the file system does not say. */
+uint64_t tt_disk_free(const char *path);
+
+/* Open MPI's collective writes return success, and all bytes as written, on a full disk. So a file
+ * with holes on a disk without a free block counts as failed. */
+int tt_disk_check_full(const char *path, struct tt_error *e);
+
+/* fsync by a descriptor of our own: everything this node has written to the file is durable. */
+int tt_disk_sync(const char *path, struct tt_error *e);
+
+/* HDF5 cannot give up a file: what it could not flush it tries again when MPI ends, in memory freed
+ * by the first try. From here on what this process writes to the file goes to memory instead. */
+void tt_disk_divert(const char *path);
+
+#endif
