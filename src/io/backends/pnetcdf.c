@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* needs: pnetcdf (package libpnetcdf-dev) */
+/* Classic NetCDF (CDF-5) through PnetCDF. The format has neither groups nor records nor strings:
+ *  - slashes in a path become dots, and the step of the policy group is a prefix: step_000001.E.x;
+ *  - a string or record is a last dimension of its bytes; the attribute "fields" says what a record
+ *    holds, in the byte order of the machine that wrote it. All other values are big-endian;
+ *  - the one unlimited dimension is the step, with the policy append and where the number of steps
+ *    is not known or the variable is unlimited; a variable step(step) holds their numbers. Other
+ *    unlimited dimensions are reserved.
+ * New variables move what comes behind the header, so all steps whose number is known are defined
+ * at open. Not here: subfiling, the burst buffer driver and fill values. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "io/backends/pnetcdf/parts.h"
+#include "io/disk.h"
+
+enum { HEADER_ROOM = 1 << 20 }; /* for variables of steps that nobody has announced */
+
+static const char *const methods[] = {"independent", "collective", "aggregated", NULL};
+
+#define AT(field) offsetof(struct pnetcdf_opts, field)
+static const struct tt_param params[] = {
+    {"method", TT_PARAM_CHOICE, AT(method), "collective", NULL,
+     "put_var, put_var_all, or collected (bput) and written at the end of a dump by one wait_all",
+     .choices = methods},
+    {"buffer", TT_PARAM_BYTES, AT(buffer), "64m", "B",
+     "per rank, for the method aggregated; larger blocks are not collected", 64 << 10, INT64_MAX},
+    TT_MPI_HINT_PARAMS(struct pnetcdf_opts),
+    {NULL},
+};
+
+static int check(const void *opts, struct tt_error *e)
+{
+    return tt_mpi_hints_check(&((const struct pnetcdf_opts *)opts)->hints, "pnetcdf", e);
+}
+
+/* ---- errors ---- */
+
+static int errno_of(int code)
+{
+    switch (code) {
+    case NC_ENO_SPACE:
+        return ENOSPC;
+    case NC_EQUOTA:
+        return EDQUOT;
+    case NC_EACCESS:
+        return EACCES;
+    case NC_ENOENT:
+        return ENOENT;
+    case NC_EEXIST:
+        return EEXIST;
+    case NC_ENOMEM:
+        return ENOMEM;
+    default:
+        return 0;
+    }
+}
+
+int tt_pnetcdf_fail(struct tt_file *file, int code, const char *call, const char *variable,
+                    struct tt_error *e)
+{
+    const char *path = file->spec->path;
+    int cause = errno_of(code), rc;
+
+    if (!cause && file->spec->access == TT_CREATE && tt_disk_free(path) == 0)
+        cause = ENOSPC; /* Open MPI says at best that a write failed */
+    if (e->code != TT_OK)
+        return e->code;
+    rc = tt_fail_call(e, cause, call, path, -1);
+    snprintf(e->text, sizeof e->text, "%s%s%s%s", variable ? "variable '" : "",
+             variable ? variable : "", variable ? "': " : "", ncmpi_strerror(code));
+    return rc;
+}
+
+/* ---- types and names ---- */
+
+static const struct {
+    nc_type file;
+    MPI_Datatype memory;
+} types[] = {
+    [TT_U8] = {NC_UBYTE, MPI_UNSIGNED_CHAR},  [TT_I32] = {NC_INT, MPI_INT},
+    [TT_I64] = {NC_INT64, MPI_LONG_LONG_INT}, [TT_U64] = {NC_UINT64, MPI_UNSIGNED_LONG_LONG},
+    [TT_F32] = {NC_FLOAT, MPI_FLOAT},         [TT_F64] = {NC_DOUBLE, MPI_DOUBLE},
+    [TT_CHAR] = {NC_CHAR, MPI_CHAR},          [TT_RECORD] = {NC_UBYTE, MPI_UNSIGNED_CHAR},
+};
+
+MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element)
+{
+    return types[element->kind].memory;
+}
+
+/* The caller frees; NULL: no memory. */
+static char *name_of(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
+{
+    char *name;
+    int n;
+
+    if (v->per_step && file->spec->policy == TT_GROUP)
+        n = asprintf(&name, "step_%06" PRIu64 ".%s", step, v->path);
+    else
+        n = asprintf(&name, "%s", v->path);
+    for (char *c = name; n >= 0 && *c; c++)
+        if (*c == '/')
+            *c = '.';
+    return n < 0 ? NULL : name;
+}
+
+static bool is_step_open(const struct tt_file_spec *spec, const struct tt_variable *v)
+{
+    return tt_pnetcdf_has_step_dim(spec, v) && (spec->steps == 0 || v->unlimited);
+}
+
+/* ---- defining ---- */
+
+/* A dimension that is to have no length cannot have 0: that would make it unlimited. */
+static uint64_t length_of(uint64_t n)
+{
+    return n ? n : 1;
+}
+
+/* Dimensions are shared by all variables for which they are equally long. */
+static int dimension(struct pnetcdf_state *s, const char *name, uint64_t length, int *id)
+{
+    int rc = ncmpi_inq_dimid(s->file, name, id);
+
+    return rc == NC_EBADDIM ? ncmpi_def_dim(s->file, name, (MPI_Offset)length, id) : rc;
+}
+
+static int define_dimensions(struct tt_file *file, const struct tt_variable *v, int *ids, int *n)
+{
+    const struct tt_file_spec *spec = file->spec;
+    struct pnetcdf_state *s = file->state;
+    int rc = NC_NOERR;
+    char name[64];
+
+    *n = 0;
+    if (tt_pnetcdf_has_step_dim(spec, v))
+        rc = is_step_open(spec, v) ? dimension(s, "step", NC_UNLIMITED, &ids[(*n)++])
+                                   : dimension(s, "steps", spec->steps, &ids[(*n)++]);
+    for (int i = 0; rc == NC_NOERR && i < v->ndims; i++) {
+        snprintf(name, sizeof name, "dim_%" PRIu64, v->dims[i]);
+        rc = dimension(s, name, length_of(v->dims[i]), &ids[(*n)++]);
+    }
+    if (rc == NC_NOERR && tt_pnetcdf_has_byte_dim(v->element)) {
+        snprintf(name, sizeof name, "bytes_%zu", v->element->size);
+        rc = dimension(s, name, v->element->size, &ids[(*n)++]);
+    }
+    return rc;
+}
+
+static int add_attribute(int file, int id, const struct tt_attribute *a)
+{
+    long long integer = a->integer;
+
+    if (a->kind == TT_CHAR)
+        return ncmpi_put_att_text(file, id, a->name, (MPI_Offset)strlen(a->text ? a->text : ""),
+                                  a->text ? a->text : "");
+    return a->kind == TT_I64 ? ncmpi_put_att_longlong(file, id, a->name, NC_INT64, 1, &integer)
+                             : ncmpi_put_att_double(file, id, a->name, NC_DOUBLE, 1, &a->real);
+}
+
+/* "x f64 at 0, id i64 at 8, tag char*5 at 16" */
+static int describe_fields(int file, int id, const struct tt_element *element)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int rc;
+
+    if (!out)
+        return NC_ENOMEM;
+    for (unsigned i = 0; i < element->nfields; i++) {
+        const struct tt_field *f = &element->fields[i];
+
+        fprintf(out, "%s%s %s", i ? ", " : "", f->name, tt_kind_name(f->kind));
+        if (f->count > 1)
+            fprintf(out, "*%" PRIu32, f->count);
+        fprintf(out, " at %zu", f->offset);
+    }
+    rc = fclose(out) != 0 ? NC_ENOMEM
+                          : ncmpi_put_att_text(file, id, "fields", (MPI_Offset)size, text);
+    free(text);
+    return rc;
+}
+
+static int define_variable(struct tt_file *file, unsigned variable, uint64_t step,
+                           struct tt_error *e)
+{
+    const struct tt_variable *v = &file->spec->variables[variable];
+    struct pnetcdf_state *s = file->state;
+    int ids[PNETCDF_DIMS], n, id = -1, rc;
+    char *name = name_of(file, v, step);
+
+    if (!name)
+        return tt_fail_nomem(e, "a name");
+    rc = define_dimensions(file, v, ids, &n);
+    if (rc == NC_NOERR)
+        rc = ncmpi_def_var(s->file, name, types[v->element->kind].file, n, ids, &id);
+    if (rc == NC_NOERR && v->element->kind == TT_RECORD)
+        rc = describe_fields(s->file, id, v->element);
+    for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
+        rc = add_attribute(s->file, id, &v->attributes[i]);
+    free(name);
+    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_def_var", v->path, e);
+}
+
+/* Of the policy group: the variables of one step. */
+static int define_step(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    int rc = TT_OK;
+
+    for (unsigned i = 0; rc == TT_OK && i < file->spec->nvariables; i++)
+        if (file->spec->variables[i].per_step)
+            rc = define_variable(file, i, step, e);
+    s->steps = step + 1;
+    return rc;
+}
+
+static int define_at_open(struct tt_file *file, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    struct pnetcdf_state *s = file->state;
+    bool open_step = false;
+    int rc = TT_OK, nc = NC_NOERR, id;
+
+    for (unsigned i = 0; i < spec->nvariables; i++)
+        open_step |= is_step_open(spec, &spec->variables[i]);
+    if (open_step) {
+        nc = dimension(s, "step", NC_UNLIMITED, &id);
+        if (nc == NC_NOERR)
+            nc = ncmpi_def_var(s->file, "step", NC_INT64, 1, &id, &s->step_id);
+        if (nc != NC_NOERR)
+            return tt_pnetcdf_fail(file, nc, "ncmpi_def_var", "step", e);
+    }
+    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
+        if (spec->policy != TT_GROUP || !spec->variables[i].per_step)
+            rc = define_variable(file, i, 0, e);
+    for (uint64_t step = 0; rc == TT_OK && spec->policy == TT_GROUP && step < spec->steps; step++)
+        rc = define_step(file, step, e);
+    return rc;
+}
+
+/* ---- modes ---- */
+
+/* From define mode, or from collective to independent data mode. */
+static int begin_data(struct tt_file *file, bool defined, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    MPI_Offset minimum = file->spec->policy == TT_GROUP && !file->spec->steps ? HEADER_ROOM : 0;
+    int rc = defined ? ncmpi__enddef(s->file, minimum, 0, 0, 0) : NC_NOERR;
+
+    if (rc != NC_NOERR)
+        return tt_pnetcdf_fail(file, rc, "ncmpi_enddef", NULL, e);
+    s->in_data_mode = true;
+    ncmpi_inq_recsize(s->file, &s->record_size);
+    if (o->method == PNETCDF_INDEPENDENT)
+        rc = ncmpi_begin_indep_data(s->file);
+    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_begin_indep_data", NULL, e);
+}
+
+static int end_independent(struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    int rc = o->method == PNETCDF_INDEPENDENT ? ncmpi_end_indep_data(s->file) : NC_NOERR;
+
+    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_end_indep_data", NULL, e);
+}
+
+/* Makes the record known to all ranks, which independent writes do not. */
+static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    MPI_Offset start = (MPI_Offset)step, count = file->rank == 0;
+    long long number = (long long)step;
+    int rc = end_independent(file, e), nc;
+
+    if (rc != TT_OK)
+        return rc;
+    nc = ncmpi_put_vara_longlong_all(s->file, s->step_id, &start, &count, &number);
+    if (nc != NC_NOERR)
+        rc = tt_pnetcdf_fail(file, nc, "ncmpi_put_vara", "step", e);
+    else
+        s->steps = step + 1;
+    return tt_agree(file->spec->comm, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
+}
+
+static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    int rc = end_independent(file, e), nc;
+
+    if (rc != TT_OK)
+        return rc;
+    nc = ncmpi_redef(s->file);
+    if (nc != NC_NOERR)
+        return tt_pnetcdf_fail(file, nc, "ncmpi_redef", NULL, e);
+    for (unsigned i = 0; i < file->spec->nvariables; i++)
+        s->slots[i].id = -1; /* what lies behind the header may move */
+    rc = tt_agree(file->spec->comm, define_step(file, step, e), e);
+    return rc == TT_OK ? begin_data(file, true, e) : rc;
+}
+
+static int pnetcdf_define(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    struct pnetcdf_state *s = file->state;
+    int rc = tt_pnetcdf_flush(file, e), failed = s->failed;
+
+    if (spec->access != TT_CREATE || spec->policy == TT_OVERWRITE || step < s->steps)
+        return rc;
+    tt_file_max(file, 1, &failed);
+    if (failed)
+        return rc;
+    if (spec->policy == TT_APPEND && s->step_id >= 0)
+        rc = add_record(file, step, e);
+    else if (spec->policy == TT_GROUP && spec->steps == 0)
+        rc = add_group(file, step, e);
+    else if (step >= spec->steps && spec->steps > 0)
+        rc = tt_fail(e, TT_FAILED, "'%s': step %" PRIu64 ", but only %" PRIu64 " were announced",
+                     spec->path, step, spec->steps);
+    s->failed |= rc != TT_OK;
+    return rc;
+}
+
+/* ---- finding ---- */
+
+/* A file that is read must hold what the variable says. */
+static bool matches(const struct tt_file *file, const struct tt_variable *v, int id)
+{
+    const struct pnetcdf_state *s = file->state;
+    int lead = tt_pnetcdf_has_step_dim(file->spec, v), tail = tt_pnetcdf_has_byte_dim(v->element);
+    int n = 0, ids[PNETCDF_DIMS];
+    MPI_Offset length = 0;
+    nc_type type;
+    bool same = ncmpi_inq_varndims(s->file, id, &n) == NC_NOERR && n == lead + v->ndims + tail &&
+                ncmpi_inq_vartype(s->file, id, &type) == NC_NOERR &&
+                type == types[v->element->kind].file &&
+                ncmpi_inq_vardimid(s->file, id, ids) == NC_NOERR;
+
+    for (int i = 0; same && i < v->ndims + tail; i++)
+        same = ncmpi_inq_dimlen(s->file, ids[lead + i], &length) == NC_NOERR &&
+               (uint64_t)length == length_of(i < v->ndims ? v->dims[i] : v->element->size);
+    return same;
+}
+
+int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step,
+                    const struct pnetcdf_slot **out, struct tt_error *e)
+{
+    const struct tt_variable *v = &file->spec->variables[variable];
+    struct pnetcdf_state *s = file->state;
+    struct pnetcdf_slot *slot = &s->slots[variable];
+    char *name;
+    int id = -1, rc;
+
+    *out = slot;
+    if (slot->id >= 0 && (!v->per_step || file->spec->policy != TT_GROUP || slot->step == step))
+        return TT_OK;
+    *out = NULL;
+    name = name_of(file, v, step);
+    if (!name)
+        return tt_fail_nomem(e, "a name");
+    rc = ncmpi_inq_varid(s->file, name, &id);
+    if (rc == NC_NOERR)
+        rc = ncmpi_inq_varoffset(s->file, id, &slot->offset);
+    if (rc != NC_NOERR)
+        rc = tt_pnetcdf_fail(file, rc, "ncmpi_inq_varid", name, e);
+    else if (!matches(file, v, id))
+        rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
+                     file->spec->path, name);
+    free(name);
+    if (rc != TT_OK)
+        return rc;
+    slot->id = id;
+    slot->step = step;
+    *out = slot;
+    return TT_OK;
+}
+
+/* ---- opening and closing ---- */
+
+/* PnetCDF would swap bytes in the caller's own memory, which belongs to the computation. */
+static int make_info(const struct tt_file *file, MPI_Info *info)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    char value[8];
+    int given = 0, rc = tt_mpi_hints_info(&o->hints, info);
+
+    if (rc == MPI_SUCCESS && *info == MPI_INFO_NULL)
+        rc = MPI_Info_create(info);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Info_get(*info, "nc_in_place_swap", sizeof value - 1, value, &given);
+    return rc == MPI_SUCCESS && !given ? MPI_Info_set(*info, "nc_in_place_swap", "disable") : rc;
+}
+
+static int open_file(struct tt_file *file, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    struct pnetcdf_state *s = file->state;
+    bool create = spec->access == TT_CREATE;
+    MPI_Info info = MPI_INFO_NULL;
+    int rc = tt_fail_mpi(e, make_info(file, &info), "MPI_Info_set", NULL), nc;
+
+    rc = tt_agree(spec->comm, rc, e);
+    if (rc == TT_OK) {
+        nc = create
+                 ? ncmpi_create(spec->comm, spec->path, NC_CLOBBER | NC_64BIT_DATA, info, &s->file)
+                 : ncmpi_open(spec->comm, spec->path, NC_NOWRITE, info, &s->file);
+        if (nc != NC_NOERR) {
+            s->file = -1;
+            rc = tt_pnetcdf_fail(file, nc, create ? "ncmpi_create" : "ncmpi_open", NULL, e);
+        }
+    }
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return rc;
+}
+
+static int prepare(struct tt_file *file, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+
+    s->file = s->step_id = -1;
+    s->slots = calloc(file->spec->nvariables ? file->spec->nvariables : 1, sizeof *s->slots);
+    if (!s->slots)
+        return tt_fail_nomem(e, "the variables");
+    for (unsigned i = 0; i < file->spec->nvariables; i++)
+        s->slots[i].id = -1;
+    return TT_OK;
+}
+
+static int begin(struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    bool create = file->spec->access == TT_CREATE;
+    int rc = create ? tt_agree(file->spec->comm, define_at_open(file, e), e) : TT_OK, nc;
+
+    if (rc == TT_OK)
+        rc = begin_data(file, create, e);
+    if (rc != TT_OK || !create || o->method != PNETCDF_AGGREGATED)
+        return rc;
+    nc = ncmpi_buffer_attach(s->file, (MPI_Offset)o->buffer);
+    return nc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, nc, "ncmpi_buffer_attach", NULL, e);
+}
+
+/* ncmpi_abort forgets definitions and removes what never left define mode. */
+static int close_file(struct tt_file *file, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    int rc = s->in_data_mode ? ncmpi_close(s->file) : ncmpi_abort(s->file);
+
+    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_close", NULL, e);
+}
+
+static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    bool made = false;
+    int rc = tt_agree(file->spec->comm, prepare(file, e), e);
+
+    if (rc == TT_OK) {
+        rc = tt_agree(file->spec->comm, tt_disk_touch(file, e), e);
+        made = rc == TT_OK && file->spec->access == TT_CREATE;
+    }
+    if (rc == TT_OK)
+        rc = tt_agree(file->spec->comm, open_file(file, e), e);
+    if (rc == TT_OK)
+        rc = tt_agree(file->spec->comm, begin(file, e), e);
+    if (rc == TT_OK)
+        return TT_OK;
+    if (s->file >= 0)
+        close_file(file, e);
+    free(s->slots);
+    if (made && file->rank == 0)
+        unlink(file->spec->path);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+/* A short write by an aggregator is reported to nobody: the file is too short, or it has holes on a
+ * file system without a free block. */
+static int check_complete(const struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_state *s = file->state;
+    const char *path = file->spec->path;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    if (s->end > 0 && tt_disk_check_full(path, e) != TT_OK)
+        return e->code;
+    if ((uint64_t)st.st_size >= s->end)
+        return TT_OK;
+    if (tt_disk_free(path) == 0)
+        return tt_fail_call(e, ENOSPC, "write", path, -1);
+    return tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but %" PRIu64 " were written to it", path,
+                   (long long)st.st_size, s->end);
+}
+
+static int pnetcdf_sync(struct tt_file *file, struct tt_error *e)
+{
+    struct pnetcdf_state *s = file->state;
+    int rc, failed, nc;
+
+    if (file->spec->access != TT_CREATE)
+        return TT_OK;
+    rc = tt_pnetcdf_flush(file, e);
+    failed = s->failed;
+    tt_file_max(file, 1, &failed);
+    if (failed)
+        return rc; /* the rank that failed has said so, and ompio lets nobody sync after that */
+    nc = ncmpi_sync(s->file);
+    if (nc != NC_NOERR)
+        rc = tt_pnetcdf_fail(file, nc, "ncmpi_sync", NULL, e);
+    else
+        rc = check_complete(file, e);
+    s->failed |= rc != TT_OK;
+    return rc;
+}
+
+static int pnetcdf_close(struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    int rc = tt_pnetcdf_flush(file, e), closed;
+
+    if (file->spec->access == TT_CREATE && o->method == PNETCDF_AGGREGATED)
+        ncmpi_buffer_detach(s->file);
+    closed = close_file(file, e);
+    if (rc == TT_OK)
+        rc = closed;
+    if (rc == TT_OK && file->spec->access == TT_CREATE && !s->failed)
+        rc = check_complete(file, e);
+    free(s->slots);
+    free(s->numbers);
+    free(s->boxes);
+    free(s->staging);
+    return rc;
+}
+
+static int query_method(struct tt_file *file, struct tt_facts *facts)
+{
+    static const char *const how[] = {"every rank in independent data mode",
+                                      "collective calls for every block", NULL};
+    const struct pnetcdf_opts *o = file->opts;
+    const struct pnetcdf_state *s = file->state;
+    char text[96];
+
+    snprintf(text, sizeof text, "%" PRIu64 " requests of this rank in %" PRIu64 " collective calls",
+             s->transfers, s->flushes);
+    return tt_facts_add(facts, "pnetcdf.method", methods[o->method], methods[o->method],
+                        TT_UNCONFIRMED, o->method == PNETCDF_AGGREGATED ? text : how[o->method]);
+}
+
+static int pnetcdf_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    MPI_Info info = MPI_INFO_NULL;
+    char version[96];
+    int rc = tt_pnetcdf_flush(file, e), result;
+
+    snprintf(version, sizeof version, "%s", ncmpi_inq_libvers());
+    version[strcspn(version, " ")] = '\0'; /* the rest is when it was made */
+    if (tt_facts_add(facts, "pnetcdf.version", NULL, version, TT_IN_EFFECT, "ncmpi_inq_libvers") !=
+            TT_OK ||
+        query_method(file, facts) != TT_OK)
+        rc = tt_fail_nomem(e, "facts");
+    if (ncmpi_inq_file_info(s->file, &info) != NC_NOERR)
+        info = MPI_INFO_NULL;
+    result = tt_mpi_hints_query(file, info, &o->hints, &s->proof, o->method != PNETCDF_INDEPENDENT,
+                                facts, e);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return rc == TT_OK ? result : rc;
+}
+
+static bool pnetcdf_is_collective(const void *opts)
+{
+    return ((const struct pnetcdf_opts *)opts)->method != PNETCDF_INDEPENDENT;
+}
+
+const struct tt_backend tt_backend_pnetcdf = {
+    .name = "pnetcdf",
+    .summary = "classic NetCDF (CDF-5) through PnetCDF",
+    .kind = TT_BACKEND,
+    .caps = TT_CAP_STORES,
+    .library = "mpi",
+    .state_size = sizeof(struct pnetcdf_state),
+    .opts_size = sizeof(struct pnetcdf_opts),
+    .params = params,
+    .check = check,
+    .is_collective = pnetcdf_is_collective,
+    .open = pnetcdf_open,
+    .define = pnetcdf_define,
+    .write = tt_pnetcdf_write,
+    .read = tt_pnetcdf_read,
+    .sync = pnetcdf_sync,
+    .close = pnetcdf_close,
+    .query = pnetcdf_query,
+};
