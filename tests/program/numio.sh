@@ -33,18 +33,25 @@ equal 10 "$(wc -l <<<"$sample")" "lines of the sample"
 equal "$(cat middle)" "$(awk 'NR == 3 { print $3 }' <<<"$sample")" "a point of the sample"
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
+<<<<<<< HEAD
 for backend in posix uring mpiio hdf5; do
+=======
+for backend in posix mpiio hdf5 netcdf pnetcdf; do
+>>>>>>> 8c47fb0 (Add a backend for NetCDF-4 over parallel HDF5)
     has_backend $backend || continue
     expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
     equal "$one" "$(norm)" "norms ($backend)"
     equal "$sample" "$(matrix)" "samples ($backend)"
     [ -f "$data/m" ] || fail "no file at the path given"
-    if [ $backend = hdf5 ]; then
-        ! command -v h5dump >/dev/null || h5dump -H "$data/m" | grep -q 'DATASET "data"'
-    else
-        equal $((20 * 20 * 8)) "$(stat -c %s "$data/m")" "bytes in the file"
-    fi
+    case $backend in
+    hdf5) ! command -v h5dump >/dev/null || h5dump -H "$data/m" | grep -q 'DATASET "data"' ;;
+    *netcdf)
+        ! command -v ncdump >/dev/null || ncdump -h "$data/m" >header
+        ! command -v ncdump >/dev/null || grep -q 'double data(dim_20, dim_20)' header
+        ;;
+    *) equal $((20 * 20 * 8)) "$(stat -c %s "$data/m")" "bytes in the file" ;;
+    esac
     rm -f "$data"/*
 done
 expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 -m iter=20,size=20,pert=2 -w "5,$data/m,imm" -l
