@@ -99,11 +99,12 @@ MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element)
 /* The caller frees; NULL: no memory. */
 static char *name_of(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
 {
-    char *name;
+    char *name, group[TT_STEP_GROUP];
     int n;
 
+    tt_step_group(file->spec, step, group);
     if (v->per_step && file->spec->policy == TT_GROUP)
-        n = asprintf(&name, "step_%06" PRIu64 ".%s", step, v->path);
+        n = asprintf(&name, "%s.%s", group, v->path);
     else
         n = asprintf(&name, "%s", v->path);
     for (char *c = name; n >= 0 && *c; c++)

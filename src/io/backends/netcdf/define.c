@@ -34,11 +34,11 @@ static int home(const struct tt_file *file, const struct tt_variable *v, uint64_
                 char *path, int *top, int *group, const char **name)
 {
     const struct netcdf_state *s = file->state;
-    char text[32], *rest = path;
+    char text[TT_STEP_GROUP], *rest = path;
     int rc = NC_NOERR;
 
     *top = s->file;
-    snprintf(text, sizeof text, "step_%06" PRIu64, step);
+    tt_step_group(file->spec, step, text);
     if (has_own_group(file, v))
         rc = subgroup(s->file, text, create, top);
     *group = *top;
@@ -320,7 +320,7 @@ static bool is_same_type(const struct tt_file *file, nc_type type, const struct 
                                       : type == types[element->kind];
 }
 
-/* A file that is read must hold what the variable says. */
+/* A file that is read must hold what the variable says; what is unlimited may have grown. */
 static bool matches(const struct tt_file *file, const struct tt_variable *v,
                     struct netcdf_slot *slot)
 {
@@ -338,7 +338,7 @@ static bool matches(const struct tt_file *file, const struct tt_variable *v,
         uint64_t wanted = i < v->ndims ? v->dims[i] : v->element->size;
 
         same = nc_inq_dimlen(slot->group, ids[lead + i], &length) == NC_NOERR &&
-               length == (i == 0 && v->unlimited ? wanted : tt_netcdf_length(wanted));
+               (i == 0 && v->unlimited ? length >= wanted : length == tt_netcdf_length(wanted));
     }
     return same;
 }
