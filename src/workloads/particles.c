@@ -105,7 +105,7 @@ static int check_stack(const struct tt_config *config, const struct tt_particles
                           e);
     if (o->phase == TT_PARTICLES_APPEND && !(caps & TT_CAP_GROWS))
         return impossible(config, "particles.phase=append",
-                          "there is no room behind a variable of a finished file", e);
+                          "variables of its finished files cannot grow", e);
     if (converts(o) && o->conversion == TT_PARTICLES_LIBRARY && !(caps & TT_CAP_CONVERTS))
         return impossible(config, "particles.conversion=library",
                           "it moves bytes as they are; use conversion=engine", e);
