@@ -15,6 +15,7 @@ static const struct tt_command commands[] = {
     {"run", tt_cmd_run, true, "run a workload: tutti run stencil -n 2 ..."},
     {"ensemble", tt_cmd_ensemble, false,
      "a job alone and with others around it: tutti ensemble FILE.yaml"},
+    {"survey", tt_cmd_survey, false, "naive and aged figures of a store, stage after stage"},
     {"show", tt_cmd_show, false, "print the result of a run folder again"},
     {"runs", tt_cmd_runs, false, "list runs, all or those that match: tutti runs label=nightly"},
     {"compare", tt_cmd_compare, false, "one set of runs against another, with intervals"},

@@ -3,25 +3,44 @@
  * killed, or was told to keep them. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/option.h"
 #include "engine/ended.h"
 #include "plan/clean.h"
 #include "plan/folder.h"
+#include "survey/survey.h"
 
-static int clean(const char *folder, bool force, struct tt_error *e)
+static bool is_survey(const char *folder)
 {
-    uint64_t removed = 0;
+    char *plan = tt_folder_path(folder, TT_SURVEY_PLAN);
+    bool survey = plan && access(plan, F_OK) == 0;
+
+    free(plan);
+    return survey;
+}
+
+static int clean_run(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
+{
     json_t *plan = NULL;
     int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
 
     json_decref(plan);
     if (rc == TT_OK && !force)
         rc = tt_check_ended(folder, e);
-    if (rc != TT_OK)
+    return rc == TT_OK ? tt_clean_data(folder, removed, e) : rc;
+}
+
+static int clean(const char *folder, bool force, struct tt_error *e)
+{
+    uint64_t removed = 0;
+    int rc = is_survey(folder) ? tt_survey_clean(folder, &removed, e)
+                               : clean_run(folder, force, &removed, e);
+
+    if (rc != TT_OK && removed == 0)
         return rc;
-    rc = tt_clean_data(folder, &removed, e);
     printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
     return rc;
 }

@@ -30,6 +30,7 @@ int tt_cmd_help(int argc, char **argv);
 int tt_cmd_explain(int argc, char **argv);
 int tt_cmd_info(int argc, char **argv);
 int tt_cmd_numio(int argc, char **argv);
+int tt_cmd_survey(int argc, char **argv);
 int tt_cmd_ior(int argc, char **argv);
 int tt_cmd_mdtest(int argc, char **argv);
 int tt_cmd_perform(int argc, char **argv);

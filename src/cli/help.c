@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/wrap.h"
 #include "ensemble/ensemble.h"
+#include "survey/survey.h"
 #include "plan/config.h"
 #include "plan/registry.h"
 
@@ -124,6 +125,12 @@ static const struct {
      "keys of a workload, and the keys below. Status 0: done, 3 or 4: a require failed or is "
      "inconclusive.",
      NULL},
+    {"survey", "tutti survey flash [FILE.yaml] [--KEY VALUE] | --resume FOLDER",
+     "Measure a store as the all-flash paper does: bandwidth naive and aged, requests per second "
+     "buffered and direct, and over the size of the data. What every run has besides stands in "
+     "job: "
+     "{backend: ..., layers: ...}.",
+     NULL},
     {"show", "tutti show FOLDER|ID [--json FILE] [--csv FILE]",
      "Print the result of a run folder again; an ID is one of tutti runs.", show_options},
     {"runs", "tutti runs [DIR] [FILTER ...] [--json FILE]",
@@ -236,12 +243,13 @@ static void print_param(const struct tt_component *c, const char *kind, const st
     tt_print_entry(stdout, name, COLUMN, text);
 }
 
-/* Everything that has keys: the components of a run, then those of an ensemble. */
+/* Everything that has keys: the components of a run, of an ensemble, of a survey. */
 static void each_topic(tt_component_fn *visit, void *context)
 {
     tt_each_component(visit, context);
     visit("ensemble", &tt_ensemble_component, context);
     visit("ensemble", &tt_player_component, context);
+    visit("survey", &tt_survey_component, context);
 }
 
 /* ---- one topic ---- */

@@ -8,7 +8,7 @@
 #include "ensemble/ensemble.h"
 #include "plan/workload.h"
 
-#define MAX_PLAYERS 64
+#define MAX_PLAYERS 4096
 
 /* ---- players by name ---- */
 

@@ -4,10 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/throttle.h"
+#include "io/tier.h"
 
 #define SECOND INT64_C(1000000000)
 #define MIB (UINT64_C(1) << 20)
@@ -106,9 +109,35 @@ static void no_limit_is_no_limit(void **state)
     assert_int_equal(tt_throttle_sync(&t, 7), 7);
 }
 
+/* What was written last is in the tier, whoever wrote it. */
+static void the_tier_holds_what_was_written_last(void **state)
+{
+    char log[] = "/tmp/tutti-unit-XXXXXX";
+    struct tt_error e = TT_ERROR_CLEAR;
+    bool holds = true;
+    int fd = mkstemp(log);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_false(holds);
+    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_OK);
+    assert_int_equal(tt_tier_note(log, "/b c", 40, &e), TT_OK);
+    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_true(holds);
+    assert_int_equal(tt_tier_note(log, "/d", 1, &e), TT_OK);
+    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_false(holds);
+    assert_int_equal(tt_tier_holds(log, "/b c", 100, &holds, &e), TT_OK);
+    assert_true(holds);
+    unlink(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tier_holds_what_was_written_last),
         cmocka_unit_test(writes_take_their_bytes),
         cmocka_unit_test(idle_time_is_not_saved_up),
         cmocka_unit_test(buffer_takes_writes_until_full),

@@ -4,16 +4,26 @@
  * The limits hold for all ranks of a file together; each has an equal share, also when the others
  * are idle. Every file has a store of its own, so a file per process or per step has the whole rate
  * each. Reads queue behind what the buffer still has to drain; close does not wait for it.
- * submit and wait are left out: sleeping belongs into the helper thread. */
+ * With a log of the tier it is a write buffer as flash stores have it: what is in it is safe, and
+ * is read at full speed until enough has been written after it, also by later runs. submit and wait
+ * are left out: sleeping belongs into the helper thread. */
 #include "base/clock.h"
 #include "io/file.h"
 #include "io/throttle.h"
+#include "io/tier.h"
 
 #define MIN_RATE 1e-3 /* less is no store, and soon no number */
 
 struct throttle_opts {
     double rate, ops;
     uint64_t buffer;
+    char *tier;
+};
+
+struct throttle_state {
+    struct tt_throttle store;
+    uint64_t written; /* by this rank */
+    bool in_tier;     /* the file, when it was opened to be read */
 };
 
 static const struct tt_param params[] = {
@@ -23,6 +33,11 @@ static const struct tt_param params[] = {
      "writes and reads per second over all ranks of a file; 0: no limit"},
     {"buffer", TT_PARAM_BYTES, offsetof(struct throttle_opts, buffer), "0", "B",
      "a fast tier over all ranks that drains at the rate; sync waits until it is empty"},
+    {"tier", TT_PARAM_TEXT, offsetof(struct throttle_opts, tier), NULL, NULL,
+     "a log that makes the buffer one for all files and runs: what is in it is durable, and is "
+     "read "
+     "without limits until as much has been written after it",
+     .placeholder = "FILE"},
     {NULL},
 };
 
@@ -37,18 +52,24 @@ static int throttle_check(const void *opts, struct tt_error *e)
                        "throttle.rate and throttle.ops are 0 (no limit) or at least %g", MIN_RATE);
     if (o->buffer > 0 && o->rate <= 0)
         return tt_fail(e, TT_USAGE, "throttle.buffer needs throttle.rate, at which it drains");
+    if (o->tier && o->buffer == 0)
+        return tt_fail(e, TT_USAGE, "throttle.tier needs throttle.buffer, its size");
     return TT_OK;
 }
 
 static int throttle_open(struct tt_file *file, struct tt_error *e)
 {
     const struct throttle_opts *o = file->opts;
-    struct tt_throttle *t = file->state;
+    struct throttle_state *s = file->state;
+    int rc = TT_OK, below;
 
-    t->rate = o->rate / file->size;
-    t->ops = o->ops / file->size;
-    t->buffer = (double)o->buffer / file->size;
-    return tt_below_open(file, file->spec, e);
+    s->store.rate = o->rate / file->size;
+    s->store.ops = o->ops / file->size;
+    s->store.buffer = (double)o->buffer / file->size;
+    if (o->tier && file->spec->access == TT_READ_ONLY)
+        rc = tt_tier_holds(o->tier, file->spec->path, o->buffer, &s->in_tier, e);
+    below = tt_below_open(file, file->spec, e);
+    return rc == TT_OK ? below : rc;
 }
 
 static int throttle_define(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -65,39 +86,52 @@ static uint64_t bytes_of(const struct tt_file *file, const struct tt_block *b)
 static int throttle_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                           struct tt_error *e)
 {
+    struct throttle_state *s = file->state;
     uint64_t bytes = bytes_of(file, b);
     int64_t now = tt_now_ns();
     int rc = tt_file_write(file->below, step, b, e);
 
     if (bytes > 0)
-        tt_sleep_until(tt_throttle_write(file->state, now, bytes));
+        tt_sleep_until(tt_throttle_write(&s->store, now, bytes));
+    s->written += bytes;
     return rc;
 }
 
 static int throttle_read(struct tt_file *file, uint64_t step, const struct tt_block *b,
                          struct tt_error *e)
 {
+    struct throttle_state *s = file->state;
     uint64_t bytes = bytes_of(file, b);
     int64_t now = tt_now_ns();
     int rc = tt_file_read(file->below, step, b, e);
 
-    if (bytes > 0)
-        tt_sleep_until(tt_throttle_read(file->state, now, bytes));
+    if (bytes > 0 && !s->in_tier)
+        tt_sleep_until(tt_throttle_read(&s->store, now, bytes));
     return rc;
 }
 
 static int throttle_sync(struct tt_file *file, struct tt_error *e)
 {
+    const struct throttle_opts *o = file->opts;
+    struct throttle_state *s = file->state;
     int64_t now = tt_now_ns();
     int rc = tt_file_sync(file->below, e);
 
-    tt_sleep_until(tt_throttle_sync(file->state, now));
+    if (!o->tier)
+        tt_sleep_until(tt_throttle_sync(&s->store, now));
     return rc;
 }
 
 static int throttle_close(struct tt_file *file, struct tt_error *e)
 {
-    return tt_below_close(file, e);
+    const struct throttle_opts *o = file->opts;
+    const struct throttle_state *s = file->state;
+    int rc = TT_OK, below;
+
+    if (o->tier && s->written > 0)
+        rc = tt_tier_note(o->tier, file->spec->path, s->written, e);
+    below = tt_below_close(file, e);
+    return rc == TT_OK ? below : rc;
 }
 
 const struct tt_backend tt_layer_throttle = {
@@ -105,7 +139,7 @@ const struct tt_backend tt_layer_throttle = {
     .summary = "a store of known bytes/s and operations/s, with an optional write buffer",
     .kind = TT_REQUEST_LAYER,
     .caps = TT_CAP_UPDATES | TT_CAP_GROWS | TT_CAP_CONVERTS,
-    .state_size = sizeof(struct tt_throttle),
+    .state_size = sizeof(struct throttle_state),
     .opts_size = sizeof(struct throttle_opts),
     .params = params,
     .check = throttle_check,

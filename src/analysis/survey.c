@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/survey.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "workloads/bulk/bulk.h"
+
+/* The totals of one kind of access in a result. */
+struct totals {
+    double bytes, transfers, total_s, transfer_s;
+};
+
+static struct totals add_up(const json_t *result, int access)
+{
+    const json_t *rows = json_object_get(json_object_get(result, "tables"), "accesses");
+    struct totals t = {0};
+
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        double v[TT_BULK_NCOLUMNS];
+
+        for (size_t j = 0; j < TT_BULK_NCOLUMNS; j++)
+            v[j] = json_number_value(json_array_get(row, j));
+        if (v[TT_BULK_ACCESS] != access)
+            continue;
+        t.bytes += v[TT_BULK_BYTES];
+        t.transfers += v[TT_BULK_TRANSFERS];
+        t.total_s += v[TT_BULK_TOTAL_S];
+        t.transfer_s += v[TT_BULK_TRANSFER_S];
+    }
+    return t;
+}
+
+int tt_survey_sample(const json_t *result, const struct tt_survey_place *place, json_t *samples,
+                     struct tt_error *e)
+{
+    for (int access = TT_BULK_WRITE; access <= TT_BULK_READ; access += 2) {
+        struct totals t = add_up(result, access);
+        json_t *one;
+
+        if (!(t.total_s > 0 && t.transfer_s > 0))
+            continue;
+        one = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "table", place->title, "access",
+                        access == TT_BULK_WRITE ? "write" : "read", "nodes",
+                        (json_int_t)place->nodes, "processes", (json_int_t)place->processes,
+                        "transfer", (json_int_t)place->transfer, "size", (json_int_t)place->size,
+                        "bandwidth", t.bytes / t.total_s, "iops", t.transfers / t.transfer_s);
+        if (json_array_append_new(samples, one) != 0)
+            return tt_fail_nomem(e, "a sample");
+    }
+    return TT_OK;
+}
+
+/* ---- the summary ---- */
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *value = json_string_value(json_object_get(o, key));
+
+    return value ? value : "";
+}
+
+static json_int_t integer(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static json_int_t ranks_of(const json_t *sample)
+{
+    return integer(sample, "nodes") * integer(sample, "processes");
+}
+
+static bool is_of(const json_t *row, const json_t *sample)
+{
+    bool over_size = strstr(text(sample, "table"), "over size") != NULL;
+
+    return !strcmp(text(row, "table"), text(sample, "table")) &&
+           !strcmp(text(row, "access"), text(sample, "access")) &&
+           integer(row, "ranks") == ranks_of(sample) &&
+           (!over_size || integer(row, "size") == integer(sample, "size"));
+}
+
+static double value_of(const json_t *row, const json_t *sample)
+{
+    return json_number_value(
+        json_object_get(sample, strcmp(text(row, "unit"), "B/s") ? "iops" : "bandwidth"));
+}
+
+/* Few processes or little data first, writing before reading. */
+static bool comes_before(const json_t *a, const json_t *b)
+{
+    int table = strcmp(text(a, "table"), text(b, "table"));
+    json_int_t of = integer(a, "ranks") - integer(b, "ranks");
+    json_int_t size = integer(a, "size") - integer(b, "size");
+
+    if (table != 0)
+        return table < 0;
+    if (of != 0 || size != 0)
+        return of != 0 ? of < 0 : size < 0;
+    return strcmp(text(a, "access"), text(b, "access")) > 0;
+}
+
+static void insert(json_t *summary, json_t *row)
+{
+    size_t i = 0;
+
+    while (i < json_array_size(summary) && comes_before(json_array_get(summary, i), row))
+        i++;
+    json_array_insert_new(summary, i, row);
+}
+
+static json_t *find_row(json_t *summary, const json_t *sample)
+{
+    bool is_rate = !strncmp(text(sample, "table"), "bandwidth", 9);
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(summary, i, row)
+    {
+        if (is_of(row, sample))
+            return row;
+    }
+    row = json_pack("{s:s, s:s, s:I, s:I, s:s}", "table", text(sample, "table"), "access",
+                    text(sample, "access"), "ranks", ranks_of(sample), "size",
+                    integer(sample, "size"), "unit", is_rate ? "B/s" : "1/s");
+    insert(summary, row);
+    return row;
+}
+
+/* Mean, deviation and its share of the mean, as the paper has them. */
+static void fill_row(json_t *row, const json_t *samples)
+{
+    double sum = 0, squares = 0, mean, deviation;
+    size_t n = 0, i;
+    json_t *sample;
+
+    json_array_foreach(samples, i, sample)
+    {
+        if (!is_of(row, sample))
+            continue;
+        sum += value_of(row, sample);
+        n++;
+    }
+    mean = n ? sum / (double)n : 0;
+    json_array_foreach(samples, i, sample)
+    {
+        double x = is_of(row, sample) ? value_of(row, sample) - mean : 0;
+
+        squares += x * x;
+    }
+    deviation = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+    json_object_set_new(row, "n", json_integer((json_int_t)n));
+    json_object_set_new(row, "mean", json_real(mean));
+    json_object_set_new(row, "deviation", n > 1 ? json_real(deviation) : json_null());
+    json_object_set_new(row, "variation",
+                        n > 1 && mean > 0 ? json_real(deviation / mean) : json_null());
+}
+
+int tt_survey_summarise(json_t *samples, json_t **answer, struct tt_error *e)
+{
+    json_t *summary = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(samples, i, one)
+    {
+        find_row(summary, one);
+    }
+    json_array_foreach(summary, i, one)
+    {
+        fill_row(one, samples);
+    }
+    *answer = json_pack("{s:O, s:o}", "samples", samples, "summary", summary);
+    return *answer ? TT_OK : tt_fail_nomem(e, "the answer");
+}

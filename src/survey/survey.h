@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The method of "how to measure flash storage" as one command: stages, each of them points for the
+ * one runner, some of which read what an earlier stage has left behind.
+ *
+ * The folder of a survey holds survey.json, a folder a stage (with that of an ensemble, whose
+ * players are the stage's points, each alone) and answer.json. */
+#ifndef TT_SURVEY_SURVEY_H
+#define TT_SURVEY_SURVEY_H
+
+#include <jansson.h>
+
+#include "plan/config.h"
+
+#define TT_SURVEY_PLAN "survey.json"
+
+struct tt_survey_options {
+    struct tt_counts nodes, processes;
+    struct tt_words transfers, sizes, parts;
+    uint64_t size, flush, flushes, iops_transfer, repeat, seed, max_bytes;
+    double deadline, max_time;
+    char *dir, *min_free, *results, *label, *json, *resume;
+    bool direct, quiet, dry_run;
+};
+extern const struct tt_component tt_survey_component;
+
+/* One configuration of the workload bulk. */
+struct tt_survey_point {
+    uint64_t nodes, processes, transfer, size; /* size: of a process */
+    uint64_t source; /* the point of an earlier stage that wrote its data */
+};
+
+struct tt_survey_stage {
+    const char *name, *title; /* of the folder, and in a table */
+    bool write, read, random, direct, keep, wear_out;
+    uint64_t repeat;
+    const struct tt_survey_stage *data; /* NULL: it reads nothing that an earlier stage wrote */
+    size_t n;
+    struct tt_survey_point *points;
+};
+
+#define TT_SURVEY_MAX_STAGES 16
+struct tt_survey {
+    struct tt_survey_options o;
+    struct tt_settings job; /* further keys of every run, such as backend and layers */
+    size_t nstages;
+    struct tt_survey_stage stages[TT_SURVEY_MAX_STAGES];
+};
+
+/* From the settings of a file and the command line; everything is checked. */
+int tt_survey_make(struct tt_survey *s, const struct tt_settings *settings, struct tt_error *e);
+void tt_survey_free(struct tt_survey *s);
+
+struct tt_survey_estimate {
+    uint64_t runs, bytes_written, bytes_on_disk; /* at most */
+    double seconds;                              /* until all deadlines; 0: there is none */
+};
+void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out);
+/* Whether the data folder has room for it, and --max-bytes allows it. */
+int tt_survey_check_room(const struct tt_survey *s, struct tt_error *e);
+
+/* Makes <results>/survey-<utc>-<id>/; caller frees the path. */
+int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
+                     struct tt_error *e);
+/* The settings it was made with. */
+int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e);
+/* Play what is still to be played, stage after stage, and remove the data that nobody reads any
+ * more. TT_INTERRUPTED after Ctrl-C, TT_LIMIT when the time is over. */
+int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_error *e);
+/* What was measured so far: {"samples": [...], "summary": [...]}; a new reference. */
+int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
+                     struct tt_error *e);
+/* Removes the data that an unfinished survey has kept. */
+int tt_survey_clean(const char *folder, uint64_t *removed, struct tt_error *e);
+
+#endif
