@@ -6,7 +6,9 @@
 job=(stencil -n 3 --size 48 --iterations 12 --write every=3)
 
 backends=(posix mpiio)
-! "$TUTTI" list backends | grep -qw hdf5 || backends+=(hdf5)
+for backend in hdf5 netcdf pnetcdf; do
+    ! has_backend $backend || backends+=($backend)
+done
 modes=(sync+imm async async+bg)
 turn=0
 for backend in "${backends[@]}"; do

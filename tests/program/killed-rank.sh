@@ -3,8 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep
 
-for backend in posix mpiio hdf5; do
-    "$TUTTI" list backends | grep -qw $backend || continue
+for backend in posix mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
     rm -rf "$runs"
     "$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --backend $backend \
         "${here[@]}" >out 2>err &

@@ -79,176 +79,6 @@ int tt_pnetcdf_fail(struct tt_file *file, int code, const char *call, const char
     return rc;
 }
 
-/* ---- types and names ---- */
-
-static const struct {
-    nc_type file;
-    MPI_Datatype memory;
-} types[] = {
-    [TT_U8] = {NC_UBYTE, MPI_UNSIGNED_CHAR},  [TT_I32] = {NC_INT, MPI_INT},
-    [TT_I64] = {NC_INT64, MPI_LONG_LONG_INT}, [TT_U64] = {NC_UINT64, MPI_UNSIGNED_LONG_LONG},
-    [TT_F32] = {NC_FLOAT, MPI_FLOAT},         [TT_F64] = {NC_DOUBLE, MPI_DOUBLE},
-    [TT_CHAR] = {NC_CHAR, MPI_CHAR},          [TT_RECORD] = {NC_UBYTE, MPI_UNSIGNED_CHAR},
-};
-
-MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element)
-{
-    return types[element->kind].memory;
-}
-
-/* The caller frees; NULL: no memory. */
-static char *name_of(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
-{
-    char *name, group[TT_STEP_GROUP];
-    int n;
-
-    tt_step_group(file->spec, step, group);
-    if (v->per_step && file->spec->policy == TT_GROUP)
-        n = asprintf(&name, "%s.%s", group, v->path);
-    else
-        n = asprintf(&name, "%s", v->path);
-    for (char *c = name; n >= 0 && *c; c++)
-        if (*c == '/')
-            *c = '.';
-    return n < 0 ? NULL : name;
-}
-
-static bool is_step_open(const struct tt_file_spec *spec, const struct tt_variable *v)
-{
-    return tt_pnetcdf_has_step_dim(spec, v) && (spec->steps == 0 || v->unlimited);
-}
-
-/* ---- defining ---- */
-
-/* A dimension that is to have no length cannot have 0: that would make it unlimited. */
-static uint64_t length_of(uint64_t n)
-{
-    return n ? n : 1;
-}
-
-/* Dimensions are shared by all variables for which they are equally long. */
-static int dimension(struct pnetcdf_state *s, const char *name, uint64_t length, int *id)
-{
-    int rc = ncmpi_inq_dimid(s->file, name, id);
-
-    return rc == NC_EBADDIM ? ncmpi_def_dim(s->file, name, (MPI_Offset)length, id) : rc;
-}
-
-static int define_dimensions(struct tt_file *file, const struct tt_variable *v, int *ids, int *n)
-{
-    const struct tt_file_spec *spec = file->spec;
-    struct pnetcdf_state *s = file->state;
-    int rc = NC_NOERR;
-    char name[64];
-
-    *n = 0;
-    if (tt_pnetcdf_has_step_dim(spec, v))
-        rc = is_step_open(spec, v) ? dimension(s, "step", NC_UNLIMITED, &ids[(*n)++])
-                                   : dimension(s, "steps", spec->steps, &ids[(*n)++]);
-    for (int i = 0; rc == NC_NOERR && i < v->ndims; i++) {
-        snprintf(name, sizeof name, "dim_%" PRIu64, v->dims[i]);
-        rc = dimension(s, name, length_of(v->dims[i]), &ids[(*n)++]);
-    }
-    if (rc == NC_NOERR && tt_pnetcdf_has_byte_dim(v->element)) {
-        snprintf(name, sizeof name, "bytes_%zu", v->element->size);
-        rc = dimension(s, name, v->element->size, &ids[(*n)++]);
-    }
-    return rc;
-}
-
-static int add_attribute(int file, int id, const struct tt_attribute *a)
-{
-    long long integer = a->integer;
-
-    if (a->kind == TT_CHAR)
-        return ncmpi_put_att_text(file, id, a->name, (MPI_Offset)strlen(a->text ? a->text : ""),
-                                  a->text ? a->text : "");
-    return a->kind == TT_I64 ? ncmpi_put_att_longlong(file, id, a->name, NC_INT64, 1, &integer)
-                             : ncmpi_put_att_double(file, id, a->name, NC_DOUBLE, 1, &a->real);
-}
-
-/* "x f64 at 0, id i64 at 8, tag char*5 at 16" */
-static int describe_fields(int file, int id, const struct tt_element *element)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int rc;
-
-    if (!out)
-        return NC_ENOMEM;
-    for (unsigned i = 0; i < element->nfields; i++) {
-        const struct tt_field *f = &element->fields[i];
-
-        fprintf(out, "%s%s %s", i ? ", " : "", f->name, tt_kind_name(f->kind));
-        if (f->count > 1)
-            fprintf(out, "*%" PRIu32, f->count);
-        fprintf(out, " at %zu", f->offset);
-    }
-    rc = fclose(out) != 0 ? NC_ENOMEM
-                          : ncmpi_put_att_text(file, id, "fields", (MPI_Offset)size, text);
-    free(text);
-    return rc;
-}
-
-static int define_variable(struct tt_file *file, unsigned variable, uint64_t step,
-                           struct tt_error *e)
-{
-    const struct tt_variable *v = &file->spec->variables[variable];
-    struct pnetcdf_state *s = file->state;
-    int ids[PNETCDF_DIMS], n, id = -1, rc;
-    char *name = name_of(file, v, step);
-
-    if (!name)
-        return tt_fail_nomem(e, "a name");
-    rc = define_dimensions(file, v, ids, &n);
-    if (rc == NC_NOERR)
-        rc = ncmpi_def_var(s->file, name, types[v->element->kind].file, n, ids, &id);
-    if (rc == NC_NOERR && v->element->kind == TT_RECORD)
-        rc = describe_fields(s->file, id, v->element);
-    for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
-        rc = add_attribute(s->file, id, &v->attributes[i]);
-    free(name);
-    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_def_var", v->path, e);
-}
-
-/* Of the policy group: the variables of one step. */
-static int define_step(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-    int rc = TT_OK;
-
-    for (unsigned i = 0; rc == TT_OK && i < file->spec->nvariables; i++)
-        if (file->spec->variables[i].per_step)
-            rc = define_variable(file, i, step, e);
-    s->steps = step + 1;
-    return rc;
-}
-
-static int define_at_open(struct tt_file *file, struct tt_error *e)
-{
-    const struct tt_file_spec *spec = file->spec;
-    struct pnetcdf_state *s = file->state;
-    bool open_step = false;
-    int rc = TT_OK, nc = NC_NOERR, id;
-
-    for (unsigned i = 0; i < spec->nvariables; i++)
-        open_step |= is_step_open(spec, &spec->variables[i]);
-    if (open_step) {
-        nc = dimension(s, "step", NC_UNLIMITED, &id);
-        if (nc == NC_NOERR)
-            nc = ncmpi_def_var(s->file, "step", NC_INT64, 1, &id, &s->step_id);
-        if (nc != NC_NOERR)
-            return tt_pnetcdf_fail(file, nc, "ncmpi_def_var", "step", e);
-    }
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
-        if (spec->policy != TT_GROUP || !spec->variables[i].per_step)
-            rc = define_variable(file, i, 0, e);
-    for (uint64_t step = 0; rc == TT_OK && spec->policy == TT_GROUP && step < spec->steps; step++)
-        rc = define_step(file, step, e);
-    return rc;
-}
-
 /* ---- modes ---- */
 
 /* From define mode, or from collective to independent data mode. */
@@ -277,6 +107,12 @@ static int end_independent(struct tt_file *file, struct tt_error *e)
     return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_end_indep_data", NULL, e);
 }
 
+static int agree(const struct tt_file *file, int rc, struct tt_error *e)
+{
+    return file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
+                                 : tt_agree(file->spec->comm, rc, e);
+}
+
 /* Makes the record known to all ranks, which independent writes do not. */
 static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
@@ -292,7 +128,7 @@ static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
         rc = tt_pnetcdf_fail(file, nc, "ncmpi_put_vara", "step", e);
     else
         s->steps = step + 1;
-    return tt_agree(file->spec->comm, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
+    return agree(file, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
 }
 
 static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -307,7 +143,7 @@ static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
         return tt_pnetcdf_fail(file, nc, "ncmpi_redef", NULL, e);
     for (unsigned i = 0; i < file->spec->nvariables; i++)
         s->slots[i].id = -1; /* what lies behind the header may move */
-    rc = tt_agree(file->spec->comm, define_step(file, step, e), e);
+    rc = agree(file, tt_pnetcdf_define_step(file, step, e), e);
     return rc == TT_OK ? begin_data(file, true, e) : rc;
 }
 
@@ -331,60 +167,6 @@ static int pnetcdf_define(struct tt_file *file, uint64_t step, struct tt_error *
                      spec->path, step, spec->steps);
     s->failed |= rc != TT_OK;
     return rc;
-}
-
-/* ---- finding ---- */
-
-/* A file that is read must hold what the variable says. */
-static bool matches(const struct tt_file *file, const struct tt_variable *v, int id)
-{
-    const struct pnetcdf_state *s = file->state;
-    int lead = tt_pnetcdf_has_step_dim(file->spec, v), tail = tt_pnetcdf_has_byte_dim(v->element);
-    int n = 0, ids[PNETCDF_DIMS];
-    MPI_Offset length = 0;
-    nc_type type;
-    bool same = ncmpi_inq_varndims(s->file, id, &n) == NC_NOERR && n == lead + v->ndims + tail &&
-                ncmpi_inq_vartype(s->file, id, &type) == NC_NOERR &&
-                type == types[v->element->kind].file &&
-                ncmpi_inq_vardimid(s->file, id, ids) == NC_NOERR;
-
-    for (int i = 0; same && i < v->ndims + tail; i++)
-        same = ncmpi_inq_dimlen(s->file, ids[lead + i], &length) == NC_NOERR &&
-               (uint64_t)length == length_of(i < v->ndims ? v->dims[i] : v->element->size);
-    return same;
-}
-
-int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step,
-                    const struct pnetcdf_slot **out, struct tt_error *e)
-{
-    const struct tt_variable *v = &file->spec->variables[variable];
-    struct pnetcdf_state *s = file->state;
-    struct pnetcdf_slot *slot = &s->slots[variable];
-    char *name;
-    int id = -1, rc;
-
-    *out = slot;
-    if (slot->id >= 0 && (!v->per_step || file->spec->policy != TT_GROUP || slot->step == step))
-        return TT_OK;
-    *out = NULL;
-    name = name_of(file, v, step);
-    if (!name)
-        return tt_fail_nomem(e, "a name");
-    rc = ncmpi_inq_varid(s->file, name, &id);
-    if (rc == NC_NOERR)
-        rc = ncmpi_inq_varoffset(s->file, id, &slot->offset);
-    if (rc != NC_NOERR)
-        rc = tt_pnetcdf_fail(file, rc, "ncmpi_inq_varid", name, e);
-    else if (!matches(file, v, id))
-        rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
-                     file->spec->path, name);
-    free(name);
-    if (rc != TT_OK)
-        return rc;
-    slot->id = id;
-    slot->step = step;
-    *out = slot;
-    return TT_OK;
 }
 
 /* ---- opening and closing ---- */
@@ -444,7 +226,7 @@ static int begin(struct tt_file *file, struct tt_error *e)
     const struct pnetcdf_opts *o = file->opts;
     struct pnetcdf_state *s = file->state;
     bool create = file->spec->access == TT_CREATE;
-    int rc = create ? tt_agree(file->spec->comm, define_at_open(file, e), e) : TT_OK, nc;
+    int rc = create ? tt_agree(file->spec->comm, tt_pnetcdf_define_file(file, e), e) : TT_OK, nc;
 
     if (rc == TT_OK)
         rc = begin_data(file, create, e);

@@ -18,64 +18,25 @@ extern const char *const tt_mpi_switches[]; /* "default", "enable", "disable", "
 
 /* The keys of a backend whose options, of the given type, have a member hints. MPI libraries read
  * the numbers of these hints as int, and some crash on others. */
+/* clang-format off */
 #define TT_MPI_HINT_PARAMS(type) \
-    {"cb_nodes", \
-     TT_PARAM_COUNT, \
-     offsetof(type, hints.cb_nodes), \
-     "0", \
-     "ranks", \
-     "hint: ranks that write for the others in collective calls; 0: not given", \
-     0, \
-     INT32_MAX}, \
-        {"cb_buffer_size", \
-         TT_PARAM_BYTES, \
-         offsetof(type, hints.cb_buffer_size), \
-         "0", \
-         "B", \
-         "hint: buffer of such a rank; 0: not given", \
-         0, \
-         INT32_MAX}, \
-        {"striping_factor", \
-         TT_PARAM_COUNT, \
-         offsetof(type, hints.striping_factor), \
-         "0", \
-         "servers", \
-         "hint: storage servers a new file is spread over; 0: not given", \
-         0, \
-         INT32_MAX}, \
-        {"striping_unit", \
-         TT_PARAM_BYTES, \
-         offsetof(type, hints.striping_unit), \
-         "0", \
-         "B", \
-         "hint: bytes on one server before the next; 0: not given", \
-         0, \
-         INT32_MAX}, \
-        {"romio_cb_write", \
-         TT_PARAM_CHOICE, \
-         offsetof(type, hints.romio_cb_write), \
-         "default", \
-         NULL, \
-         "hint for romio: collective buffering of writes", \
-         .choices = tt_mpi_switches}, \
-        {"romio_cb_read", \
-         TT_PARAM_CHOICE, \
-         offsetof(type, hints.romio_cb_read), \
-         "default", \
-         NULL, \
-         "hint for romio: collective buffering of reads", \
-         .choices = tt_mpi_switches}, \
-        {"romio_ds_write", \
-         TT_PARAM_CHOICE, \
-         offsetof(type, hints.romio_ds_write), \
-         "default", \
-         NULL, \
-         "hint for romio: data sieving of writes", \
-         .choices = tt_mpi_switches}, \
-    { \
-        "hints", TT_PARAM_WORDS, offsetof(type, hints.others), NULL, NULL, \
-            "other hints, each key=value" \
-    }
+    {"cb_nodes", TT_PARAM_COUNT, offsetof(type, hints.cb_nodes), "0", "ranks", \
+     "hint: ranks that write for the others in collective calls; 0: not given", 0, INT32_MAX}, \
+    {"cb_buffer_size", TT_PARAM_BYTES, offsetof(type, hints.cb_buffer_size), "0", "B", \
+     "hint: buffer of such a rank; 0: not given", 0, INT32_MAX}, \
+    {"striping_factor", TT_PARAM_COUNT, offsetof(type, hints.striping_factor), "0", "servers", \
+     "hint: storage servers a new file is spread over; 0: not given", 0, INT32_MAX}, \
+    {"striping_unit", TT_PARAM_BYTES, offsetof(type, hints.striping_unit), "0", "B", \
+     "hint: bytes on one server before the next; 0: not given", 0, INT32_MAX}, \
+    {"romio_cb_write", TT_PARAM_CHOICE, offsetof(type, hints.romio_cb_write), "default", NULL, \
+     "hint for romio: collective buffering of writes", .choices = tt_mpi_switches}, \
+    {"romio_cb_read", TT_PARAM_CHOICE, offsetof(type, hints.romio_cb_read), "default", NULL, \
+     "hint for romio: collective buffering of reads", .choices = tt_mpi_switches}, \
+    {"romio_ds_write", TT_PARAM_CHOICE, offsetof(type, hints.romio_ds_write), "default", NULL, \
+     "hint for romio: data sieving of writes", .choices = tt_mpi_switches}, \
+    {"hints", TT_PARAM_WORDS, offsetof(type, hints.others), NULL, NULL, \
+     "other hints, each key=value"}
+/* clang-format on */
 
 /* Without MPI: is every word of others key=value? backend: whose keys they are. */
 int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e);

@@ -40,6 +40,7 @@ struct pnetcdf_state {
     void *staging;       /* and the buffer */
     size_t staging_size; /* of so many bytes */
     uint64_t collected;  /* bytes used of PnetCDF's buffer */
+    uint64_t waiting;    /* of data, there */
     bool is_collecting;  /* and whether any rank's may be */
     uint64_t flushes, transfers;
     uint64_t end;  /* behind everything this rank has written */
@@ -61,17 +62,22 @@ static inline bool tt_pnetcdf_has_byte_dim(const struct tt_element *element)
     return element->kind == TT_RECORD || (element->kind == TT_CHAR && element->size > 1);
 }
 
-/* The type of a value in memory, one for each type in the file. */
-MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element);
-
 /* A failed call, in one line. variable may be NULL. */
 int tt_pnetcdf_fail(struct tt_file *file, int code, const char *call, const char *variable,
                     struct tt_error *e);
 
+/* ---- define.c ---- */
+/* The type of a value in memory, one for each type in the file. */
+MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element);
+/* Everything that is known at open. */
+int tt_pnetcdf_define_file(struct tt_file *file, struct tt_error *e);
+/* Of the policy group: the variables of one step. */
+int tt_pnetcdf_define_step(struct tt_file *file, uint64_t step, struct tt_error *e);
 /* The variable of this step. */
 int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step,
                     const struct pnetcdf_slot **slot, struct tt_error *e);
 
+/* ---- transfer.c ---- */
 int tt_pnetcdf_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                      struct tt_error *e);
 int tt_pnetcdf_read(struct tt_file *file, uint64_t step, const struct tt_block *b,

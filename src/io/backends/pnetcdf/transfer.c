@@ -467,6 +467,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     if (j.collect) {
         s->is_collecting = true;
         s->collected += bytes ? collected_size(bytes) : 0;
+        s->waiting += bytes;
     }
     if (rc == TT_OK && direction == TT_WRITING && block_end(&j) > s->end)
         s->end = block_end(&j);
@@ -477,13 +478,13 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
 int tt_pnetcdf_flush(struct tt_file *file, struct tt_error *e)
 {
     struct pnetcdf_state *s = file->state;
-    uint64_t bytes = s->collected;
+    uint64_t bytes = s->waiting;
     int rc;
 
     if (!s->is_collecting)
         return TT_OK;
     s->is_collecting = false;
-    s->collected = 0;
+    s->collected = s->waiting = 0;
     tt_mpi_proof_before(&s->proof);
     errno = 0;
     rc = ncmpi_wait_all(s->file, NC_PUT_REQ_ALL, NULL, NULL);
