@@ -46,7 +46,8 @@ static const struct tt_param params[] = {
     {"cold", TT_PARAM_BOOL, AT(cold), "yes", NULL,
      "evict files from the page cache before they are read"},
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
-     "the file to write, or that an earlier run with the same options and seed has kept; default: "
+     "the file to write, or that an earlier run with the same options and seed has kept, relative "
+     "to --dir; default: "
      "a new one in --dir",
      .placeholder = "FILE"},
     {NULL},

@@ -22,7 +22,9 @@ struct tt_frames_job {
     float *floats;
     struct tt_frames_field field;
     char *path;
-    struct tt_series *series;
+    struct tt_write_options rules; /* a frame in every iteration */
+    struct tt_output *output;
+    struct tt_series *series;             /* to read from */
     struct tt_step_times *written, *read; /* per frame */
     double *converting;                   /* seconds, per frame */
     uint64_t nwritten, nread;             /* frames */

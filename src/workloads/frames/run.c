@@ -57,7 +57,7 @@ static int allocate(struct tt_frames_job *f, struct tt_error *e)
     f->written = calloc(o->frames, sizeof *f->written);
     f->read = calloc(o->frames, sizeof *f->read);
     f->converting = calloc(o->frames, sizeof *f->converting);
-    f->path = o->path ? strdup(o->path) : tt_data_path(f->engine, "frames");
+    f->path = tt_data_path_of(f->engine, o->path, "frames");
     if (!ok || !f->right || !f->floats || (o->write && o->convert && !f->doubles) || !f->written ||
         !f->read || !f->converting || !f->path)
         return tt_fail_nomem(e, "a frame");
@@ -79,26 +79,41 @@ static void release(struct tt_frames_job *f)
     free(f->path);
 }
 
-static int open_series(struct tt_frames_job *f, enum tt_access access, struct tt_error *e)
+static struct tt_series_spec spec_of(const struct tt_frames_job *f, enum tt_access access)
 {
-    const struct tt_series_spec spec = {.path = f->path,
-                                        .access = access,
-                                        .policy = tt_frames_has_files(f->options) ? TT_FILE_PER_STEP
-                                                                                  : TT_APPEND,
-                                        .steps = f->options->frames,
-                                        .nvariables = f->nvariables,
-                                        .variables = f->variables,
-                                        .times = access == TT_CREATE ? f->written : f->read};
-
-    return tt_series_open(f->engine, &spec, &f->series, e);
+    return (struct tt_series_spec){.path = f->path,
+                                   .access = access,
+                                   .policy = tt_frames_has_files(f->options) ? TT_FILE_PER_STEP
+                                                                             : TT_APPEND,
+                                   .steps = f->options->frames,
+                                   .nvariables = f->nvariables,
+                                   .variables = f->variables,
+                                   .times = access == TT_CREATE ? f->written : f->read};
 }
 
-static int close_series(struct tt_frames_job *f, int rc, struct tt_error *e)
+static int open_to_write(struct tt_frames_job *f, struct tt_error *e)
 {
-    int closed = f->series ? tt_series_close(f->series, e) : TT_OK;
+    struct tt_series_spec spec = spec_of(f, TT_CREATE);
 
+    f->rules = (struct tt_write_options){.every = 1};
+    return tt_output_open_as(f->engine, &f->rules, &spec, f->options->frames, &f->output, e);
+}
+
+static int open_to_read(struct tt_frames_job *f, struct tt_error *e)
+{
+    struct tt_series_spec spec = spec_of(f, TT_READ_ONLY);
+    int rc = tt_frames_evict(f, e);
+
+    return rc == TT_OK ? tt_series_open(f->engine, &spec, &f->series, e) : rc;
+}
+
+static int close_all(struct tt_frames_job *f, int rc, struct tt_error *e)
+{
+    int written = tt_output_close(f->output, e), read = tt_series_close(f->series, e);
+
+    f->output = NULL;
     f->series = NULL;
-    return rc == TT_OK ? closed : rc;
+    return rc != TT_OK ? rc : written != TT_OK ? written : read;
 }
 
 /* ---- a frame ---- */
@@ -180,19 +195,11 @@ static void convert(struct tt_frames_job *f, uint64_t frame)
 static int write_frame(struct tt_frames_job *f, uint64_t frame, struct tt_error *e)
 {
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
-    uint64_t bytes = 0;
-    unsigned n;
     int rc;
 
     compute(f, frame);
     convert(f, frame);
-    n = tt_frames_list_blocks(f, frame, blocks);
-    for (unsigned i = 0; i < n; i++)
-        bytes +=
-            tt_selection_count(&blocks[i].file) * f->variables[blocks[i].variable].element->size;
-    rc = tt_limits_check_dump(f->engine, bytes, bytes, e);
-    if (rc == TT_OK)
-        rc = tt_series_dump(f->series, frame, n, blocks, e);
+    rc = tt_output_write(f->output, frame + 1, tt_frames_list_blocks(f, frame, blocks), blocks, e);
     f->nwritten += rc == TT_OK;
     return rc;
 }
@@ -216,15 +223,6 @@ static int each_frame(struct tt_frames_job *f,
     return rc;
 }
 
-static int reopen(struct tt_frames_job *f, struct tt_error *e)
-{
-    int rc = close_series(f, TT_OK, e);
-
-    if (rc == TT_OK)
-        rc = tt_frames_evict(f, e);
-    return rc == TT_OK ? open_series(f, TT_READ_ONLY, e) : rc;
-}
-
 static int measured(struct tt_frames_job *f, struct tt_error *e)
 {
     const struct tt_frames_options *o = f->options;
@@ -233,9 +231,11 @@ static int measured(struct tt_frames_job *f, struct tt_error *e)
     if (rc == TT_OK && o->write)
         rc = each_frame(f, write_frame, e);
     if (rc == TT_OK && o->write)
-        rc = tt_series_drain(f->series, e);
+        rc = tt_output_drain(f->output, e);
+    if (o->write && o->read)
+        rc = close_all(f, rc, e);
     if (rc == TT_OK && o->write && o->read)
-        rc = reopen(f, e);
+        rc = open_to_read(f, e);
     if (rc == TT_OK && o->read)
         rc = each_frame(f, tt_frames_read, e);
     return rc == TT_OK ? tt_engine_stop(f->engine, e) : rc;
@@ -247,13 +247,11 @@ int tt_frames_run(struct tt_engine *engine, struct tt_error *e)
                               .options = tt_config_opts(engine->config, "frames")};
     int rc = tt_agree(engine->comm, allocate(&f, e), e);
 
-    if (rc == TT_OK && !f.options->write)
-        rc = tt_frames_evict(&f, e);
     if (rc == TT_OK)
-        rc = open_series(&f, f.options->write ? TT_CREATE : TT_READ_ONLY, e);
+        rc = f.options->write ? open_to_write(&f, e) : open_to_read(&f, e);
     if (rc == TT_OK)
         rc = measured(&f, e);
-    rc = close_series(&f, rc, e);
+    rc = close_all(&f, rc, e);
     if (rc == TT_OK || rc == TT_LIMIT || rc == TT_STOPPED) { /* the same on all ranks */
         struct tt_error later = TT_ERROR_CLEAR;
         int told = tt_frames_report(&f, &later);
