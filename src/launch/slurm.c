@@ -2,74 +2,23 @@
 /* Slurm: a step of the allocation we are in, or a batch job of its own. */
 #include "launch/slurm.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/ask.h"
 #include "plan/folder.h"
-
-extern char **environ;
 
 #define SUBMITTED "submitted" /* the number of the batch job, as sbatch prints it */
 
 /* ---- asking Slurm ---- */
-
-/* The driver waits for signals; what it asks must not block them, too. */
-static int spawn(char *const words[], int output, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    int failed;
-
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_adddup2(&actions, output, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    failed = posix_spawnp(pid, words[0], &actions, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-}
-
-/* What a command prints, on stdout and stderr, as far as there is room. False if it cannot be run
- * or fails. */
-static bool ask(char *const words[], char *answer, size_t size)
-{
-    int ends[2], failed, status = 0;
-    size_t used = 0;
-    ssize_t n;
-    pid_t pid;
-
-    *answer = '\0';
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
-    failed = spawn(words, ends[1], &pid);
-    close(ends[1]);
-    while (!failed && used + 1 < size && (n = read(ends[0], answer + used, size - 1 - used)) > 0)
-        used += (size_t)n;
-    close(ends[0]); /* whoever says more than there is room for shall not wait for us */
-    answer[used] = '\0';
-    return !failed && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
-}
 
 /* Where Slurm's default is none, ranks of Open MPI would not find each other. */
 static bool offers_pmix(void)
 {
     char *words[] = {"srun", "--mpi=list", NULL}, answer[4096];
 
-    ask(words, answer, sizeof answer);
+    tt_ask(words, answer, sizeof answer);
     return strstr(answer, "pmix") != NULL;
 }
 
@@ -81,7 +30,7 @@ int tt_slurm_nodes(struct tt_words *out, struct tt_error *e)
     int rc = answer ? TT_OK : tt_fail_nomem(e, "the nodes");
 
     *out = (struct tt_words){0};
-    if (list && answer && !ask(words, answer, 1 << 20))
+    if (list && answer && !tt_ask(words, answer, 1 << 20))
         rc = tt_fail(e, TT_FAILED, "scontrol does not tell the nodes of this allocation: %.200s",
                      answer);
     while (list && rc == TT_OK && (line = strsep(&rest, "\n"))) {
@@ -221,7 +170,7 @@ static void batch_cancel(const char *folder)
     FILE *f = path ? fopen(path, "re") : NULL;
 
     if (f && fscanf(f, "%31[0-9]", id) == 1)
-        ask(words, ignored, sizeof ignored);
+        tt_ask(words, ignored, sizeof ignored);
     if (f)
         fclose(f);
     free(path);
