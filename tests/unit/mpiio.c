@@ -18,6 +18,7 @@
 
 #include "base/agree.h"
 #include "plan/registry.h"
+#include "io/backends/mpiio/hints.h"
 
 enum { STEPS = 3, GAP = 0xee, MANY = 20000, FEW = 203 };
 
@@ -605,6 +606,41 @@ static void hints_are_given_and_read_back(void **state)
     rig_free(&r);
 }
 
+/* So many aggregators for every server, and what Cray's library calls it. */
+static void aggregators_are_counted_by_servers(void **state)
+{
+    static const char *const expected[][2] = {{"cb_nodes", "6"},
+                                              {"striping_factor", "2"},
+                                              {"cray_cb_write_lock_mode", "2"},
+                                              {"cray_cb_nodes_multiplier", "3"}};
+    struct tt_mpi_hints h = {.striping_factor = 2, .multiplier = 3};
+    struct tt_error e = TT_ERROR_CLEAR;
+    char value[MPI_MAX_INFO_VAL + 1];
+    MPI_Info info;
+    int found;
+
+    (void)state;
+    assert_int_equal(tt_mpi_hints_check(&h, "mpiio", &e), TT_OK);
+    assert_int_equal(tt_mpi_hints_info(&h, &info), MPI_SUCCESS);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        MPI_Info_get(info, expected[i][0], MPI_MAX_INFO_VAL, value, &found);
+        assert_true(found);
+        assert_string_equal(value, expected[i][1]);
+    }
+    MPI_Info_free(&info);
+    h.multiplier = 1; /* one per server needs no lock-ahead, and what was said outright holds */
+    h.cb_nodes = 5;
+    assert_int_equal(tt_mpi_hints_info(&h, &info), MPI_SUCCESS);
+    MPI_Info_get(info, "cray_cb_nodes_multiplier", MPI_MAX_INFO_VAL, value, &found);
+    assert_false(found);
+    MPI_Info_get(info, "cb_nodes", MPI_MAX_INFO_VAL, value, &found);
+    assert_true(found);
+    assert_string_equal(value, "5");
+    MPI_Info_free(&info);
+    h = (struct tt_mpi_hints){.striping_factor = INT32_MAX, .multiplier = 2};
+    assert_int_equal(tt_mpi_hints_check(&h, "mpiio", &e), TT_USAGE);
+}
+
 static void bad_hints_are_refused(void **state)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -629,6 +665,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(short_files_are_noticed),
         cmocka_unit_test(lost_writes_are_noticed),
         cmocka_unit_test(hints_are_given_and_read_back),
+        cmocka_unit_test(aggregators_are_counted_by_servers),
         cmocka_unit_test(bad_hints_are_refused),
     };
     int failed, provided;

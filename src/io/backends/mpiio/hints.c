@@ -48,9 +48,23 @@ static int take_other(struct taker *t, const char *word)
     return t->take(t, key, equals + 1);
 }
 
+/* Cray's library has hints of its own for several aggregators per server, which then need locks
+ * that are asked for ahead of time; others know how many aggregators there are. */
+static int take_aggregators(const struct tt_mpi_hints *h, struct taker *t)
+{
+    uint64_t nodes = h->cb_nodes ? h->cb_nodes : h->multiplier * h->striping_factor;
+    int rc = take_number(t, "cb_nodes", nodes);
+
+    if (rc == 0 && h->multiplier > 1)
+        rc = take_number(t, "cray_cb_write_lock_mode", 2);
+    if (rc == 0 && h->multiplier > 1)
+        rc = take_number(t, "cray_cb_nodes_multiplier", h->multiplier);
+    return rc;
+}
+
 static int for_each_hint(const struct tt_mpi_hints *h, struct taker *t)
 {
-    int rc = take_number(t, "cb_nodes", h->cb_nodes);
+    int rc = take_aggregators(h, t);
 
     if (rc == 0)
         rc = take_number(t, "cb_buffer_size", h->cb_buffer_size);
@@ -71,6 +85,9 @@ static int for_each_hint(const struct tt_mpi_hints *h, struct taker *t)
 
 int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e)
 {
+    if (h->multiplier * h->striping_factor > INT32_MAX)
+        return tt_fail(e, TT_USAGE, "%s.multiplier x %s.striping_factor is too large", backend,
+                       backend);
     for (size_t i = 0; i < h->others.n; i++) {
         const char *word = h->others.words[i], *equals = strchr(word, '=');
 

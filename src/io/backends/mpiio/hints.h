@@ -11,6 +11,7 @@
 /* 0 everywhere: not given. */
 struct tt_mpi_hints {
     uint64_t cb_nodes, cb_buffer_size, striping_factor, striping_unit;
+    uint64_t multiplier;                               /* aggregators for each of striping_factor */
     int romio_cb_write, romio_cb_read, romio_ds_write; /* index into tt_mpi_switches */
     struct tt_words others;                            /* key=value */
 };
@@ -28,6 +29,9 @@ extern const char *const tt_mpi_switches[]; /* "default", "enable", "disable", "
      "hint: storage servers a new file is spread over; 0: not given", 0, INT32_MAX}, \
     {"striping_unit", TT_PARAM_BYTES, offsetof(type, hints.striping_unit), "0", "B", \
      "hint: bytes on one server before the next; 0: not given", 0, INT32_MAX}, \
+    {"multiplier", TT_PARAM_COUNT, offsetof(type, hints.multiplier), "0", NULL, \
+     "hint: ranks that write to each server: cb_nodes is so many times striping_factor, and " \
+     "Cray's hints for lock-ahead if it is above 1; 0: not given", 0, 1024}, \
     {"romio_cb_write", TT_PARAM_CHOICE, offsetof(type, hints.romio_cb_write), "default", NULL, \
      "hint for romio: collective buffering of writes", .choices = tt_mpi_switches}, \
     {"romio_cb_read", TT_PARAM_CHOICE, offsetof(type, hints.romio_cb_read), "default", NULL, \
