@@ -2,6 +2,7 @@
 /* The parts of the engine that a workload may use, as parameter tables. */
 #include "engine/counters.h"
 #include "engine/engine.h"
+#include "engine/stripe.h"
 
 /* In the order of enum tt_policy. */
 static const char *const policies[] = {"overwrite", "append", "group", "file", NULL};
@@ -85,4 +86,22 @@ const struct tt_component tt_counters_component = {
     .params = counters_params,
     .opts_size = sizeof(struct tt_counters_options),
     .check = tt_counters_check,
+};
+
+#define AT(member) offsetof(struct tt_stripe_options, member)
+static const struct tt_param stripe_params[] = {
+    {"count", TT_PARAM_COUNT, AT(count), "0", "servers",
+     "over how many of them (Lustre: targets; CephFS: objects) a file is cut; 0: as it is", 0,
+     100000},
+    {"size", TT_PARAM_BYTES, AT(size), "0", "B", "of a piece, a multiple of 64 KiB; 0: as it is", 0,
+     INT64_C(1) << 32},
+    {0},
+};
+#undef AT
+const struct tt_component tt_stripe_component = {
+    .name = "stripe",
+    .summary = "how Lustre or CephFS cut the files that a run makes in the data folder",
+    .params = stripe_params,
+    .opts_size = sizeof(struct tt_stripe_options),
+    .check = tt_stripe_check,
 };

@@ -83,22 +83,29 @@ static int open_step_file(struct tt__flight *f, enum tt_access access, struct tt
     return rc;
 }
 
+void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
+{
+    static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
+
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct tt_fact *f = &facts->list[i];
+
+        json_array_append_new(engine->p->facts,
+                              json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given",
+                                        f->given, "read_back", f->read_back, "proof",
+                                        proofs[f->proof], "how", f->how));
+    }
+}
+
 /* Facts are asked once per run: all files are opened with the same settings. */
 static void keep_facts(struct tt_series *s, struct tt_file *file)
 {
-    static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
     struct tt_engine_private *p = s->engine->p;
     struct tt_facts facts = {0};
     struct tt_error ignored = TT_ERROR_CLEAR;
 
     if (!p->facts_asked && tt_file_query(file, &facts, &ignored) == TT_OK)
-        for (size_t i = 0; i < facts.n; i++) {
-            const struct tt_fact *f = &facts.list[i];
-
-            json_array_append_new(p->facts, json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key,
-                                                      "given", f->given, "read_back", f->read_back,
-                                                      "proof", proofs[f->proof], "how", f->how));
-        }
+        tt__facts_keep(s->engine, &facts);
     p->facts_asked = true;
     tt_facts_free(&facts);
     for (; file; file = file->below) {

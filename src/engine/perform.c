@@ -13,6 +13,7 @@
 
 #include "base/agree.h"
 #include "engine/private.h"
+#include "engine/stripe.h"
 #include "io/verify.h"
 #include "plan/folder.h"
 #include "plan/workload.h"
@@ -244,6 +245,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     if (p->recorder)
         tt_signals_install(engine);
     if (rc == TT_OK)
+        rc = tt_stripe_apply(engine, environment, e);
+    if (rc == TT_OK)
         rc = probe(engine, e);
     if (rc == TT_OK)
         rc = play_workload(engine, e);
@@ -252,6 +255,7 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
         tt_iteration_end(engine); /* what came after the end, such as closing files */
     tt_counters_stop(p->counters);
     p->counters = NULL;
+    tt_stripe_look(engine, environment);
     if (rc == TT_OK)
         rc = verify(engine, &report, &verified, e);
     if (p->recorder && p->calls && p->results)

@@ -94,6 +94,8 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 void tt_engine_stop_clock(struct tt_engine *engine);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
 int tt__reason_to_end(struct tt_engine *engine, double seconds);
+/* flight.c: into the record of this rank, of which rank 0's count. */
+void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 /* cpu.c */
 struct tt_cpu_time tt_cpu_now(void);
 struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);

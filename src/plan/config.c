@@ -42,8 +42,8 @@ static int add_adapted(struct tt_config *c, const char *name, const char *summar
 
 static int add_used(struct tt_config *c, const char *name, struct tt_error *e)
 {
-    static const struct tt_component *const known[] = {&tt_write_component, &tt_read_component,
-                                                       &tt_collective_component};
+    static const struct tt_component *const known[] = {
+        &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i]->name, name))

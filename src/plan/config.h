@@ -61,7 +61,8 @@ struct tt_launch_options {
 extern const struct tt_component tt_launch_component;
 
 /* The components a job can use besides workload, backend and layers. */
-extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component;
+extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component,
+    tt_stripe_component;
 /* Every job has it: what its nodes count meanwhile. */
 extern const struct tt_component tt_counters_component;
 

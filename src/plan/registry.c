@@ -79,6 +79,7 @@ void tt_each_component(tt_component_fn *visit, void *context)
     visit("engine", &tt_write_component, context);
     visit("engine", &tt_read_component, context);
     visit("engine", &tt_collective_component, context);
+    visit("engine", &tt_stripe_component, context);
     visit("engine", &tt_counters_component, context);
     for (size_t i = 0; tt_workloads[i]; i++) {
         const struct tt_workload *w = tt_workloads[i];

@@ -15,8 +15,8 @@ static bool is_named(const char *name, const char *key, size_t length)
 static int fail_unused(const struct tt_config *c, const char *key, size_t length,
                        struct tt_error *e)
 {
-    static const struct tt_component *const parts[] = {&tt_write_component, &tt_read_component,
-                                                       &tt_collective_component};
+    static const struct tt_component *const parts[] = {
+        &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component};
 
     for (size_t i = 0; tt_backends[i]; i++)
         if (is_named(tt_backends[i]->name, key, length))

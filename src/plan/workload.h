@@ -28,7 +28,8 @@ struct tt_estimate {
 struct tt_workload {
     const char *name;
     const char *summary;
-    const char *const *uses; /* engine components: "write", "read", "collective"; NULL-terminated */
+    const char *const
+        *uses; /* engine components: "write", "read", "collective", "stripe"; NULL: end */
     const struct tt_param *params;
     size_t opts_size;
     /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver

@@ -21,9 +21,9 @@ static const struct tt_param *find_in(const char *name, const struct tt_param *p
 /* NULL if this build has no such parameter. */
 static const struct tt_param *find(const char *component, const char *key)
 {
-    const struct tt_component *const parts[] = {&tt_run_component, &tt_write_component,
-                                                &tt_read_component, &tt_collective_component,
-                                                &tt_counters_component};
+    const struct tt_component *const parts[] = {&tt_run_component,      &tt_write_component,
+                                                &tt_read_component,     &tt_collective_component,
+                                                &tt_counters_component, &tt_stripe_component};
     const struct tt_param *p = NULL;
 
     for (size_t i = 0; !p && i < sizeof parts / sizeof *parts; i++)

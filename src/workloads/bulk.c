@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "engine/stripe.h"
 #include "plan/config.h"
 #include "plan/workload.h"
 #include "workloads/bulk/bulk.h"
@@ -82,6 +83,8 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+static const char *const uses[] = {"stripe", NULL};
+
 static int check_sizes(const struct tt_bulk_options *o, uint64_t ranks, struct tt_error *e)
 {
     uint64_t all;
@@ -144,6 +147,8 @@ static int bulk_check(const struct tt_config *config, struct tt_error *e)
                      config->run->backend);
     if (rc == TT_OK)
         rc = check_combination(config, o, e);
+    if (rc == TT_OK)
+        rc = tt_stripe_check_path(config, o->paths.n > 0, "bulk.paths", e);
     return rc == TT_OK ? tt_stream_check_depth(config, (unsigned)o->depth, e) : rc;
 }
 
@@ -170,6 +175,7 @@ static int bulk_estimate(const struct tt_config *config, struct tt_estimate *out
 const struct tt_workload tt_workload_bulk = {
     .name = "bulk",
     .summary = "blocks of transfers written and read as IOR does, in any order and at any depth",
+    .uses = uses,
     .params = params,
     .opts_size = sizeof(struct tt_bulk_options),
     .check = bulk_check,

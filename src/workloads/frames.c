@@ -2,6 +2,7 @@
 /* Frames of a simulation as mpiiotester and PACE3D write them: a header, then frame after frame the
  * same block of every rank between two pieces of metadata. Its parts are in frames/. */
 #include "engine/engine.h"
+#include "engine/stripe.h"
 #include "plan/config.h"
 #include "plan/workload.h"
 #include "workloads/frames/frames.h"
@@ -53,6 +54,8 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+static const char *const uses[] = {"stripe", NULL};
+
 static int check_reading(const struct tt_config *config, const struct tt_frames_options *o,
                          struct tt_error *e)
 {
@@ -84,7 +87,7 @@ static int frames_check(const struct tt_config *config, struct tt_error *e)
             (unsigned long long)o->drop_first, (unsigned long long)o->frames);
     if (o->timed_convert && !o->convert)
         return tt_fail(e, TT_USAGE, "frames.timed_convert needs frames.convert");
-    return TT_OK;
+    return tt_stripe_check_path(config, o->path != NULL, "frames.path", e);
 }
 
 static int frames_estimate(const struct tt_config *config, struct tt_estimate *out,
@@ -114,6 +117,7 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
 const struct tt_workload tt_workload_frames = {
     .name = "frames",
     .summary = "frames of a simulation written collectively, as mpiiotester and PACE3D do",
+    .uses = uses,
     .params = params,
     .opts_size = sizeof(struct tt_frames_options),
     .check = frames_check,

@@ -128,3 +128,15 @@ usage "discard keeps nothing" "${frames[@]}" --read yes --backend discard
 usage "has to name what to read" "${frames[@]}" --read yes --write no
 usage "nothing is left to do" "${frames[@]}" --write no
 usage "file\+open" "${frames[@]}" --style file+close
+
+# Striping: nothing here knows it, and nobody is left to believe that it was set.
+expect 1 "${frames[@]}" -n 2 --stripe.count 4
+one_line "stripe.count: [a-z0-9]+ knows no striping; leave it out, or put --dir on Lustre or CephFS"
+expect 1 "$TUTTI" run bulk --quiet "${here[@]}" --stripe.size 1m
+one_line "stripe.size: [a-z0-9]+ knows no striping"
+no_data_left
+usage "multiple of 64 KiB" "${frames[@]}" --stripe.size 100000
+usage "leave frames.path out" "${frames[@]}" --stripe.count 4 --path "$data/x"
+usage "leave bulk.paths out" "$TUTTI" run bulk --quiet "${here[@]}" --stripe.count 4 --paths "$data/x"
+usage "discard makes no files" "${frames[@]}" --stripe.count 4 --backend discard
+usage "which workload 'stencil' does not use" "$TUTTI" run stencil "${here[@]}" --stripe.count 4

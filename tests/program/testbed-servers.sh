@@ -42,6 +42,12 @@ for n in 3 5; do
     holds '$received >= $payload and $received < $payload * 1.1' received=$received payload="$payload"
     holds '$rate < $n * $limit * 1.1' rate="$(metric write_rate)" n=$n limit=$limit
 
+    # The pieces into which the volume cuts files are told, and cannot be asked for.
+    expect 0 "$TUTTI" run frames --edge 10 --frames 2 --dir "$work/store" --results "$runs" --min-free 0 --json out.json
+    equal "$(jq -r '.facts[] | select(.key == "stripe.size") | .read_back' out.json)" 4194304 "size of a piece"
+    expect 1 "$TUTTI" run frames --stripe.size 8m --dir "$work/store" --results "$runs" --min-free 0
+    one_line "GlusterFS cuts files as the volume says"
+
     # So many files that no server can have got none of them by chance.
     touch "$work"/store/{1..80}
     for ((i = 1; i <= n; i++)); do

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine/stripe.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "base/ask.h"
+#include "engine/private.h"
+
+#define PIECE ((uint64_t)64 << 10) /* Lustre and CephFS take multiples of it only */
+
+int tt_stripe_check(const void *opts, struct tt_error *e)
+{
+    const struct tt_stripe_options *o = opts;
+
+    if (o->size % PIECE != 0)
+        return tt_fail(e, TT_USAGE, "stripe.size: %" PRIu64 " bytes are not a multiple of 64 KiB",
+                       o->size);
+    return TT_OK;
+}
+
+/* The first key that was given; NULL: none. */
+static const char *key_given(const struct tt_stripe_options *o)
+{
+    if (!o || (o->count == 0 && o->size == 0))
+        return NULL;
+    return o->count ? "stripe.count" : "stripe.size";
+}
+
+int tt_stripe_check_path(const struct tt_config *config, bool own_path, const char *key,
+                         struct tt_error *e)
+{
+    const char *given = key_given(tt_config_opts(config, "stripe"));
+
+    if (given && own_path)
+        return tt_fail(e, TT_USAGE, "%s is for new files in the data folder; leave %s out", given,
+                       key);
+    if (given && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
+        return tt_fail(e, TT_USAGE, "%s: %s makes no files", given, config->run->backend);
+    return TT_OK;
+}
+
+static const char *text_of(const json_t *environment, const char *key)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(environment, "data"), key));
+
+    return text ? text : "";
+}
+
+/* ---- setting ---- */
+
+static int set_lustre(const struct tt_stripe_options *o, char *folder, struct tt_error *e)
+{
+    char count[32], size[32], answer[512];
+    char *words[] = {"lfs", "setstripe", NULL, NULL, NULL, NULL, NULL, NULL};
+    size_t n = 2;
+
+    snprintf(count, sizeof count, "%" PRIu64, o->count);
+    snprintf(size, sizeof size, "%" PRIu64, o->size);
+    if (o->count) {
+        words[n++] = "-c";
+        words[n++] = count;
+    }
+    if (o->size) {
+        words[n++] = "-S";
+        words[n++] = size;
+    }
+    words[n] = folder;
+    if (tt_ask(words, answer, sizeof answer))
+        return TT_OK;
+    answer[strcspn(answer, "\n")] = '\0';
+    return tt_fail(e, TT_FAILED, "%s: lfs setstripe refuses it: %.200s", key_given(o), answer);
+}
+
+static int set_ceph(const struct tt_stripe_options *o, const char *folder, struct tt_error *e)
+{
+    char layout[128];
+
+    tt_ceph_layout(o, layout, sizeof layout);
+    if (setxattr(folder, "ceph.dir.layout", layout, strlen(layout), 0) == 0)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED, "%s: CephFS does not take the layout '%s' for '%s': %s",
+                   key_given(o), layout, folder, strerror(errno));
+}
+
+static int set(const struct tt_stripe_options *o, const char *filesystem, char *folder,
+               struct tt_error *e)
+{
+    switch (tt_striped_by(filesystem)) {
+    case TT_LUSTRE:
+        return set_lustre(o, folder, e);
+    case TT_CEPH:
+        return set_ceph(o, folder, e);
+    case TT_GLUSTER:
+        return tt_fail(e, TT_USAGE,
+                       "%s: GlusterFS cuts files as the volume says; leave it out and use gluster "
+                       "volume set VOLUME features.shard-block-size SIZE",
+                       key_given(o));
+    default:
+        return tt_fail(e, TT_USAGE,
+                       "%s: %s knows no striping; leave it out, or put --dir on Lustre or CephFS",
+                       key_given(o), *filesystem ? filesystem : "this file system");
+    }
+}
+
+int tt_stripe_apply(struct tt_engine *engine, const json_t *environment, struct tt_error *e)
+{
+    const struct tt_stripe_options *o = tt_config_opts(engine->config, "stripe");
+    int rc = TT_OK;
+
+    if (!key_given(o))
+        return TT_OK;
+    if (engine->rank == 0)
+        rc = set(o, text_of(environment, "filesystem"), engine->p->data_folder, e);
+    return tt_agree(engine->comm, rc, e);
+}
+
+/* ---- reading back ---- */
+
+static bool ask_lustre(char *path, struct tt_striping *out)
+{
+    char *words[] = {"lfs", "getstripe", path, NULL}, answer[8192];
+
+    return tt_ask(words, answer, sizeof answer) && tt_striping_from_lfs(answer, out);
+}
+
+static bool ask_ceph(const char *path, struct tt_striping *out)
+{
+    char layout[256];
+    ssize_t n = getxattr(path, "ceph.file.layout", layout, sizeof layout - 1);
+
+    if (n < 0)
+        return false;
+    layout[n] = '\0';
+    return tt_striping_from_ceph(layout, out);
+}
+
+/* Files under .meta have no size. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, size - 1, f) : 0;
+
+    text[n] = '\0';
+    return f && fclose(f) == 0;
+}
+
+/* The client tells of its parts in a folder that is not listed; one of them cuts files. */
+static bool ask_gluster(const char *mount, struct tt_striping *out)
+{
+    char folder[4096], path[4608], text[4096];
+    struct dirent *entry;
+    bool found = false;
+    DIR *parts;
+
+    snprintf(folder, sizeof folder, "%s/.meta/graphs/active", mount);
+    parts = opendir(folder);
+    while (parts && !found && (entry = readdir(parts))) {
+        const char *end = strrchr(entry->d_name, '-');
+
+        if (!end || strcmp(end, "-shard") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s/private", folder, entry->d_name);
+        found = read_text(path, text, sizeof text) && tt_striping_from_gluster(text, out);
+    }
+    if (parts)
+        closedir(parts);
+    return found;
+}
+
+static void add_fact(struct tt_facts *facts, const char *key, uint64_t want, uint64_t is,
+                     const char *how)
+{
+    char given[32], back[32];
+
+    snprintf(given, sizeof given, "%" PRIu64, want);
+    snprintf(back, sizeof back, "%" PRIu64, is);
+    if (is > 0)
+        tt_facts_add(facts, key, want ? given : NULL, back,
+                     want == 0    ? TT_UNCONFIRMED
+                     : want == is ? TT_IN_EFFECT
+                                  : TT_NO_EFFECT,
+                     how);
+}
+
+/* A file of this run that is there; NULL: none. */
+static char *any_file(const struct tt_engine *engine)
+{
+    for (struct tt_made_file *f = engine->p->made; f; f = f->next)
+        if (!f->withdrawn && access(f->path, F_OK) == 0)
+            return f->path;
+    return NULL;
+}
+
+void tt_stripe_look(struct tt_engine *engine, const json_t *environment)
+{
+    const struct tt_stripe_options *o = tt_config_opts(engine->config, "stripe");
+    enum tt_striped by = tt_striped_by(text_of(environment, "filesystem"));
+    char *path = any_file(engine);
+    struct tt_striping is;
+    struct tt_facts facts = {0};
+    const char *how = NULL;
+
+    if (engine->rank != 0 || !o || !path)
+        return;
+    if (by == TT_LUSTRE && ask_lustre(path, &is))
+        how = is.composite ? "lfs getstripe of a file, its first component"
+                           : "lfs getstripe of a file";
+    else if (by == TT_CEPH && ask_ceph(path, &is))
+        how = "ceph.file.layout of a file";
+    else if (by == TT_GLUSTER && ask_gluster(text_of(environment, "mount"), &is))
+        how = "shards of the volume, by the client";
+    if (!how)
+        return;
+    add_fact(&facts, "stripe.count", o->count, is.count, how);
+    add_fact(&facts, "stripe.size", o->size, is.size, how);
+    tt__facts_keep(engine, &facts);
+    tt_facts_free(&facts);
+}
