@@ -161,6 +161,11 @@ static struct tt_value formula_bytes_cached(const struct tt_evidence *ev)
     return reported(ev, "bytes_cached");
 }
 
+static struct tt_value formula_coverage(const struct tt_evidence *ev)
+{
+    return reported(ev, "coverage");
+}
+
 static struct tt_value formula_data_compressed(const struct tt_evidence *ev)
 {
     return reported(ev, "data_compressed");

@@ -30,6 +30,9 @@
     X(bytes_cached, "B", "found in the cache", \
       "bytes of files that were in the node's page cache already when they were opened to be " \
       "read, as the kernel counts them, over all files and ranks") \
+    X(coverage, "1", "data touched", \
+      "share of the data that was read or written at least once; below 1 where random places or " \
+      "readers repeat; the least of all accesses") \
     X(data_compressed, "1", "data compresses to", \
       "size after zstd / size before, of a sample of what rank 0 writes, in pieces of 128 KiB") \
     X(data_duplicate, "1", "data repeats", \

@@ -164,6 +164,64 @@ static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
                tt_format_bytes(data, some), tt_format_bytes(memory, size));
 }
 
+/* A store that compresses or removes duplicates does less work than the rate says. */
+static bool compressible(const struct tt_evidence *ev, char text[TEXT])
+{
+    double left = metric(ev, TT_METRIC_data_compressed);
+    double again = metric(ev, TT_METRIC_data_duplicate);
+
+    if (!ev->metrics[TT_METRIC_data_compressed].known || !(ev->bytes_written > 0) ||
+        (left > 0.9 && again < 0.05))
+        return false;
+    return say(text,
+               "the data compresses to %.0f %%, and %.0f %% of its 4 KiB chunks repeat: a store "
+               "that compresses or removes duplicates moves less than the rate says",
+               100 * left, 100 * again);
+}
+
+static bool uncovered(const struct tt_evidence *ev, char text[TEXT])
+{
+    double covered = metric(ev, TT_METRIC_coverage);
+
+    return ev->metrics[TT_METRIC_coverage].known && covered < 0.95 &&
+           say(text,
+               "only %.0f %% of the data was touched, some of it several times: caches below see "
+               "more of it than its size says",
+               100 * covered);
+}
+
+static double own_io(const struct tt_evidence *ev, size_t rank)
+{
+    const double *s = ev->seconds[rank];
+
+    return s[TT_IO_WRITE] + s[TT_IO_SYNC] + s[TT_IO_READ];
+}
+
+/* The last rank decides how long the others wait at the end. */
+static bool straggler(const struct tt_evidence *ev, char text[TEXT])
+{
+    double *all = ev->nranks > 1 ? malloc(ev->nranks * sizeof *all) : NULL, median, most = 0;
+    size_t last = 0;
+
+    if (!all)
+        return false;
+    for (size_t i = 0; i < ev->nranks; i++) {
+        all[i] = own_io(ev, i);
+        if (all[i] > most) {
+            most = all[i];
+            last = i;
+        }
+    }
+    median = tt_median(all, ev->nranks);
+    free(all);
+    return median > 0 && most > 1.5 * median &&
+           most - median > 0.05 * metric(ev, TT_METRIC_runtime) &&
+           say(text,
+               "a straggler: the I/O of rank %u took %.2f times as long as that of the median "
+               "rank; rates are those of the slowest",
+               ev->ranks[last].header.rank, most / median);
+}
+
 /* Whether hidden I/O stands on a comparison of epochs. */
 static bool compares_epochs(const struct tt_evidence *ev)
 {
@@ -380,6 +438,9 @@ static rule *const rules[] = {
     imbalance,
     not_synced,
     cached_reads,
+    compressible,
+    uncovered,
+    straggler,
     few_epochs,
     hidden_uncertain,
     oversubscribed,

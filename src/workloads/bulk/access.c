@@ -25,6 +25,45 @@ static uint64_t owner(const struct tt_bulk_access_state *a)
     return a->content.kind != TT_CONTENT_RANDOM || !a->walk.shared ? a->walk.rank : 0;
 }
 
+/* ---- what was touched ---- */
+
+#define MOST_PLACES (UINT64_C(1) << 26) /* so many bits are 8 MiB */
+
+static bool may_repeat(const struct tt_bulk_access_state *a)
+{
+    return a->walk.order == TT_BULK_REPEATED && a->walk.slots <= MOST_PLACES;
+}
+
+static size_t words_of(const struct tt_bulk_access_state *a)
+{
+    return (a->walk.slots + 63) / 64;
+}
+
+static void touch(struct tt_bulk_access_state *a, uint64_t offset)
+{
+    uint64_t place = offset / a->walk.transfer;
+
+    if (a->touched)
+        a->touched[place / 64] |= UINT64_C(1) << place % 64;
+}
+
+double tt_bulk_coverage(const struct tt_bulk_access_state *a)
+{
+    int looked = a->touched != NULL;
+    double mine[2] = {0, (double)a->walk.slots};
+
+    MPI_Allreduce(MPI_IN_PLACE, &looked, 1, MPI_INT, MPI_LAND, a->engine->comm);
+    if (!looked)
+        return 1;
+    if (a->walk.shared)
+        MPI_Allreduce(MPI_IN_PLACE, a->touched, (int)words_of(a), MPI_UINT64_T, MPI_BOR,
+                      a->engine->comm);
+    for (size_t i = 0; i < words_of(a); i++)
+        mine[0] += __builtin_popcountll(a->touched[i]);
+    MPI_Allreduce(MPI_IN_PLACE, mine, 2, MPI_DOUBLE, MPI_SUM, a->engine->comm);
+    return mine[0] / mine[1];
+}
+
 /* ---- single transfers ---- */
 
 /* Most of IOR's content is the same in every transfer, and made only once. */
@@ -36,8 +75,10 @@ static bool is_as_expected(struct tt_bulk_access_state *a, const struct tt_strea
     return memcmp(a->expected, slot->buffer, a->walk.transfer) == 0;
 }
 
-static int prepare_expected(struct tt_bulk_access_state *a, struct tt_error *e)
+static int prepare(struct tt_bulk_access_state *a, struct tt_error *e)
 {
+    if (may_repeat(a) && !(a->touched = calloc(words_of(a), sizeof *a->touched)))
+        return tt_fail_nomem(e, "what was touched");
     if (!is_comparing(a) || a->content.kind == TT_CONTENT_RANDOM)
         return TT_OK;
     a->expected = malloc(a->walk.transfer);
@@ -107,6 +148,7 @@ static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, ui
     tt_select_none(&slot->block.memory, 1, &bytes);
     if (!nothing && rc == TT_OK) {
         slot->tag = tt_bulk_offset(&a->walk, i);
+        touch(a, slot->tag);
         tt_select_slab(&slot->block.file, 1, &dims, &slot->tag, NULL, &bytes, NULL);
         tt_select_all(&slot->block.memory, 1, &bytes);
         if (is_writing(a))
@@ -141,6 +183,8 @@ static bool is_late(const struct tt_bulk_access_state *a)
 
 static int watch(struct tt_bulk_access_state *a, struct tt_error *e)
 {
+    if (a->pace)
+        tt_bulk_pace_note(a->pace, tt_now_ns() - a->first, a->done);
     return tt_watch(a->engine, a->progress + a->done, a->progress_total, e);
 }
 
@@ -278,7 +322,7 @@ int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
         .variables = &variable,
     };
     struct tt_series *series;
-    int rc = tt_agree(a->engine->comm, prepare_expected(a, e), e), closed;
+    int rc = tt_agree(a->engine->comm, prepare(a, e), e), closed;
 
     if (rc != TT_OK)
         return rc;

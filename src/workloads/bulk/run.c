@@ -30,8 +30,9 @@ struct bulk {
     uint64_t planned;
     uint64_t progress;
     size_t nrows;
-    double *rows; /* rank 0: TT_BULK_NCOLUMNS each */
-    double cached;
+    double *rows;                   /* rank 0: TT_BULK_NCOLUMNS each */
+    double cached, coverage, start; /* coverage: the least; start: of the pace, see access.h */
+    struct tt_bulk_pace pace;       /* of the last access */
     bool holes, cache_unknown;
 };
 
@@ -342,11 +343,42 @@ static void describe_access(struct bulk *b, struct tt_bulk_access_state *a,
         .kind = kind,
         .path = path_of(b, of, repetition),
         .lockstep = !b->options->files && tt_stack_is_collective(&config->stack),
+        .pace = &b->pace,
         .progress = b->progress,
         .progress_total = b->planned * b->transfers,
     };
     tt_bulk_walk_begin(&a->walk, b->options, b->transfers, b->ranks, of, config->run->seed,
                        kind == TT_BULK_WRITE ? 0 : b->written[of]);
+}
+
+/* Collective: how many of the ranks' data anybody has read. */
+static double readers_coverage(const struct bulk *b, uint64_t of)
+{
+    char *seen = calloc(b->ranks, 1);
+    double n = 0;
+    int ok = seen != NULL;
+
+    MPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_LAND, b->engine->comm);
+    if (ok) {
+        seen[of] = 1;
+        MPI_Allreduce(MPI_IN_PLACE, seen, (int)b->ranks, MPI_CHAR, MPI_BOR, b->engine->comm);
+        for (uint64_t i = 0; i < b->ranks; i++)
+            n += seen[i];
+    }
+    free(seen);
+    return ok ? n / (double)b->ranks : 1;
+}
+
+/* Collective. */
+static void note_doubts(struct bulk *b, const struct tt_bulk_access_state *a)
+{
+    double start = tt_bulk_pace_start(&b->pace);
+
+    b->coverage = fmin(b->coverage, tt_bulk_coverage(a));
+    if (b->options->reorder == TT_BULK_RANDOM_RANK && a->kind == TT_BULK_READ)
+        b->coverage = fmin(b->coverage, readers_coverage(b, a->walk.rank));
+    if (fabs(log(start)) > fabs(log(b->start)))
+        b->start = start;
 }
 
 /* Collective. */
@@ -356,6 +388,7 @@ static int access_once(struct bulk *b, enum tt_bulk_access kind, uint64_t repeti
     struct tt_bulk_access_state a;
     int rc;
 
+    memset(&b->pace, 0, sizeof b->pace);
     describe_access(b, &a, kind, repetition);
     rc = tt_agree(b->engine->comm, a.path ? TT_OK : tt_fail_nomem(e, "a path"), e);
     if (rc == TT_OK)
@@ -370,11 +403,13 @@ static int access_once(struct bulk *b, enum tt_bulk_access kind, uint64_t repeti
     b->progress += a.done;
     if (rc == TT_OK) {
         add_row(b, &a, repetition);
+        note_doubts(b, &a);
         if (kind == TT_BULK_WRITE) {
             share_counts(b, &a);
             rc = save_count(b, e);
         }
     }
+    free(a.touched);
     free(a.expected);
     free(a.path);
     return rc;
@@ -404,6 +439,12 @@ static void report(struct bulk *b)
     MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, b->engine->comm);
     if (b->engine->rank == 0)
         tt_result_table(b->engine, "accesses", (unsigned)b->nrows, TT_BULK_NCOLUMNS, b->rows);
+    tt_result(b->engine, "coverage", TT_RESULT_SAME, b->coverage);
+    if (b->engine->rank == 0 && (b->start > 1.5 || b->start < 1 / 1.5))
+        tt_warning(b->engine,
+                   "warm-up: the first tenth of an access went %.2f times as fast as the rest of "
+                   "it; write buffers or caches were being filled, or it was too short",
+                   b->start);
     if (!unknown)
         tt_result(b->engine, "bytes_cached", TT_RESULT_SUM, b->cached);
     if (holes && b->engine->rank == 0)
@@ -413,7 +454,10 @@ static void report(struct bulk *b)
 
 int tt_bulk_run(struct tt_engine *engine, struct tt_error *e)
 {
-    struct bulk b = {.engine = engine, .options = tt_config_opts(engine->config, "bulk")};
+    struct bulk b = {.engine = engine,
+                     .options = tt_config_opts(engine->config, "bulk"),
+                     .coverage = 1,
+                     .start = 1};
     int rc;
 
     look_at_nodes(&b);
