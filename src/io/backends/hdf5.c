@@ -59,237 +59,6 @@ static int check(const void *opts, struct tt_error *e)
     return tt_chunk_check(&o->chunk, "hdf5", e);
 }
 
-/* Types */
-
-static hid_t plain_type(enum tt_kind kind)
-{
-    switch (kind) {
-    case TT_U8:
-        return H5T_NATIVE_UINT8;
-    case TT_I32:
-        return H5T_NATIVE_INT32;
-    case TT_I64:
-        return H5T_NATIVE_INT64;
-    case TT_U64:
-        return H5T_NATIVE_UINT64;
-    case TT_F32:
-        return H5T_NATIVE_FLOAT;
-    case TT_F64:
-        return H5T_NATIVE_DOUBLE;
-    default:
-        return -1;
-    }
-}
-
-/* All n characters count; there need be no terminator. */
-static hid_t text_type(size_t n)
-{
-    hid_t type = H5Tcopy(H5T_C_S1);
-
-    if (type >= 0 && (H5Tset_size(type, n) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)) {
-        H5Tclose(type);
-        return -1;
-    }
-    return type;
-}
-
-static hid_t field_type(enum tt_kind kind, uint32_t count)
-{
-    hsize_t n = count;
-
-    if (kind == TT_CHAR)
-        return text_type(count);
-    return count > 1 ? H5Tarray_create2(plain_type(kind), 1, &n) : H5Tcopy(plain_type(kind));
-}
-
-hid_t tt_hdf5_element_type(const struct tt_element *element)
-{
-    hid_t record;
-
-    if (element->kind == TT_CHAR)
-        return text_type(element->size);
-    if (element->kind != TT_RECORD)
-        return H5Tcopy(plain_type(element->kind));
-    record = H5Tcreate(H5T_COMPOUND, element->size);
-    for (unsigned i = 0; record >= 0 && i < element->nfields; i++) {
-        const struct tt_field *f = &element->fields[i];
-        hid_t type = field_type(f->kind, f->count);
-        herr_t rc = type < 0 ? -1 : H5Tinsert(record, f->name, f->offset, type);
-
-        H5Tclose(type);
-        if (rc < 0) {
-            H5Tclose(record);
-            return -1;
-        }
-    }
-    return record;
-}
-
-/* Datasets */
-
-/* The dataset's creation properties and dataspace. */
-static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t properties,
-                 hid_t *space, struct tt_error *e)
-{
-    const struct hdf5_opts *o = file->opts;
-    const struct tt_file_spec *spec = file->spec;
-    int lead = tt_hdf5_has_step_dim(spec, v);
-    bool open_end = lead && (spec->steps == 0 || v->unlimited);
-    hsize_t dims[TT_MAX_DIMS] = {0}, most[TT_MAX_DIMS] = {H5S_UNLIMITED}, chunk[TT_MAX_DIMS];
-    uint64_t sides[TT_MAX_DIMS];
-    bool chunked =
-        tt_chunk_choose(&o->chunk, v, lead, open_end || v->unlimited || o->compress, sides);
-
-    for (int i = 0; chunked && i < lead + v->ndims; i++)
-        chunk[i] = sides[i];
-    if (lead && !open_end)
-        dims[0] = most[0] = spec->steps;
-    for (int i = 0; i < v->ndims; i++)
-        dims[lead + i] = most[lead + i] = v->dims[i];
-    if (v->unlimited)
-        most[lead] = H5S_UNLIMITED;
-    *space = H5Screate_simple(lead + v->ndims, dims, most);
-    if (*space < 0)
-        return tt_hdf5_fail(file, "H5Screate_simple", v->path, e);
-    if (H5Pset_fill_time(properties, o->fill ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) < 0 ||
-        (chunked && H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
-        return tt_hdf5_fail(file, "H5Pset_chunk", v->path, e);
-    if (o->compress && H5Pset_deflate(properties, (unsigned)o->compress) < 0)
-        return tt_hdf5_fail(file, "H5Pset_deflate", v->path, e);
-    return TT_OK;
-}
-
-static herr_t add_attribute(hid_t dataset, const struct tt_attribute *a)
-{
-    const char *text = a->text ? a->text : "";
-    const void *value = a->kind == TT_CHAR  ? (const void *)text
-                        : a->kind == TT_I64 ? (const void *)&a->integer
-                                            : (const void *)&a->real;
-    hid_t type =
-        a->kind == TT_CHAR ? text_type(*text ? strlen(text) : 1) : H5Tcopy(plain_type(a->kind));
-    hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(dataset, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    herr_t rc = attribute < 0 ? -1 : H5Awrite(attribute, type, value);
-
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    H5Sclose(space);
-    H5Tclose(type);
-    return rc;
-}
-
-/* Where the variable's dataset is; the caller frees. NULL: no memory. */
-static char *place(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
-{
-    char *path, group[TT_STEP_GROUP];
-    int n;
-
-    tt_step_group(file->spec, step, group);
-    if (v->per_step && file->spec->policy == TT_GROUP)
-        n = asprintf(&path, "/%s/%s", group, v->path);
-    else
-        n = asprintf(&path, "/%s", v->path);
-    return n < 0 ? NULL : path;
-}
-
-static void slot_close(struct hdf5_slot *slot)
-{
-    if (slot->space >= 0)
-        H5Sclose(slot->space);
-    if (slot->dataset >= 0)
-        H5Dclose(slot->dataset);
-    slot->space = slot->dataset = -1;
-}
-
-static int create_dataset(struct tt_file *file, unsigned variable, uint64_t step,
-                          struct tt_error *e)
-{
-    struct hdf5_state *s = file->state;
-    struct hdf5_slot *slot = &s->slots[variable];
-    const struct tt_variable *v = &file->spec->variables[variable];
-    hid_t properties = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
-    char *path = place(file, v, step);
-    int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
-
-    slot_close(slot);
-    slot->step = step;
-    H5Pset_create_intermediate_group(links, 1);
-    if (rc == TT_OK)
-        rc = shape(file, v, properties, &slot->space, e);
-    if (rc == TT_OK) {
-        slot->dataset =
-            H5Dcreate2(s->file, path, slot->type, slot->space, links, properties, H5P_DEFAULT);
-        if (slot->dataset < 0)
-            rc = tt_hdf5_fail(file, "H5Dcreate", v->path, e);
-    }
-    for (unsigned i = 0; rc == TT_OK && i < v->nattributes; i++)
-        if (add_attribute(slot->dataset, &v->attributes[i]) < 0)
-            rc = tt_hdf5_fail(file, "H5Acreate", v->path, e);
-    free(path);
-    H5Pclose(links);
-    H5Pclose(properties);
-    return rc;
-}
-
-/* A file that is there must hold what the variable says; what is unlimited may have grown, or is to
- * grow now. */
-static bool matches(const struct tt_file *file, const struct tt_variable *v,
-                    const struct hdf5_slot *slot)
-{
-    int lead = tt_hdf5_has_step_dim(file->spec, v);
-    hsize_t dims[H5S_MAX_RANK];
-    hid_t type = H5Dget_type(slot->dataset);
-    bool same = type >= 0 && H5Tequal(type, slot->type) > 0 &&
-                H5Sget_simple_extent_dims(slot->space, dims, NULL) == lead + v->ndims;
-
-    for (int i = 0; same && i < v->ndims; i++)
-        same = dims[lead + i] == v->dims[i] ||
-               (i == 0 && v->unlimited &&
-                (dims[lead] > v->dims[0] || file->spec->access == TT_UPDATE));
-    if (type >= 0)
-        H5Tclose(type);
-    return same;
-}
-
-static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
-{
-    struct hdf5_state *s = file->state;
-    struct hdf5_slot *slot = &s->slots[variable];
-    const struct tt_variable *v = &file->spec->variables[variable];
-    char *path = place(file, v, step);
-    int rc = TT_OK;
-
-    if (!path)
-        return tt_fail_nomem(e, "a path");
-    slot_close(slot);
-    slot->step = step;
-    slot->dataset = H5Dopen2(s->file, path, H5P_DEFAULT);
-    slot->space = slot->dataset < 0 ? -1 : H5Dget_space(slot->dataset);
-    if (slot->space < 0)
-        rc = tt_hdf5_fail(file, "H5Dopen", path, e);
-    else if (!matches(file, v, slot))
-        rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
-                     file->spec->path, path);
-    free(path);
-    return rc;
-}
-
-/* A rank that cannot open it would leave the others alone in collective transfers. */
-static int open_dataset_together(struct tt_file *file, unsigned variable, uint64_t step,
-                                 struct tt_error *e)
-{
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
-    int rc = open_dataset(file, variable, step, e);
-
-    if (o->method && file->size > 1)
-        rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
-                                   : tt_agree(file->spec->comm, rc, e);
-    if (rc != TT_OK)
-        slot_close(&s->slots[variable]);
-    return rc;
-}
-
 /* Opening and closing */
 
 static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
@@ -384,7 +153,7 @@ static int make_variables(struct tt_file *file, struct tt_error *e)
 
     for (unsigned i = 0; rc == TT_OK && spec->access == TT_CREATE && i < spec->nvariables; i++)
         if (spec->policy != TT_GROUP || !spec->variables[i].per_step)
-            rc = create_dataset(file, i, 0, e);
+            rc = tt_hdf5_create(file, i, 0, e);
     return rc;
 }
 
@@ -468,7 +237,7 @@ static int hdf5_close(struct tt_file *file, struct tt_error *e)
     int rc = TT_OK;
 
     for (unsigned i = 0; s->slots && i < file->spec->nvariables; i++) {
-        slot_close(&s->slots[i]);
+        tt_hdf5_close_slot(&s->slots[i]);
         if (s->slots[i].type >= 0)
             H5Tclose(s->slots[i].type);
     }
@@ -510,59 +279,6 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
 
 /* Steps */
 
-static int set_extent(const struct tt_file *file, struct hdf5_slot *slot, const hsize_t *dims,
-                      const char *variable, struct tt_error *e)
-{
-    if (H5Dset_extent(slot->dataset, dims) < 0)
-        return tt_hdf5_fail(file, "H5Dset_extent", variable, e);
-    H5Sclose(slot->space);
-    slot->space = H5Dget_space(slot->dataset);
-    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", variable, e) : TT_OK;
-}
-
-static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
-{
-    struct hdf5_state *s = file->state;
-    struct hdf5_slot *slot = &s->slots[variable];
-    const struct tt_variable *v = &file->spec->variables[variable];
-    hsize_t dims[TT_MAX_DIMS], most[TT_MAX_DIMS];
-
-    if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
-        return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
-    if (step < dims[0])
-        return TT_OK;
-    if (most[0] != H5S_UNLIMITED)
-        return tt_fail(
-            e, TT_FAILED, "'%s': step %llu of variable '%s', but only %llu were announced",
-            file->spec->path, (unsigned long long)step, v->path, (unsigned long long)dims[0]);
-    dims[0] = step + 1;
-    return set_extent(file, slot, dims, v->path, e);
-}
-
-/* What is there already, longer than it was if need be. */
-static int grow(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
-{
-    struct hdf5_state *s = file->state;
-    struct hdf5_slot *slot = &s->slots[variable];
-    const struct tt_variable *v = &file->spec->variables[variable];
-    int lead = tt_hdf5_has_step_dim(file->spec, v);
-    hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK];
-    int rc = open_dataset(file, variable, step, e);
-
-    if (rc != TT_OK)
-        return rc;
-    if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
-        return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
-    if (dims[lead] >= v->dims[0])
-        return TT_OK;
-    if (most[lead] != H5S_UNLIMITED)
-        return tt_fail(e, TT_FAILED,
-                       "'%s': variable '%s' cannot grow, for it was not written as unlimited",
-                       file->spec->path, v->path);
-    dims[lead] = v->dims[0];
-    return set_extent(file, slot, dims, v->path, e);
-}
-
 static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
@@ -576,11 +292,11 @@ static int hdf5_define(struct tt_file *file, uint64_t step, struct tt_error *e)
         if (!spec->variables[i].per_step)
             continue;
         if (spec->access == TT_UPDATE)
-            rc = grow(file, i, step, e);
+            rc = tt_hdf5_grow(file, i, step, e);
         else if (spec->policy == TT_APPEND)
-            rc = extend(file, i, step, e);
+            rc = tt_hdf5_extend(file, i, step, e);
         else if (spec->policy == TT_GROUP && step >= s->steps)
-            rc = create_dataset(file, i, step, e);
+            rc = tt_hdf5_create(file, i, step, e);
     }
     s->failed |= rc != TT_OK;
     if (rc == TT_OK && step >= s->steps)
@@ -597,7 +313,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     bool own = v->per_step && file->spec->policy == TT_GROUP;
 
     if (slot->dataset < 0 || (own && slot->step != step)) {
-        int rc = open_dataset_together(file, b->variable, step, e);
+        int rc = tt_hdf5_open_together(file, b->variable, step, e);
 
         if (rc != TT_OK)
             return rc;

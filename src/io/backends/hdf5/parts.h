@@ -61,6 +61,16 @@ int tt_hdf5_flush(struct tt_file *file, struct tt_error *e);
 
 /* The type of an element in memory and in the file; the caller closes it. */
 hid_t tt_hdf5_element_type(const struct tt_element *element);
+herr_t tt_hdf5_add_attribute(hid_t dataset, const struct tt_attribute *a);
+
+/* The dataset of a variable into its slot: a new one, one that is there (ranks have agreed), one
+ * more step long, or as long as the variable is now. What was in the slot is closed. */
+int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+int tt_hdf5_open_together(struct tt_file *file, unsigned variable, uint64_t step,
+                          struct tt_error *e);
+int tt_hdf5_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+int tt_hdf5_grow(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+void tt_hdf5_close_slot(struct hdf5_slot *slot);
 
 /* A block whose memory_element has the plain variable as a field: that field between the block's
  * memory and packed values, one after the other. */
