@@ -93,6 +93,10 @@ done
 expect 0 "${particles[@]}" --backend hdf5 --dims 20:30 --phase both --conversion library --memory arrays \
     --file records --read prl --block 3:3
 
+# Datasets of three steps are closed two steps late, so all of them at the end.
+expect 0 "${particles[@]}" --backend hdf5 --dims 100 --hdf5.delayed-close 2 --inflight 3 --mode async
+equal "$(jq -r '.facts[] | select(.key == "hdf5.delayed_close") | .read_back' out.json)" "24 datasets open at the end"
+
 # Appended twice; every part is still there.
 at=(--backend hdf5 --path kept --dims 100)
 expect 0 "${particles[@]}" "${at[@]}" --keep --unlimited yes --hdf5.compress 9

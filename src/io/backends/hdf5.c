@@ -26,6 +26,8 @@ static const struct tt_param params[] = {
      "chunk of variables with as many dimensions, as a:b:c; empty: contiguous where possible"},
     {"compress", TT_PARAM_COUNT, AT(compress), "0", NULL,
      "deflate at this level, 1 to 9, with chunks as given or of about 1 MiB; 0: off", 0, 9},
+    {"delayed_close", TT_PARAM_COUNT, AT(delayed_close), "0", "steps",
+     "keep the datasets of a step open for so many steps more", 0, 1 << 20},
     {"alignment", TT_PARAM_BYTES, AT(alignment), "1", "B",
      "large objects start at a multiple of it", 1, INT64_MAX},
     {"alignment_threshold", TT_PARAM_BYTES, AT(alignment_threshold), "64k", "B",
@@ -135,6 +137,9 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     if (rc != TT_OK)
         return rc;
     for (unsigned i = 0; i < spec->nvariables; i++) {
+        s->slots[i].late = calloc(o->delayed_close + 1, sizeof *s->slots[i].late);
+        if (!s->slots[i].late)
+            return tt_fail_nomem(e, "datasets that are closed late");
         s->slots[i].type = tt_hdf5_element_type(spec->variables[i].element);
         if (s->slots[i].type < 0)
             return tt_hdf5_fail(file, "H5Tcreate", spec->variables[i].path, e);
@@ -233,11 +238,13 @@ static int close_file(struct tt_file *file, struct tt_error *e)
 
 static int hdf5_close(struct tt_file *file, struct tt_error *e)
 {
+    const struct hdf5_opts *o = file->opts;
     struct hdf5_state *s = file->state;
     int rc = TT_OK;
 
     for (unsigned i = 0; s->slots && i < file->spec->nvariables; i++) {
         tt_hdf5_close_slot(&s->slots[i]);
+        tt_hdf5_close_late(&s->slots[i], o->delayed_close);
         if (s->slots[i].type >= 0)
             H5Tclose(s->slots[i].type);
     }

@@ -63,6 +63,29 @@ void tt_hdf5_close_slot(struct hdf5_slot *slot)
     slot->space = slot->dataset = -1;
 }
 
+void tt_hdf5_close_late(struct hdf5_slot *slot, uint64_t n)
+{
+    for (uint64_t i = 0; slot->late && i < n; i++)
+        if (slot->late[i] > 0)
+            H5Dclose(slot->late[i]);
+    free(slot->late);
+    slot->late = NULL;
+}
+
+/* The step before is over, but its dataset may have to stay open for a while. */
+static void retire(struct hdf5_slot *slot, uint64_t late)
+{
+    if (slot->dataset >= 0 && late > 0) {
+        hid_t *place = &slot->late[slot->nlate++ % late];
+
+        if (*place > 0)
+            H5Dclose(*place);
+        *place = slot->dataset;
+        slot->dataset = -1;
+    }
+    tt_hdf5_close_slot(slot);
+}
+
 int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
@@ -72,7 +95,7 @@ int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struc
     char *path = place(file, v, step);
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
-    tt_hdf5_close_slot(slot);
+    retire(slot, ((const struct hdf5_opts *)file->opts)->delayed_close);
     slot->step = step;
     H5Pset_create_intermediate_group(links, 1);
     if (rc == TT_OK)

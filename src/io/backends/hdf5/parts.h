@@ -10,6 +10,7 @@
 struct hdf5_opts {
     int method; /* index: independent, collective */
     struct tt_counts chunk;
+    uint64_t delayed_close; /* steps */
     uint64_t compress, alignment, alignment_threshold, metadata_block;
     bool collective_metadata;
     int libver; /* index: earliest, latest */
@@ -23,6 +24,8 @@ struct hdf5_slot {
         type; /* in memory and in the file alike, so that HDF5 only converts what it is asked to */
     hid_t dataset, space;
     uint64_t step; /* whose dataset it is, where every step has its own */
+    hid_t *late;   /* of earlier steps, still open: as many as are closed late, a ring */
+    uint64_t nlate;
 };
 
 struct hdf5_state {
@@ -71,6 +74,8 @@ int tt_hdf5_open_together(struct tt_file *file, unsigned variable, uint64_t step
 int tt_hdf5_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 int tt_hdf5_grow(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 void tt_hdf5_close_slot(struct hdf5_slot *slot);
+/* Also those of earlier steps; frees. */
+void tt_hdf5_close_late(struct hdf5_slot *slot, uint64_t n);
 
 /* A block whose memory_element has the plain variable as a field: that field between the block's
  * memory and packed values, one after the other. */

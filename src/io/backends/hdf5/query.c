@@ -161,6 +161,20 @@ static int query_compress(const struct tt_file *file, struct tt_facts *facts)
                         "filter and storage of the dataset");
 }
 
+static int query_delayed_close(const struct tt_file *file, struct tt_facts *facts)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct hdf5_state *s = file->state;
+    ssize_t open = H5Fget_obj_count(s->file, H5F_OBJ_DATASET);
+
+    if (o->delayed_close == 0)
+        return TT_OK;
+    return tt_facts_add(facts, "hdf5.delayed_close", words("%" PRIu64, o->delayed_close).text,
+                        words("%zd datasets open at the end", open).text,
+                        open > (ssize_t)file->spec->nvariables ? TT_IN_EFFECT : TT_NO_EFFECT,
+                        "H5Fget_obj_count");
+}
+
 static int query_alignment(const struct tt_file *file, hid_t access, struct tt_facts *facts)
 {
     const struct hdf5_opts *o = file->opts;
@@ -290,6 +304,8 @@ int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error 
         rc = query_chunk(file, facts);
     if (rc == TT_OK && created)
         rc = query_compress(file, facts);
+    if (rc == TT_OK && created)
+        rc = query_delayed_close(file, facts);
     if (rc == TT_OK && created)
         rc = query_alignment(file, access, facts);
     if (rc == TT_OK && created)
