@@ -12,14 +12,9 @@ one_line "(No space left|fit|free|min-free)"
 no_data_left
 
 backends=(posix mpiio)
-<<<<<<< HEAD
-! has_backend uring || backends+=(uring)
-! has_backend hdf5 || backends+=(hdf5)
-=======
-for backend in hdf5 netcdf pnetcdf; do
+for backend in uring hdf5 netcdf pnetcdf; do
     ! has_backend $backend || backends+=($backend)
 done
->>>>>>> 8c47fb0 (Add a backend for NetCDF-4 over parallel HDF5)
 
 # While it runs: somebody else takes the space between two dumps. The throttle gives them time to.
 fill_after_first_dump() {

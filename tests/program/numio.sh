@@ -33,11 +33,7 @@ equal 10 "$(wc -l <<<"$sample")" "lines of the sample"
 equal "$(cat middle)" "$(awk 'NR == 3 { print $3 }' <<<"$sample")" "a point of the sample"
 holds '($a / $b - 1 | fabs) < 1e-5' a="$one" b="$(cat worst)"
 
-<<<<<<< HEAD
-for backend in posix uring mpiio hdf5; do
-=======
-for backend in posix mpiio hdf5 netcdf pnetcdf; do
->>>>>>> 8c47fb0 (Add a backend for NetCDF-4 over parallel HDF5)
+for backend in posix uring mpiio hdf5 netcdf pnetcdf; do
     has_backend $backend || continue
     expect 0 "${ranks[@]}" 2 "$TUTTI" numio --results "$runs" --min-free 0 --backend $backend -m iter=50,size=20,pert=1 -w "10,$data/m" \
         -c 5,1 -t 2
