@@ -144,6 +144,76 @@ particles() {
     note "  by HDF5's own conversion" "$(printf '%8.3f' "$(median <"$work/particles.library")")"
 }
 
+content() {
+    "$build/bench/bench_content" >"$work/content.json"
+    row "random data made: of copying memory on a core" "$(jq .made "$work/content.json")" '>=' 0.5
+    row "random data checked: of copying memory on a core" "$(jq .checked "$work/content.json")" '>=' 0.5
+    row "a random order over 2^40 places: time of one over 2^20" "$(jq .order "$work/content.json")" '<=' 1.5
+}
+
+# One process, one file, the same depth, request and time; tutti's rate of that of fio.
+fio_rate() { # RW SIZE DIRECT DEPTH
+    rm -f "$work/fio.data"
+    [[ $1 == *write ]] || cp --sparse=never "$work/seq.data" "$work/fio.data"
+    fio --name=x --filename="$work/fio.data" --size=256m --rw="$1" --bs="$2" --direct="$3" --iodepth="$4" \
+        --ioengine="$([ "$4" = 1 ] && echo psync || echo io_uring)" --fallocate=none --invalidate=0 --norandommap=0 \
+        --output-format=json | jq '.jobs[0] | [.read.iops, .write.iops] | max'
+}
+
+bulk_rate() { # RW SIZE DIRECT DEPTH BACKEND
+    local order=sequential rw=(--read no)
+    [[ $1 != rand* ]] || order=random
+    [[ $1 == *write ]] || rw=(--write no --paths "$work/seq.data" --cold no)
+    "$tutti" run bulk --results "$work/runs" --dir "$work" --min-free 0 --quiet --json "$work/out.json" --backend "$5" \
+        --block 256m --transfer "$2" --order $order --depth "$4" --sync never --data scatter "${rw[@]}" \
+        --"$5".odirect "$([ "$3" = 1 ] && echo yes || echo no)"
+    jq '.tables.accesses[0] | .[3] / .[5]' "$work/out.json"
+}
+
+transfers() {
+    local rw size direct round backend=uring what
+    "$tutti" list backends | grep -w '^  uring' | grep -qv 'not in this build' || backend=
+    if [ -z "$backend" ] || ! command -v fio >/dev/null; then
+        note "bulk of fio" "not measured: needs fio and backend uring"
+        return
+    fi
+    head -c 256m /dev/urandom >"$work/seq.data"
+    for round in 1 2 3; do
+        for rw in randread randwrite read write; do
+            for direct in 0 1; do
+                size=4k
+                [[ $rw == rand* ]] || size=1m
+                calculate '$t / $f' f="$(fio_rate $rw $size $direct 16)" t="$(bulk_rate $rw $size $direct 16 uring)" \
+                    >>"$work/fio.$rw.$direct"
+            done
+        done
+        calculate '$d / $s' d="$(bulk_rate randread 4k 1 16 uring)" s="$(bulk_rate randread 4k 1 1 posix)" >>"$work/depth"
+    done
+    for rw in randread randwrite read write; do
+        for direct in 0 1; do
+            what=buffered
+            [ $direct = 0 ] || what=direct
+            row "bulk, uring, depth 16, $rw, $what: of fio" "$(median <"$work/fio.$rw.$direct")" '>=' 0.95
+        done
+    done
+    row "bulk, direct random reads at depth 16: of one at a time" "$(median <"$work/depth")" '>' 1
+    rm -f "$work"/*.data
+}
+
+# Empty files of one process in one folder.
+creates() {
+    local n=100000 bare
+    for _ in 1 2 3; do
+        mkdir "$shm/creates"
+        bare=$("$build/bench/bench_creates" "$shm/creates" $n)
+        rm -rf "$shm/creates"
+        "$tutti" run metadata --items $n --stat no --open no --results "$work/runs" --dir "$shm" --min-free 0 --quiet \
+            --json "$work/out.json"
+        calculate '$t / $b' t="$(metric create_rate)" b="$bare" >>"$work/creates"
+    done
+    row "metadata, files made: of a bare loop of system calls" "$(median <"$work/creates")" '>=' 0.95
+}
+
 # Beyond the two fields, and beyond what an MPI program that does nothing takes.
 memory() {
     local bare backend size=2048
@@ -277,6 +347,9 @@ hiding
 tiny_runs
 discard
 memory
+content
+transfers
+creates
 counters
 measuring
 starting
