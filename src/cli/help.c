@@ -230,12 +230,13 @@ static void describe(const struct tt_param *p, char *out, size_t size)
 
 static void print_param(const struct tt_component *c, const char *kind, const struct tt_param *p)
 {
-    bool bare = !*c->name || !strcmp(kind, "workload") || !strcmp(kind, "ensemble");
+    bool own = !*c->name || !strcmp(c->name, "ensemble") || !strcmp(c->name, "survey");
+    bool bare = own || !strcmp(kind, "workload") || !strcmp(kind, "ensemble");
     char name[120], text[1024];
 
     snprintf(name, sizeof name, "%s%s--%s%s%s %s", p->flag ? p->flag : "", p->flag ? ", " : "",
              bare ? "" : c->name, bare ? "" : ".", p->key,
-             p->type == TT_PARAM_BOOL && !*c->name ? "" : value_name(p));
+             p->type == TT_PARAM_BOOL && own ? "" : value_name(p));
     for (char *at = name; *at; at++)
         if (*at == '_')
             *at = '-';
