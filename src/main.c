@@ -30,6 +30,7 @@ static const struct tt_command commands[] = {
     {"numio", tt_cmd_numio, true, "run with the options of numio"},
     {"ior", tt_cmd_ior, true, "run with the options of IOR"},
     {"mdtest", tt_cmd_mdtest, true, "run with the options of mdtest"},
+    {"h5bench", tt_cmd_h5bench, false, "run a workflow of h5bench: tutti h5bench FILE.json"},
     {"perform", tt_cmd_perform, true,
      "what the launcher starts as ranks: run the plan of a run folder"},
     {"hold", tt_cmd_hold, true, "the same for a plan that is a command"},

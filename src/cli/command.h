@@ -33,6 +33,7 @@ int tt_cmd_numio(int argc, char **argv);
 int tt_cmd_survey(int argc, char **argv);
 int tt_cmd_ior(int argc, char **argv);
 int tt_cmd_mdtest(int argc, char **argv);
+int tt_cmd_h5bench(int argc, char **argv);
 int tt_cmd_perform(int argc, char **argv);
 int tt_cmd_hold(int argc, char **argv);
 

@@ -107,6 +107,16 @@ static const struct option_text mdtest_options[] = {
     {NULL, NULL},
 };
 
+static const struct option_text h5bench_options[] = {
+    {"-f, --filter NAME,...", "only these benchmarks"},
+    {"-v, --validate-mode", "a benchmark that did not run in its MODE has failed"},
+    {"-a, --abort-on-failure", "run none after one that failed"},
+    {"-d, --debug; -p, --prefix P", "taken, but mean nothing here"},
+    {"--json FILE", "the results of all benchmarks; -: stdout, and no tables"},
+    {"--keep, --max-bytes SIZE, ...", "and all options of tutti help run, for every benchmark"},
+    {NULL, NULL},
+};
+
 static const struct {
     const char *name, *synopsis, *text;
     const struct option_text *options;
@@ -164,6 +174,12 @@ static const struct {
     {"mdtest", "[mpirun -n TASKS] tutti mdtest [-n ITEMS] [-d DIR] [...]",
      "Run the workload metadata with the options of mdtest, and print its summary.",
      mdtest_options},
+    {"h5bench",
+     "tutti h5bench [--filter NAME,...] [--validate-mode] [--abort-on-failure] FILE.json",
+     "Run the benchmarks of h5bench's JSON file one after the other as the workload particles, "
+     "print h5bench's metrics and one summary. Status 0 only if all of them were done. It starts "
+     "the ranks itself, as many as the file says.",
+     h5bench_options},
     {"perform", "tutti perform FOLDER [--held] [--loop]",
      "What the launcher starts as ranks. Held, it waits for an instant in the file go; looping, it "
      "plays again and again until the file stop says so.",

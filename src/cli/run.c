@@ -118,7 +118,7 @@ static void print_table(const struct tt_run_options *run, const json_t *result, 
 {
     if (has_table(run) && stopped)
         tt_report_text(stdout, result);
-    else if (has_table(run))
+    else if (has_table(run) || printer.always)
         printer.print(stdout, result, printer.context);
 }
 

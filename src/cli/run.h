@@ -4,6 +4,7 @@
 #define TT_CLI_RUN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "spec/settings.h"
@@ -13,6 +14,7 @@ typedef void tt_print_function(FILE *out, const json_t *result, void *context);
 struct tt_printer {
     tt_print_function *print;
     void *context;
+    bool always; /* also where nothing is to be printed: it only takes the result */
 };
 
 /* Checks, plans, launches (or performs, if this process is a rank), analyses, prints.

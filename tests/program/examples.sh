@@ -17,6 +17,9 @@ for file in "$SOURCE"/examples/*.yaml; do
     no_data_left
 done
 
+! has_backend hdf5 || expect 0 "$TUTTI" h5bench "$SOURCE/examples/h5bench.json" --results "$runs" --min-free 0
+[ ! -e h5bench-data ] || fail "h5bench leaves data behind"
+
 mkdir build
 ln -s "$TUTTI" build/tutti
 ln -s "$SOURCE/examples" examples

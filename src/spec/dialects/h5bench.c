@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The file is read twice: by jansson, which knows what JSON is and that an empty "vol" is there,
+ * and as settings, which know their places. */
+#include "spec/dialects/h5bench.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/dialects/h5bench_pattern.h"
+#include "spec/param.h"
+#include "spec/read.h"
+#include "spec/units.h"
+
+#define NOT_PLANNED -1
+#define NOT_BUILT -2
+static const struct {
+    const char *name;
+    int operation;
+} known[] = {
+    {"write", TT_H5BENCH_WRITE},
+    {"write-unlimited", TT_H5BENCH_WRITE_UNLIMITED},
+    {"write_var_normal_dist", TT_H5BENCH_WRITE_NORMAL},
+    {"write-normal-dist", TT_H5BENCH_WRITE_NORMAL},
+    {"overwrite", TT_H5BENCH_OVERWRITE},
+    {"append", TT_H5BENCH_APPEND},
+    {"read", TT_H5BENCH_READ},
+    {"metadata", NOT_BUILT},
+    {"openpmd", NOT_BUILT},
+    {"amrex", NOT_BUILT},
+    {"e3sm", NOT_BUILT},
+    {"exerciser", NOT_PLANNED},
+    {"macsio", NOT_PLANNED},
+};
+#define NKNOWN (sizeof known / sizeof *known)
+
+struct reader {
+    const char *path;
+    bool is_hdf5;
+    struct tt_settings file;   /* all of it, with dotted keys */
+    struct tt_settings common; /* for every benchmark */
+    struct tt_settings *keys;  /* of every benchmark's configuration */
+    struct tt_h5bench_workflow *w;
+    struct tt_error *e;
+};
+
+static int fail_at(const struct reader *r, const struct tt_setting *s, const char *why)
+{
+    return tt_fail(r->e, TT_USAGE, "%.200s: '%.60s' %s", s->place, s->key, why);
+}
+
+/* ---- the structure ---- */
+
+static int check_structure(const char *path, const json_t *root, struct tt_error *e)
+{
+    static const struct {
+        const char *key, *what;
+        json_type type;
+    } required[] = {{"mpi", "an object", JSON_OBJECT},
+                    {"vol", "an object, which may be empty", JSON_OBJECT},
+                    {"file-system", "an object, which may be empty", JSON_OBJECT},
+                    {"directory", "a text", JSON_STRING},
+                    {"benchmarks", "a list", JSON_ARRAY}};
+    const size_t n = sizeof required / sizeof *required;
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        value = json_object_get(root, required[i].key);
+        if (!value || json_typeof(value) != required[i].type)
+            return tt_fail(e, TT_USAGE, "%.200s: '%s' is required, and is %s", path,
+                           required[i].key, required[i].what);
+    }
+    json_object_foreach((json_t *)root, key, value)
+    {
+        for (i = 0; i < n && strcmp(key, required[i].key) != 0;)
+            i++;
+        if (i == n)
+            return tt_fail(e, TT_USAGE,
+                           "%.200s: '%.80s' is none of mpi, vol, file-system, directory, "
+                           "benchmarks",
+                           path, key);
+    }
+    value = json_object_get(root, "benchmarks");
+    for (i = 0; i < json_array_size(value); i++)
+        if (!json_is_object(json_array_get(value, i)))
+            return tt_fail(e, TT_USAGE, "%.200s: benchmark %zu is not an object", path, i + 1);
+    return i > 0 ? TT_OK : tt_fail(e, TT_USAGE, "%.200s: there are no benchmarks", path);
+}
+
+static int load(struct reader *r)
+{
+    json_error_t why;
+    json_t *root = json_load_file(r->path, JSON_REJECT_DUPLICATES, &why);
+    struct tt_h5bench_workflow *w = r->w;
+    char *workload = NULL;
+    int rc;
+
+    if (!root && why.line < 0)
+        return tt_fail(r->e, TT_USAGE, "%.300s", why.text);
+    if (!root)
+        return tt_fail(r->e, TT_USAGE, "%.200s:%d:%d: %.200s", r->path, why.line, why.column,
+                       why.text);
+    rc = check_structure(r->path, root, r->e);
+    if (rc == TT_OK) {
+        w->n = json_array_size(json_object_get(root, "benchmarks"));
+        w->directory = strdup(json_string_value(json_object_get(root, "directory")));
+        w->list = calloc(w->n, sizeof *w->list);
+        r->keys = calloc(w->n, sizeof *r->keys);
+        if (!w->directory || !w->list || !r->keys)
+            rc = tt_fail_nomem(r->e, r->path);
+    }
+    json_decref(root);
+    if (rc == TT_OK)
+        rc = tt_read_yaml(r->path, &r->file, &workload, r->e);
+    free(workload);
+    return rc;
+}
+
+/* ---- mpi ---- */
+
+static const struct tt_setting *find(const struct reader *r, const char *key)
+{
+    for (size_t i = 0; i < r->file.n; i++)
+        if (!strcmp(r->file.list[i].key, key))
+            return &r->file.list[i];
+    return NULL;
+}
+
+struct options {
+    char *list;  /* words that are not understood here, as "a,b" */
+    char *ranks; /* NULL: not among them */
+};
+
+static void add_option(struct options *o, const char *word)
+{
+    char *to = o->list + strlen(o->list);
+
+    if (to != o->list)
+        *to++ = ',';
+    for (; *word; word++) {
+        if (*word == ',' || *word == '\\')
+            *to++ = '\\';
+        *to++ = *word;
+    }
+    *to = '\0';
+}
+
+static bool is_number_of_ranks(const char *word)
+{
+    static const char *const names[] = {"-n", "-np", "--np", "--ntasks", NULL};
+    size_t i = 0;
+
+    while (names[i] && strcmp(names[i], word) != 0)
+        i++;
+    return names[i] != NULL;
+}
+
+/* The words of a configuration; o->list has room for them. */
+static int split(const struct reader *r, const struct tt_setting *s, char *text, struct options *o)
+{
+    char *rest = NULL;
+
+    if (strpbrk(text, "'\"`$;|&<>"))
+        return fail_at(r, s, "is split into words at blanks: no shell reads quotes, $, ; or |");
+    for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+        if (!strncmp(word, "--ntasks=", 9)) {
+            o->ranks = word + 9;
+        } else if (!is_number_of_ranks(word)) {
+            add_option(o, word);
+        } else if (!(o->ranks = strtok_r(NULL, " \t", &rest))) {
+            return fail_at(r, s, "ends where the number of ranks should be");
+        }
+    }
+    return TT_OK;
+}
+
+/* Words for mpirun are none for srun, so they choose the launcher. */
+static int read_launch(struct reader *r, const struct tt_setting *configuration, bool is_slurm)
+{
+    const struct tt_setting *ranks = find(r, "mpi.ranks");
+    const char *value = configuration ? configuration->value : "";
+    char *text = strdup(value);
+    struct options o = {.list = calloc(1, 2 * strlen(value) + 2)};
+    int rc = text && o.list ? TT_OK : tt_fail_nomem(r->e, "options");
+
+    if (rc == TT_OK)
+        rc = split(r, configuration, text, &o);
+    if (rc == TT_OK && !o.ranks && !ranks)
+        rc = tt_fail(r->e, TT_USAGE, "%.200s: how many ranks? give mpi.ranks", r->path);
+    if (rc == TT_OK)
+        rc = tt_settings_add(&r->common, "ranks", o.ranks ? o.ranks : ranks->value,
+                             o.ranks ? configuration->place : ranks->place, r->e);
+    if (rc == TT_OK && *o.list) {
+        rc = tt_settings_add(&r->common, "launch.by", is_slurm ? "slurm" : "local",
+                             configuration->place, r->e);
+        if (rc == TT_OK)
+            rc = tt_settings_add(&r->common, "launch.options", o.list, configuration->place, r->e);
+    }
+    free(text);
+    free(o.list);
+    return rc;
+}
+
+static int read_mpi(struct reader *r)
+{
+    const struct tt_setting *command = find(r, "mpi.command");
+    const char *name = command ? strrchr(command->value, '/') : NULL;
+
+    if (!command)
+        return tt_fail(r->e, TT_USAGE, "%.200s: 'mpi' needs a 'command'", r->path);
+    name = name ? name + 1 : command->value;
+    if (strcmp(name, "mpirun") && strcmp(name, "mpiexec") && strcmp(name, "srun"))
+        return fail_at(r, command, "is none of mpirun, mpiexec, srun");
+    return read_launch(r, find(r, "mpi.configuration"), !strcmp(name, "srun"));
+}
+
+/* ---- vol, file-system ---- */
+
+/* The asynchronous connector is what overlap does here; others cannot be had. */
+static int read_connector(struct reader *r)
+{
+    const struct tt_setting *s = find(r, "vol.connector");
+    size_t length = s ? strcspn(s->value, " ") : 0;
+
+    if (length == 0 || (length == 5 && !strncmp(s->value, "async", 5)) ||
+        (length == 6 && !strncmp(s->value, "native", 6)))
+        return TT_OK;
+    return fail_at(r, s,
+                   "is not async: tutti loads no connectors of HDF5, only MODE ASYNC is done");
+}
+
+/* As hints: lfs is not called. */
+static int read_striping(struct reader *r)
+{
+    const struct tt_setting *size = find(r, "file-system.lustre.stripe-size");
+    const struct tt_setting *count = find(r, "file-system.lustre.stripe-count");
+    struct tt_error inner = TT_ERROR_CLEAR;
+    uint64_t unit = 0, factor;
+    char hints[96] = "";
+    int rc = size ? tt_parse_bytes(size->value, &unit, &inner) : TT_OK;
+
+    if (rc != TT_OK)
+        return tt_fail(r->e, rc, "%.200s: stripe-size: %s", size->place, inner.text);
+    if (count && strcmp(count->value, "-1") != 0)
+        rc = tt_parse_count(count->value, &factor, &inner);
+    if (rc != TT_OK)
+        return tt_fail(r->e, rc, "%.200s: stripe-count: %s", count->place, inner.text);
+    if (!r->is_hdf5 || (!size && !count))
+        return TT_OK;
+    if (size)
+        snprintf(hints, sizeof hints, "striping_unit=%" PRIu64 "%s", unit, count ? "," : "");
+    if (count)
+        snprintf(hints + strlen(hints), sizeof hints - strlen(hints), "striping_factor=%.24s",
+                 count->value);
+    return tt_settings_add(&r->common, "hdf5.hints", hints, (size ? size : count)->place, r->e);
+}
+
+static int check_driver_keys(const struct reader *r)
+{
+    static const char *const keys[] = {"mpi.command",
+                                       "mpi.ranks",
+                                       "mpi.configuration",
+                                       "vol.library",
+                                       "vol.path",
+                                       "vol.preload",
+                                       "vol.connector",
+                                       "file-system.lustre.stripe-size",
+                                       "file-system.lustre.stripe-count",
+                                       "directory",
+                                       NULL};
+
+    for (size_t i = 0; i < r->file.n; i++) {
+        const struct tt_setting *s = &r->file.list[i];
+        size_t k = 0;
+
+        while (keys[k] && strcmp(keys[k], s->key) != 0)
+            k++;
+        if (!keys[k] && strncmp(s->key, "benchmarks.", 11) != 0)
+            return fail_at(r, s, "is no key of h5bench");
+    }
+    return TT_OK;
+}
+
+/* ---- benchmarks ---- */
+
+static int keep_text(const struct reader *r, char **to, const char *text)
+{
+    free(*to);
+    *to = strdup(text);
+    return *to ? TT_OK : tt_fail_nomem(r->e, r->path);
+}
+
+/* "benchmarks.2.configuration.DIM_1" */
+static int take_benchmark_key(struct reader *r, const struct tt_setting *s)
+{
+    static const char within[] = "configuration.";
+    char *name;
+    size_t i = strtoul(s->key + strlen("benchmarks."), &name, 10);
+    struct tt_h5bench_benchmark *b;
+
+    if (*name != '.' || i >= r->w->n)
+        return fail_at(r, s, "is no key of h5bench");
+    b = &r->w->list[i];
+    name++;
+    if (!strcmp(name, "benchmark")) {
+        int rc = keep_text(r, &b->place, s->place);
+
+        return rc == TT_OK ? keep_text(r, &b->name, s->value) : rc;
+    }
+    if (!strcmp(name, "file"))
+        return keep_text(r, &b->file, s->value);
+    if (strncmp(name, within, sizeof within - 1) != 0)
+        return fail_at(r, s, "is none of benchmark, file, configuration");
+    return tt_settings_add(&r->keys[i], name + sizeof within - 1, s->value, s->place, r->e);
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    char *copy = strdup(list), *rest = copy, *word;
+    bool found = false;
+
+    while (copy && (word = strsep(&rest, ",")))
+        found |= tt_same_key(word, name);
+    free(copy);
+    return found;
+}
+
+static int unknown_benchmark(const struct reader *r, const char *place, const char *name)
+{
+    const char *names[NKNOWN + 1] = {0}, *near;
+
+    for (size_t i = 0; i < NKNOWN; i++)
+        names[i] = known[i].name;
+    near = tt_nearest_word(name, names);
+    return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is no benchmark of h5bench%s%s%s", place, name,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+static int check_filter(const struct reader *r, const char *filter)
+{
+    char *copy = strdup(filter ? filter : ""), *rest = copy, *word;
+    int rc = copy ? TT_OK : tt_fail_nomem(r->e, "a filter");
+
+    while (filter && rc == TT_OK && (word = strsep(&rest, ","))) {
+        size_t i = 0;
+
+        while (i < r->w->n && (!r->w->list[i].name || !tt_same_key(r->w->list[i].name, word)))
+            i++;
+        if (i == r->w->n)
+            rc =
+                tt_fail(r->e, TT_USAGE, "--filter: %.200s has no benchmark '%.80s'", r->path, word);
+    }
+    free(copy);
+    return rc;
+}
+
+/* What the last benchmark on the same file left in it. */
+static struct tt_h5bench_content *content_of(const struct reader *r,
+                                             struct tt_h5bench_content *contents, size_t i)
+{
+    for (size_t j = i; j-- > 0;)
+        if (r->w->list[j].file && !strcmp(r->w->list[j].file, r->w->list[i].file)) {
+            contents[i] = contents[j];
+            break;
+        }
+    return &contents[i];
+}
+
+static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content *contents)
+{
+    struct tt_h5bench_benchmark *b = &r->w->list[i];
+    size_t k = 0;
+    int rc = TT_OK;
+
+    if (!b->name)
+        return tt_fail(r->e, TT_USAGE, "%.200s: benchmark %zu has no 'benchmark', its name",
+                       r->path, i + 1);
+    while (k < NKNOWN && !tt_same_key(known[k].name, b->name))
+        k++;
+    if (k == NKNOWN)
+        return unknown_benchmark(r, b->place, b->name);
+    if (known[k].operation < 0)
+        return keep_text(r, &b->reason,
+                         known[k].operation == NOT_BUILT ? "not built yet" : "not planned");
+    if (!b->file || !*b->file)
+        return tt_fail(r->e, TT_USAGE, "%.200s: benchmark '%.40s' has no 'file'", b->place,
+                       b->name);
+    for (size_t j = 0; rc == TT_OK && j < r->common.n; j++)
+        rc = tt_settings_add(&b->settings, r->common.list[j].key, r->common.list[j].value,
+                             r->common.list[j].place, r->e);
+    if (rc == TT_OK)
+        rc = tt_settings_add(&b->settings, "dir", r->w->directory, "directory", r->e);
+    if (rc == TT_OK)
+        rc = tt_settings_add(&b->settings, "backend", "hdf5", "tutti h5bench", r->e);
+    return rc == TT_OK
+               ? tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)known[k].operation,
+                                      r->is_hdf5, content_of(r, contents, i), b, r->e)
+               : rc;
+}
+
+static int read_benchmarks(struct reader *r, const char *filter)
+{
+    struct tt_h5bench_content *contents = calloc(r->w->n, sizeof *contents);
+    int rc = contents ? TT_OK : tt_fail_nomem(r->e, r->path);
+
+    for (size_t i = 0; rc == TT_OK && i < r->file.n; i++)
+        if (!strncmp(r->file.list[i].key, "benchmarks.", 11))
+            rc = take_benchmark_key(r, &r->file.list[i]);
+    if (rc == TT_OK)
+        rc = check_filter(r, filter);
+    for (size_t i = 0; rc == TT_OK && i < r->w->n; i++) {
+        struct tt_h5bench_benchmark *b = &r->w->list[i];
+
+        b->skipped = filter && b->name && !is_listed(filter, b->name);
+        if (!b->skipped)
+            rc = read_benchmark(r, i, contents);
+    }
+    free(contents);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
+                    struct tt_h5bench_workflow *w, struct tt_error *e)
+{
+    struct reader r = {.path = path, .is_hdf5 = is_hdf5, .w = w, .e = e};
+    int rc;
+
+    *w = (struct tt_h5bench_workflow){0};
+    rc = load(&r);
+    if (rc == TT_OK)
+        rc = check_driver_keys(&r);
+    if (rc == TT_OK)
+        rc = read_mpi(&r);
+    if (rc == TT_OK)
+        rc = read_connector(&r);
+    if (rc == TT_OK)
+        rc = read_striping(&r);
+    if (rc == TT_OK)
+        rc = read_benchmarks(&r, filter);
+    for (size_t i = 0; r.keys && i < w->n; i++)
+        tt_settings_free(&r.keys[i]);
+    free(r.keys);
+    tt_settings_free(&r.file);
+    tt_settings_free(&r.common);
+    return rc;
+}
+
+void tt_h5bench_free(struct tt_h5bench_workflow *w)
+{
+    for (size_t i = 0; w->list && i < w->n; i++) {
+        struct tt_h5bench_benchmark *b = &w->list[i];
+
+        free(b->name);
+        free(b->place);
+        free(b->file);
+        free(b->csv_file);
+        free(b->reason);
+        tt_settings_free(&b->settings);
+    }
+    free(w->list);
+    free(w->directory);
+}

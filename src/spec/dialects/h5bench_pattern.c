@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". */
+#include "spec/dialects/h5bench_pattern.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/param.h"
+
+enum { CONTIG, INTERLEAVED, STRIDED }; /* MEM_PATTERN, FILE_PATTERN */
+enum { FULL, PARTIAL, READ_STRIDED, LDC, RDC, CS, PRL };
+enum { SYNC, ASYNC, LOG };
+static const char *const patterns[] = {"CONTIG", "INTERLEAVED", "STRIDED", NULL};
+static const char *const read_options[] = {"FULL", "PARTIAL", "STRIDED", "LDC",
+                                           "RDC",  "CS",      "PRL",     NULL};
+static const char *const operations[] = {"READ", "WRITE", "OVERWRITE", "APPEND", NULL};
+static const char *const modes[] = {"SYNC", "ASYNC", "LOG", NULL};
+
+struct pattern {
+    int memory, file, read_option, operation, mode;
+    uint64_t num_dims, dims[TT_H5BENCH_DIMS], particles, to_read, steps, delay;
+    uint64_t stride[TT_H5BENCH_DIMS], block[TT_H5BENCH_DIMS], blocks, memory_limit;
+    uint64_t chunk[TT_H5BENCH_DIMS], align_threshold, align_length;
+    bool collective_data, collective_metadata, compress, subfiling, align, file_per_process;
+    double compute, deviation;
+    char *csv_file, *environment_file;
+};
+
+#define AT(member) offsetof(struct pattern, member)
+#define MOST (INT64_C(1) << 40)
+#define CHOOSE(key, member, fallback, list) \
+    { \
+        key, TT_PARAM_CHOICE, AT(member), fallback, .choices = list \
+    }
+#define NUMBER(key, member, fallback, min) \
+    { \
+        key, TT_PARAM_BYTES, AT(member), fallback, NULL, NULL, min, MOST \
+    }
+#define ANSWER(key, member) \
+    { \
+        key, TT_PARAM_BOOL, AT(member), "no" \
+    }
+static const struct tt_param params[] = {
+    CHOOSE("MEM_PATTERN", memory, "CONTIG", patterns),
+    CHOOSE("FILE_PATTERN", file, "CONTIG", patterns),
+    CHOOSE("READ_OPTION", read_option, "FULL", read_options),
+    CHOOSE("IO_OPERATION", operation, "WRITE", operations),
+    CHOOSE("MODE", mode, "SYNC", modes),
+    {"NUM_DIMS", TT_PARAM_COUNT, AT(num_dims), "1", NULL, NULL, 1, TT_H5BENCH_DIMS},
+    NUMBER("DIM_1", dims[0], "1", 1),
+    NUMBER("DIM_2", dims[1], "1", 1),
+    NUMBER("DIM_3", dims[2], "1", 1),
+    NUMBER("NUM_PARTICLES", particles, "0", 0),
+    NUMBER("TO_READ_NUM_PARTICLES", to_read, "0", 0),
+    {"TIMESTEPS", TT_PARAM_COUNT, AT(steps), NULL, NULL, NULL, 1, INT64_C(1) << 32},
+    {"EMULATED_COMPUTE_TIME_PER_TIMESTEP", TT_PARAM_DURATION, AT(compute), "0"},
+    {"DELAYED_CLOSE_TIMESTEPS", TT_PARAM_COUNT, AT(delay), "0", NULL, NULL, 0, 1000000},
+    ANSWER("COLLECTIVE_DATA", collective_data),
+    ANSWER("COLLECTIVE_METADATA", collective_metadata),
+    NUMBER("STRIDE_SIZE", stride[0], "0", 0),
+    NUMBER("STRIDE_SIZE_2", stride[1], "0", 0),
+    NUMBER("STRIDE_SIZE_3", stride[2], "0", 0),
+    NUMBER("BLOCK_SIZE", block[0], "0", 0),
+    NUMBER("BLOCK_SIZE_2", block[1], "0", 0),
+    NUMBER("BLOCK_SIZE_3", block[2], "0", 0),
+    NUMBER("BLOCK_CNT", blocks, "0", 0),
+    {"IO_MEM_LIMIT", TT_PARAM_BYTES, AT(memory_limit), "0"},
+    ANSWER("COMPRESS", compress),
+    NUMBER("CHUNK_DIM_1", chunk[0], "1", 1),
+    NUMBER("CHUNK_DIM_2", chunk[1], "1", 1),
+    NUMBER("CHUNK_DIM_3", chunk[2], "1", 1),
+    ANSWER("SUBFILING", subfiling),
+    ANSWER("ALIGN", align),
+    NUMBER("ALIGN_THRESHOLD", align_threshold, "0", 0),
+    NUMBER("ALIGN_LEN", align_length, "0", 0),
+    ANSWER("FILE_PER_PROC", file_per_process),
+    {"STDEV_DIM_1", TT_PARAM_REAL, AT(deviation), "1", NULL, NULL, 0, MOST},
+    {"CSV_FILE", TT_PARAM_TEXT, AT(csv_file), NULL},
+    {"ENV_METADATA_FILE", TT_PARAM_TEXT, AT(environment_file), NULL},
+    {NULL},
+};
+
+/* ---- keys ---- */
+
+static const struct tt_setting *find(const struct tt_settings *keys, const char *name)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (!strcmp(keys->list[i].key, name))
+            return &keys->list[i];
+    return NULL;
+}
+
+static int unknown_key(const struct tt_setting *s, struct tt_error *e)
+{
+    const char *names[sizeof params / sizeof *params] = {0}, *near;
+
+    for (size_t i = 0; params[i].key; i++)
+        names[i] = params[i].key;
+    near = tt_nearest_word(s->key, names);
+    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s%s%s", s->place, s->key,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+/* Without the blanks around a number and before its unit. */
+static char *squeeze(const char *value)
+{
+    char *text = strdup(value), *to = text;
+
+    for (const char *at = text; at && *at; at++)
+        if (!isspace((unsigned char)*at))
+            *to++ = *at;
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+static int set(struct pattern *p, const struct tt_param *param, const struct tt_setting *s,
+               struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    bool is_text = param->type == TT_PARAM_TEXT;
+    char *value = is_text ? strdup(s->value) : squeeze(s->value);
+    int rc;
+
+    if (!value)
+        return tt_fail_nomem(e, "a value");
+    rc = tt_param_set(param, p, value, &inner);
+    free(value);
+    return rc == TT_OK ? TT_OK : tt_fail(e, rc, "%.200s: %s", s->place, inner.text);
+}
+
+static int read_keys(const struct tt_settings *keys, struct pattern *p, struct tt_error *e)
+{
+    int rc = tt_params_default(params, p, e);
+
+    for (size_t i = 0; rc == TT_OK && i < keys->n; i++) {
+        const struct tt_param *param = params;
+
+        while (param->key && strcmp(param->key, keys->list[i].key) != 0)
+            param++;
+        rc = param->key ? set(p, param, &keys->list[i], e) : unknown_key(&keys->list[i], e);
+    }
+    return rc;
+}
+
+/* ---- settings ---- */
+
+struct emitter {
+    const struct tt_settings *keys;
+    struct tt_h5bench_benchmark *b;
+    const struct pattern *p;
+    enum tt_h5bench_operation operation;
+    struct tt_h5bench_content *content;
+    bool is_hdf5;
+    struct tt_error *e;
+    int rc;
+};
+
+static const char *place_of(const struct emitter *to, const char *name)
+{
+    const struct tt_setting *s = find(to->keys, name);
+
+    return s ? s->place : to->b->place;
+}
+
+/* A setting that the key called name is the reason for. */
+static void emit(struct emitter *to, const char *name, const char *key, const char *value)
+{
+    if (to->rc == TT_OK)
+        to->rc = tt_settings_add(&to->b->settings, key, value, place_of(to, name), to->e);
+}
+
+static void emit_number(struct emitter *to, const char *name, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    emit(to, name, key, text);
+}
+
+static void emit_real(struct emitter *to, const char *name, const char *key, double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    emit(to, name, key, text);
+}
+
+static void emit_counts(struct emitter *to, const char *name, const char *key,
+                        const uint64_t *values, uint64_t n)
+{
+    char text[3 * 24] = "";
+    size_t used = 0;
+
+    for (uint64_t i = 0; i < n && i < TT_H5BENCH_DIMS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? ":" : "",
+                                 values[i]);
+    emit(to, name, key, text);
+}
+
+static bool changes(const struct emitter *to)
+{
+    return to->operation == TT_H5BENCH_OVERWRITE || to->operation == TT_H5BENCH_APPEND;
+}
+
+static bool is_strided(const struct pattern *p)
+{
+    return p->file == STRIDED || (p->read_option == READ_STRIDED && p->blocks > 0);
+}
+
+/* What the file is known to have holds where the configuration says nothing. */
+static void adopt(struct emitter *to, struct pattern *p)
+{
+    const struct tt_h5bench_content *c = to->content;
+
+    if (!c->is_known || !(changes(to) || to->b->reads))
+        return;
+    if (!find(to->keys, "DIM_1")) {
+        p->num_dims = c->ndims;
+        memcpy(p->dims, c->dims, sizeof p->dims);
+    }
+    if (!find(to->keys, "FILE_PATTERN"))
+        p->file = c->layout ? INTERLEAVED : CONTIG;
+    if (!find(to->keys, "FILE_PER_PROC"))
+        p->file_per_process = c->per_process;
+}
+
+static void emit_shape(struct emitter *to)
+{
+    const struct pattern *p = to->p;
+    bool makes = !to->b->reads && !changes(to);
+    double deviation =
+        to->operation == TT_H5BENCH_WRITE_NORMAL ? p->deviation : to->content->deviation;
+
+    emit_counts(to, "DIM_1", "particles.dims", p->dims, p->num_dims);
+    emit_number(to, "TIMESTEPS", "particles.steps", p->steps);
+    emit_real(to, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.compute", p->compute);
+    emit(to, "MEM_PATTERN", "particles.memory", p->memory == INTERLEAVED ? "records" : "arrays");
+    emit(to, "FILE_PATTERN", "particles.file", p->file == INTERLEAVED ? "records" : "arrays");
+    emit(to, "MEM_PATTERN", "particles.conversion", to->is_hdf5 ? "library" : "engine");
+    if (to->operation == TT_H5BENCH_WRITE_NORMAL || (to->content->is_known && !makes))
+        emit_real(to, "STDEV_DIM_1", "particles.deviation", deviation);
+    if (p->file_per_process)
+        emit(to, "FILE_PER_PROC", "particles.files", "process");
+    if (p->memory_limit > 0)
+        emit_number(to, "IO_MEM_LIMIT", "particles.memory_limit", p->memory_limit);
+    if (is_strided(p)) {
+        emit_number(to, "STRIDE_SIZE", "particles.stride", p->stride[0]);
+        emit_number(to, "BLOCK_SIZE", "particles.block", p->block[0]);
+        emit_number(to, "BLOCK_CNT", "particles.count", p->blocks);
+        if (!to->b->reads)
+            emit(to, "FILE_PATTERN", "particles.pattern", "strided");
+    }
+}
+
+static uint64_t count_to_read(const struct pattern *p)
+{
+    return p->particles ? p->particles : p->to_read;
+}
+
+/* FULL, PARTIAL and STRIDED have no effect of their own: the numbers beside them have. */
+static void emit_reading(struct emitter *to)
+{
+    const struct pattern *p = to->p;
+    uint64_t m = p->num_dims == 1 ? count_to_read(p) : 0;
+
+    if (p->read_option >= LDC) {
+        static const char *const ours[] = {
+            [LDC] = "ldc", [RDC] = "rdc", [CS] = "cs", [PRL] = "prl"};
+
+        emit(to, "READ_OPTION", "particles.read", ours[p->read_option]);
+        emit_counts(to, "BLOCK_SIZE", "particles.block", p->block, 2);
+        if (p->read_option == CS)
+            emit_counts(to, "STRIDE_SIZE", "particles.stride", p->stride, 2);
+    } else if (is_strided(p)) {
+        emit(to, "READ_OPTION", "particles.read", "strided");
+    } else if (m > 0 && m < p->dims[0]) {
+        emit(to, "READ_OPTION", "particles.read", "partial");
+        emit_number(to, "TO_READ_NUM_PARTICLES", "particles.read_count", m);
+    }
+}
+
+/* Flushed once, at the end, in both modes. */
+static void emit_mode(struct emitter *to)
+{
+    const struct pattern *p = to->p;
+
+    to->b->asynchronous = p->mode == ASYNC;
+    emit(to, "MODE", "overlap", to->b->asynchronous ? "async" : "none");
+    emit(to, "MODE", "sync", "close");
+    emit(to, "MODE", "baseline", "0"); /* h5bench has no epochs without overlap */
+    if (!to->b->asynchronous)
+        return;
+    if (to->b->reads)
+        emit(to, "MODE", "particles.prefetch", "yes");
+    else
+        emit_number(to, "DELAYED_CLOSE_TIMESTEPS", "inflight", p->delay + 1);
+}
+
+static void emit_hdf5(struct emitter *to)
+{
+    const struct pattern *p = to->p;
+    bool has_chunks = p->compress || to->operation == TT_H5BENCH_WRITE_UNLIMITED;
+
+    emit(to, "COLLECTIVE_DATA", "hdf5.method",
+         p->collective_data || p->compress ? "collective" : "independent");
+    emit(to, "COLLECTIVE_METADATA", "hdf5.collective_metadata",
+         p->collective_metadata || to->b->reads ? "yes" : "no");
+    if (p->align) {
+        emit_number(to, "ALIGN_LEN", "hdf5.alignment", p->align_length);
+        emit_number(to, "ALIGN_THRESHOLD", "hdf5.alignment_threshold",
+                    p->align_threshold ? p->align_threshold : 1);
+    }
+    if (to->b->reads || changes(to))
+        return;
+    if (p->compress)
+        emit(to, "COMPRESS", "hdf5.compress", "9");
+    if (has_chunks && find(to->keys, "CHUNK_DIM_1"))
+        emit_counts(to, "CHUNK_DIM_1", "hdf5.chunk", p->chunk, p->num_dims);
+}
+
+/* ---- chains ---- */
+
+static bool covers(const struct pattern *p, const struct tt_h5bench_content *c)
+{
+    bool same_blocks = c->count == 0 ? true
+                                     : is_strided(p) && p->blocks == c->count &&
+                                           p->block[0] == c->block && p->stride[0] == c->stride;
+
+    return c->is_known && c->can_check && p->num_dims == c->ndims && p->steps <= c->steps &&
+           !memcmp(p->dims, c->dims, p->num_dims * sizeof *p->dims) && same_blocks &&
+           (p->file == INTERLEAVED) == (c->layout == 1);
+}
+
+static void begin_content(const struct emitter *to)
+{
+    const struct pattern *p = to->p;
+    struct tt_h5bench_content *c = to->content;
+    bool strided = is_strided(p);
+
+    *c = (struct tt_h5bench_content){
+        .is_known = true,
+        .can_check = true,
+        .unlimited = to->operation == TT_H5BENCH_WRITE_UNLIMITED,
+        .per_process = p->file_per_process,
+        .layout = p->file == INTERLEAVED,
+        .ndims = p->num_dims,
+        .steps = p->steps,
+        .seed = 1,
+        .stride = strided ? p->stride[0] : 0,
+        .block = strided ? p->block[0] : 0,
+        .count = strided ? p->blocks : 0,
+        .deviation = to->operation == TT_H5BENCH_WRITE_NORMAL ? p->deviation : 0,
+    };
+    memcpy(c->dims, p->dims, sizeof c->dims);
+}
+
+/* Other data, so that what is read afterwards tells whether it was written; where the seed says how
+ * many particles a rank has, it stays. */
+static void overwrite_content(struct emitter *to)
+{
+    struct tt_h5bench_content *c = to->content;
+    const struct pattern *p = to->p;
+
+    if (!c->is_known)
+        return;
+    if (c->deviation > 0)
+        return;
+    if (!covers(p, c) || p->steps != c->steps || is_strided(p) != (c->count > 0))
+        c->can_check = false;
+    c->seed++;
+}
+
+static void emit_chain(struct emitter *to)
+{
+    struct tt_h5bench_content *c = to->content;
+    static const char *const phases[] = {"write", "write", "write", "overwrite", "append", "read"};
+    bool checks = to->b->reads && covers(to->p, c);
+
+    emit(to, "IO_OPERATION", "particles.phase", phases[to->operation]);
+    emit(to, "IO_OPERATION", "particles.path", to->b->file);
+    emit(to, "IO_OPERATION", "particles.verify", checks ? "yes" : "no");
+    emit(to, "IO_OPERATION", "keep", "yes");
+    emit(to, "IO_OPERATION", "label", to->b->name);
+    if (to->operation == TT_H5BENCH_OVERWRITE)
+        overwrite_content(to);
+    if (to->operation == TT_H5BENCH_APPEND && c->is_known)
+        emit_number(to, "IO_OPERATION", "particles.appended", c->appended++);
+    if (to->operation < TT_H5BENCH_OVERWRITE)
+        begin_content(to);
+    else if (c->is_known)
+        emit_number(to, "IO_OPERATION", "seed", c->seed);
+    if (c->unlimited)
+        emit(to, "IO_OPERATION", "particles.unlimited", "yes");
+}
+
+/* ---- the benchmark ---- */
+
+static int check(const struct emitter *to)
+{
+    static const int expected[] = {1, 1, 1, 2, 3, 0}; /* of operations */
+    const struct pattern *p = to->p;
+    uint64_t particles = 1;
+
+    for (uint64_t d = 0; d < p->num_dims; d++)
+        if (__builtin_mul_overflow(particles, p->dims[d], &particles) || particles > MOST)
+            return tt_fail(to->e, TT_USAGE, "%.200s: a rank's particles are too many",
+                           place_of(to, "DIM_1"));
+    if (p->steps == 0)
+        return tt_fail(to->e, TT_USAGE, "%.200s: benchmark '%.40s' needs TIMESTEPS", to->b->place,
+                       to->b->name);
+    if (find(to->keys, "IO_OPERATION") && p->operation != expected[to->operation])
+        return tt_fail(to->e, TT_USAGE, "%.200s: IO_OPERATION is not what benchmark '%.40s' does",
+                       place_of(to, "IO_OPERATION"), to->b->name);
+    if (p->memory_limit > 0 && p->memory_limit / 32 <= particles)
+        return tt_fail(
+            to->e, TT_USAGE,
+            "%.200s: IO_MEM_LIMIT must be more than the bytes of a rank's step, %" PRIu64,
+            place_of(to, "IO_MEM_LIMIT"), 32 * particles);
+    if (to->b->reads && p->num_dims == 1 && count_to_read(p) > p->dims[0])
+        return tt_fail(to->e, TT_USAGE, "%.200s: a rank has only %" PRIu64 " particles (DIM_1)",
+                       place_of(to, p->particles ? "NUM_PARTICLES" : "TO_READ_NUM_PARTICLES"),
+                       p->dims[0]);
+    if (p->subfiling && p->collective_data)
+        return tt_fail(to->e, TT_USAGE, "%.200s: SUBFILING does not go with COLLECTIVE_DATA",
+                       place_of(to, "SUBFILING"));
+    if (p->align && p->align_length == 0)
+        return tt_fail(to->e, TT_USAGE, "%.200s: ALIGN needs ALIGN_LEN", place_of(to, "ALIGN"));
+    return TT_OK;
+}
+
+static const char *why_not(const struct pattern *p)
+{
+    if (p->mode == LOG)
+        return "MODE LOG: the log layer is not built yet";
+    if (p->subfiling)
+        return "SUBFILING: the hdf5 backend has one file, no subfiles";
+    if (p->memory == STRIDED)
+        return "MEM_PATTERN STRIDED: h5bench knows the word, but no benchmark for it";
+    return NULL;
+}
+
+static int take_texts(struct emitter *to, struct pattern *p)
+{
+    const char *why = why_not(p);
+
+    to->b->csv_file = p->csv_file;
+    p->csv_file = NULL;
+    if (why && !(to->b->reason = strdup(why)))
+        return tt_fail_nomem(to->e, "a reason");
+    return TT_OK;
+}
+
+int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operation operation,
+                         bool is_hdf5, struct tt_h5bench_content *content,
+                         struct tt_h5bench_benchmark *b, struct tt_error *e)
+{
+    struct pattern p = {0};
+    struct emitter to = {.keys = keys,
+                         .b = b,
+                         .p = &p,
+                         .operation = operation,
+                         .content = content,
+                         .is_hdf5 = is_hdf5,
+                         .e = e};
+
+    b->reads = operation == TT_H5BENCH_READ;
+    to.rc = read_keys(keys, &p, e);
+    if (to.rc == TT_OK) {
+        adopt(&to, &p);
+        to.rc = check(&to);
+    }
+    if (to.rc == TT_OK)
+        to.rc = take_texts(&to, &p);
+    if (to.rc == TT_OK && !b->reason) {
+        emit_shape(&to);
+        emit_mode(&to);
+        if (b->reads)
+            emit_reading(&to);
+        if (is_hdf5)
+            emit_hdf5(&to);
+        emit_chain(&to);
+    }
+    tt_params_free(params, &p);
+    return to.rc;
+}

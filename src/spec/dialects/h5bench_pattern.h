@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The configuration of one of h5bench's pattern benchmarks. */
+#ifndef TT_SPEC_DIALECTS_H5BENCH_PATTERN_H
+#define TT_SPEC_DIALECTS_H5BENCH_PATTERN_H
+
+#include <stdint.h>
+
+#include "spec/dialects/h5bench.h"
+
+enum tt_h5bench_operation {
+    TT_H5BENCH_WRITE,
+    TT_H5BENCH_WRITE_UNLIMITED,
+    TT_H5BENCH_WRITE_NORMAL,
+    TT_H5BENCH_OVERWRITE,
+    TT_H5BENCH_APPEND,
+    TT_H5BENCH_READ,
+};
+
+#define TT_H5BENCH_DIMS 3
+
+/* What is in a file after the benchmarks so far, for the next one that uses it. */
+struct tt_h5bench_content {
+    bool is_known;  /* one of them makes it */
+    bool can_check; /* and all in it comes from the seed */
+    bool unlimited, per_process;
+    int layout; /* 0 arrays, 1 records */
+    uint64_t ndims, dims[TT_H5BENCH_DIMS], steps, seed, appended;
+    uint64_t stride, block, count; /* count 0: not strided */
+    double deviation;
+};
+
+/* Keys of a configuration ("DIM_1") into b, whose name and place are set; content is of b's file,
+ * before and after. */
+int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operation operation,
+                         bool is_hdf5, struct tt_h5bench_content *content,
+                         struct tt_h5bench_benchmark *b, struct tt_error *e);
+
+#endif

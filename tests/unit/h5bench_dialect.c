@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* h5bench's workflows become settings; nonsense is refused with its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "spec/dialects/h5bench.h"
+
+struct reading {
+    struct tt_h5bench_workflow workflow;
+    struct tt_error error;
+    int rc;
+};
+
+static void read_text(struct reading *r, const char *text, const char *filter, bool is_hdf5)
+{
+    char path[] = "/tmp/tutti-unit-XXXXXX";
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(strlen(text), write(fd, text, strlen(text)));
+    close(fd);
+    *r = (struct reading){.error = TT_ERROR_CLEAR};
+    r->rc = tt_h5bench_read(path, filter, is_hdf5, &r->workflow, &r->error);
+    unlink(path);
+}
+
+/* A workflow with these benchmarks, which begin in line 4. */
+#define MPI "\"mpi\": {\"command\": \"mpirun\", \"ranks\": \"4\"}"
+static char *around(const char *mpi, const char *benchmarks)
+{
+    char *text;
+
+    assert_true(asprintf(&text,
+                         "{%s,\n\"vol\": {}, \"file-system\": {},\n\"directory\": \"/scratch\", "
+                         "\"benchmarks\": [\n%s]}",
+                         mpi, benchmarks) > 0);
+    return text;
+}
+
+static void read_benchmarks(struct reading *r, const char *mpi, const char *benchmarks)
+{
+    char *text = around(mpi, benchmarks);
+
+    read_text(r, text, NULL, true);
+    free(text);
+}
+
+#define ONE(name, keys) \
+    "{\"benchmark\": \"" name "\", \"file\": \"x.h5\", \"configuration\": {\"TIMESTEPS\": \"2\", " \
+    "\"DIM_1\": \"100\", " keys "}}"
+
+/* The last one wins. */
+static const char *value(const struct tt_settings *s, const char *key)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (!strcmp(s->list[i].key, key))
+            return s->list[i].value;
+    return "(none)";
+}
+
+static const char *value_of(const struct reading *r, size_t i, const char *key)
+{
+    if (r->rc != TT_OK)
+        fail_msg("%s", r->error.text);
+    assert_true(i < r->workflow.n);
+    return value(&r->workflow.list[i].settings, key);
+}
+
+static void gives(const char *benchmarks, const char *key, const char *expected)
+{
+    struct reading r;
+
+    read_benchmarks(&r, MPI, benchmarks);
+    assert_string_equal(expected, value_of(&r, r.workflow.n - 1, key));
+    tt_h5bench_free(&r.workflow);
+}
+
+static void refuses(const char *mpi, const char *benchmarks, const char *why)
+{
+    struct reading r;
+
+    read_benchmarks(&r, mpi, benchmarks);
+    assert_int_equal(TT_USAGE, r.rc);
+    if (!strstr(r.error.text, why))
+        fail_msg("'%s' does not say '%s'", r.error.text, why);
+    tt_h5bench_free(&r.workflow);
+}
+
+static void refuses_file(const char *text, const char *why)
+{
+    struct reading r;
+
+    read_text(&r, text, NULL, true);
+    assert_int_equal(TT_USAGE, r.rc);
+    if (!strstr(r.error.text, why))
+        fail_msg("'%s' does not say '%s'", r.error.text, why);
+    tt_h5bench_free(&r.workflow);
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"16 M\""), "particles.dims", "100:16777216");
+    gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"16M\""), "particles.dims", "100:16777216");
+    gives(ONE("write", "\"DIM_2\": \"7\""), "particles.dims", "100");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500 ms\""), "particles.compute",
+          "0.5");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500000us\""), "particles.compute",
+          "0.5");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"2 min\""), "particles.compute",
+          "120");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": 1"), "particles.compute", "1");
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    gives(ONE("write", "\"MEM_PATTERN\": \"INTERLEAVED\""), "particles.memory", "records");
+    gives(ONE("write", "\"FILE_PATTERN\": \"INTERLEAVED\""), "particles.file", "records");
+    gives(ONE("write", "\"FILE_PATTERN\": \"STRIDED\", \"STRIDE_SIZE\": \"10\""),
+          "particles.pattern", "strided");
+    gives(ONE("read", "\"READ_OPTION\": \"PRL\", \"BLOCK_SIZE\": 4, \"BLOCK_SIZE_2\": 3"),
+          "particles.block", "4:3");
+    gives(ONE("read", "\"READ_OPTION\": \"PARTIAL\", \"TO_READ_NUM_PARTICLES\": 30"),
+          "particles.read_count", "30");
+    gives(ONE("read", "\"TO_READ_NUM_PARTICLES\": 30, \"NUM_PARTICLES\": 20"),
+          "particles.read_count", "20");
+    gives(ONE("read", "\"READ_OPTION\": \"PARTIAL\""), "particles.read", "(none)");
+    gives(ONE("write", "\"NUM_PARTICLES\": \"16 M\""), "particles.dims", "100");
+    gives(ONE("write", "\"FILE_PER_PROC\": \"YES\""), "particles.files", "process");
+    gives(ONE("write-normal-dist", "\"STDEV_DIM_1\": 7"), "particles.deviation", "7");
+    gives(ONE("write", "\"STDEV_DIM_1\": 7"), "particles.deviation", "(none)");
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    gives(ONE("write", "\"MODE\": \"SYNC\""), "overlap", "none");
+    gives(ONE("write", "\"MODE\": \"ASYNC\""), "overlap", "async");
+    gives(ONE("write", "\"MODE\": \"ASYNC\", \"DELAYED_CLOSE_TIMESTEPS\": 2"), "inflight", "3");
+    gives(ONE("write", "\"MODE\": \"SYNC\", \"DELAYED_CLOSE_TIMESTEPS\": 2"), "inflight", "(none)");
+    gives(ONE("read", "\"MODE\": \"ASYNC\""), "particles.prefetch", "yes");
+    gives(ONE("write", "\"IO_MEM_LIMIT\": \"4 K\""), "particles.memory_limit", "4096");
+    gives(ONE("write", "\"COLLECTIVE_DATA\": \"NO\""), "hdf5.method", "independent");
+    gives(ONE("write", "\"COMPRESS\": \"YES\""), "hdf5.method", "collective");
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"CHUNK_DIM_1\": 10"), "hdf5.chunk", "10");
+    gives(ONE("read", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.collective_metadata", "yes");
+    gives(ONE("write", "\"ALIGN\": \"YES\", \"ALIGN_LEN\": \"1M\""), "hdf5.alignment", "1048576");
+}
+
+static void test_chains(void **state)
+{
+    (void)state;
+    gives(ONE("read", "\"IO_OPERATION\": \"READ\""), "particles.verify", "no");
+    gives(ONE("write", "\"ALIGN\": \"NO\"") "," ONE("read", "\"ALIGN\": \"NO\""),
+          "particles.verify", "yes");
+    gives(ONE("write", "\"ALIGN\": \"NO\"") "," ONE("read", "\"NUM_DIMS\": 2"), "particles.verify",
+          "no");
+    gives("{\"benchmark\": \"write\", \"file\": \"x.h5\", \"configuration\": {\"TIMESTEPS\": 5, "
+          "\"NUM_DIMS\": 2, \"DIM_1\": 3, \"DIM_2\": 4, \"FILE_PATTERN\": \"INTERLEAVED\"}},"
+          "{\"benchmark\": \"read\", \"file\": \"x.h5\", \"configuration\": {\"TIMESTEPS\": 5}}",
+          "particles.dims", "3:4");
+    gives(ONE("write", "\"ALIGN\": \"NO\"") "," ONE("overwrite", "\"ALIGN\": \"NO\"") "," ONE(
+              "read", "\"ALIGN\": \"NO\""),
+          "seed", "2");
+    gives(ONE("write-unlimited", "\"ALIGN\": \"NO\"") "," ONE(
+              "append", "\"ALIGN\": \"NO\"") "," ONE("append", "\"ALIGN\": \"NO\""),
+          "particles.appended", "1");
+}
+
+static void test_launch(void **state)
+{
+    static const char words[] =
+        "\"mpi\": {\"command\": \"srun\", \"ranks\": \"4\", \"configuration\": "
+        "\"--cpu_bind=cores -n 8 --x=a,b\"}";
+    struct reading r;
+
+    (void)state;
+    read_benchmarks(&r, words, ONE("write", "\"ALIGN\": \"NO\""));
+    assert_string_equal("8", value_of(&r, 0, "ranks"));
+    assert_string_equal("slurm", value_of(&r, 0, "launch.by"));
+    assert_string_equal("--cpu_bind=cores,--x=a\\,b", value_of(&r, 0, "launch.options"));
+    assert_string_equal("/scratch", value_of(&r, 0, "dir"));
+    tt_h5bench_free(&r.workflow);
+    gives(ONE("write", "\"ALIGN\": \"NO\""), "ranks", "4");
+    gives(ONE("write", "\"ALIGN\": \"NO\""), "launch.by", "(none)");
+    refuses("\"mpi\": {\"command\": \"mpirun\", \"configuration\": \"-np 2; reboot\"}",
+            ONE("write", "\"ALIGN\": \"NO\""), "no shell");
+    refuses("\"mpi\": {\"command\": \"mpirun\", \"configuration\": \"-np\"}",
+            ONE("write", "\"ALIGN\": \"NO\""), "ends where the number of ranks should be");
+    refuses("\"mpi\": {\"command\": \"mpirun\"}", ONE("write", "\"ALIGN\": \"NO\""),
+            "how many ranks");
+    refuses("\"mpi\": {\"command\": \"sh\", \"ranks\": 2}", ONE("write", "\"ALIGN\": \"NO\""),
+            "is none of mpirun, mpiexec, srun");
+}
+
+static void test_surroundings(void **state)
+{
+    static const char lustre[] =
+        "{" MPI ", \"vol\": {\"library\": \"/lib\", \"connector\": \"async under_vol=0\"}, "
+        "\"file-system\": {\"lustre\": {\"stripe-size\": \"4M\", \"stripe-count\": \"8\"}}, "
+        "\"directory\": \"d\", \"benchmarks\": [" ONE("write", "\"ALIGN\": \"NO\"") "]}";
+    struct reading r;
+
+    (void)state;
+    read_text(&r, lustre, NULL, true);
+    assert_string_equal("striping_unit=4194304,striping_factor=8", value_of(&r, 0, "hdf5.hints"));
+    tt_h5bench_free(&r.workflow);
+    read_text(&r, lustre, NULL, false);
+    assert_string_equal("(none)", value_of(&r, 0, "hdf5.hints"));
+    assert_string_equal("(none)", value_of(&r, 0, "hdf5.method"));
+    assert_string_equal("engine", value_of(&r, 0, "particles.conversion"));
+    tt_h5bench_free(&r.workflow);
+}
+
+static void test_what_cannot_be_done(void **state)
+{
+    static const char *const benchmarks[][2] = {
+        {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": {\"ncells\": 3}}",
+         "not built"},
+        {"{\"benchmark\": \"macsio\"}", "not planned"},
+        {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
+        {ONE("write", "\"SUBFILING\": \"YES\""), "no subfiles"},
+        {ONE("write", "\"MEM_PATTERN\": \"STRIDED\""), "MEM_PATTERN STRIDED"},
+    };
+    struct reading r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
+        read_benchmarks(&r, MPI, benchmarks[i][0]);
+        if (r.rc != TT_OK)
+            fail_msg("%s", r.error.text);
+        assert_non_null(r.workflow.list[0].reason);
+        assert_non_null(strstr(r.workflow.list[0].reason, benchmarks[i][1]));
+        tt_h5bench_free(&r.workflow);
+    }
+}
+
+static void test_filter(void **state)
+{
+    char *text =
+        around(MPI, ONE("write", "\"ALIGN\": \"NO\"") "," ONE("read", "\"ALIGN\": \"NO\""));
+    struct reading r;
+
+    (void)state;
+    read_text(&r, text, "read", true);
+    assert_int_equal(TT_OK, r.rc);
+    assert_true(r.workflow.list[0].skipped);
+    assert_false(r.workflow.list[1].skipped);
+    assert_string_equal("no", value_of(&r, 1, "particles.verify")); /* nobody has made it */
+    tt_h5bench_free(&r.workflow);
+    read_text(&r, text, "read,raed", true);
+    assert_int_equal(TT_USAGE, r.rc);
+    tt_h5bench_free(&r.workflow);
+    free(text);
+}
+
+static void test_nonsense(void **state)
+{
+    (void)state;
+    refuses(MPI, ONE("write", "\"DIM_4\": 3"), ":4:");
+    refuses(MPI, ONE("write", "\"DIM_4\": 3"), "'DIM_4' is no key of h5bench (did you mean 'DIM_");
+    refuses(MPI, ONE("write", "\"DIM_2\": \"16 X\""), "DIM_2: '16X' has an unknown unit");
+    refuses(MPI, ONE("write", "\"DIM_2\": \"-3\""), "is negative");
+    refuses(MPI, ONE("write", "\"NUM_DIMS\": 4"), "out of range");
+    refuses(MPI, ONE("write", "\"ALIGN\": \"maybe\""), "is not yes or no");
+    refuses(MPI, ONE("write", "\"ALIGN\": \"YES\""), "ALIGN needs ALIGN_LEN");
+    refuses(MPI, ONE("write", "\"READ_OPTION\": \"ALL\""), "is not one of FULL");
+    refuses(MPI, ONE("write", "\"IO_OPERATION\": \"READ\""), "is not what benchmark 'write' does");
+    refuses(MPI, ONE("write", "\"IO_MEM_LIMIT\": 3200"),
+            "more than the bytes of a rank's step, 3200");
+    refuses(MPI, ONE("read", "\"TO_READ_NUM_PARTICLES\": 101"), "a rank has only 100 particles");
+    refuses(MPI, ONE("write", "\"SUBFILING\": \"YES\", \"COLLECTIVE_DATA\": \"YES\""),
+            "does not go");
+    refuses(MPI, ONE("write", "\"NUM_DIMS\": 3, \"DIM_2\": \"1 T\", \"DIM_3\": \"1 T\""),
+            "too many");
+    refuses(MPI, ONE("wirte", "\"ALIGN\": \"NO\""),
+            "no benchmark of h5bench (did you mean 'write'?)");
+    refuses(MPI, "{\"benchmark\": \"write\", \"file\": \"x\", \"configuration\": {}}", "TIMESTEPS");
+    refuses(MPI, "{\"benchmark\": \"write\", \"configuration\": {\"TIMESTEPS\": 1}}", "no 'file'");
+    refuses(MPI, "{\"file\": \"x\", \"configuration\": {\"TIMESTEPS\": 1}}", "its name");
+    refuses(MPI, "{\"benchmark\": \"write\", \"fil\": \"x\"}", "is none of benchmark, file");
+    refuses(MPI, "3", "is not an object");
+    refuses(MPI, "", "there are no benchmarks");
+}
+
+static void test_wrong_files(void **state)
+{
+    (void)state;
+    refuses_file("{\n\"mpi\": {,}\n}", ":2:");
+    refuses_file("{}", "'mpi' is required");
+    refuses_file("{" MPI ", \"vol\": {}, \"directory\": \"d\", \"benchmarks\": [{}]}",
+                 "'file-system' is required");
+    refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", \"more\": 1, "
+                 "\"benchmarks\": [{}]}",
+                 "'more' is none of mpi");
+    refuses_file("{" MPI ", \"vol\": {\"connector\": \"cache_ext\"}, \"file-system\": {}, "
+                 "\"directory\": \"d\", \"benchmarks\": [{}]}",
+                 "loads no connectors");
+    refuses_file("{" MPI ", \"vol\": {\"conector\": \"async\"}, \"file-system\": {}, "
+                 "\"directory\": \"d\", \"benchmarks\": [{}]}",
+                 "'vol.conector' is no key of h5bench");
+    refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {\"lustre\": {\"stripe-size\": \"x\"}}, "
+                 "\"directory\": \"d\", \"benchmarks\": [{}]}",
+                 "stripe-size: 'x'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_what_cannot_be_done),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_wrong_files),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
