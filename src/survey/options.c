@@ -31,8 +31,8 @@ static const struct tt_param params[] = {
      8, 1 << 30},
     {"sizes", TT_PARAM_WORDS, AT(sizes), NULL, NULL,
      "of the data of a process, for sizes; none: size, and a quarter and a sixteenth of it"},
-    {"direct", TT_PARAM_BOOL, AT(direct), "yes", NULL,
-     "iops also past the page cache, with posix.odirect or uring.odirect"},
+    {"buffered_only", TT_PARAM_BOOL, AT(buffered_only), "no", NULL,
+     "iops only through the page cache, not also past it (posix.odirect, uring.odirect)"},
     {"repeat", TT_PARAM_COUNT, AT(repeat), "5", NULL, "repetitions of every point", 1, 10000},
     {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data folder, on the storage to be measured",
      .placeholder = "FOLDER"},
@@ -226,7 +226,7 @@ static int add_iops(struct tt_survey *s, struct tt_error *e)
     struct tt_survey_stage *data;
     int rc = add_random(s, "iops-write", "IOPS, buffered", false, NULL, e);
 
-    if (rc == TT_OK && s->o.direct)
+    if (rc == TT_OK && !s->o.buffered_only)
         rc = add_random(s, "direct-write", "IOPS, direct", true, NULL, e);
     data = add_data(s, "iops-data");
     if (rc == TT_OK)
@@ -235,7 +235,7 @@ static int add_iops(struct tt_survey *s, struct tt_error *e)
         rc = add_flush(s, "iops-flush", e);
     if (rc == TT_OK)
         rc = add_random(s, "iops-read", "IOPS, buffered", false, data, e);
-    if (rc == TT_OK && s->o.direct)
+    if (rc == TT_OK && !s->o.buffered_only)
         rc = add_random(s, "direct-read", "IOPS, direct", true, data, e);
     return rc;
 }

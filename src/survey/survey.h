@@ -19,7 +19,7 @@ struct tt_survey_options {
     uint64_t size, flush, flushes, iops_transfer, repeat, seed, max_bytes;
     double deadline, max_time;
     char *dir, *min_free, *results, *label, *json, *resume;
-    bool direct, quiet, dry_run;
+    bool buffered_only, quiet, dry_run;
 };
 extern const struct tt_component tt_survey_component;
 

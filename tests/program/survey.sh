@@ -12,7 +12,7 @@ size: 256k
 flushes: 2
 repeat: 2
 deadline: 5s
-direct: no
+buffered_only: yes
 END
 survey=("$TUTTI" survey flash --dir "$data" --results "$runs" --min-free 0 --quiet --json out.json)
 
