@@ -10,7 +10,6 @@ frames=("$TUTTI" run frames --quiet "${here[@]}" --frames 4 --header 100 --metad
 kept() { # NAME OPTION...: a file that stays
     local name=$1
     shift
-    rm -rf "$data/$name"*
     expect 0 "${frames[@]}" --keep --path "$data/$name" "$@"
 }
 same() { cmp "$data/$1" "$data/$2" || fail "the files $1 and $2 differ"; }
@@ -65,8 +64,8 @@ holds '$low <= $rate and $rate <= $high' low="$(metric frame_rate_low)" rate="$(
 # Opening and converting count as asked; with one rank the medians of the parts add up.
 for way in file=no file+open=yes; do
     style=${way%=*} timed=${way#*=}
-    expect 0 "${frames[@]}" --edge 20 --convert yes --timed-convert $timed --style $style
-    jq -e --arg timed $timed --arg style $style '.tables.frames | all((.[4] - .[9] - .[10]
+    expect 0 "${frames[@]}" --edge 20 --convert yes --timed-convert "$timed" --style "$style"
+    jq -e --arg timed "$timed" --arg style "$style" '.tables.frames | all((.[4] - .[9] - .[10]
         - (if $timed == "yes" then .[7] else 0 end) - (if $style == "file+open" then .[8] else 0 end) | fabs) < 1e-9)' \
         out.json >/dev/null || fail "time of style $style, conversion timed: $timed"
 done
