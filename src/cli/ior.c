@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/run.h"
-#include "plan/config.h"
+#include "cli/dialect.h"
 #include "report/ior.h"
 #include "report/outfile.h"
 #include "report/report.h"
 #include "spec/dialects/ior.h"
-#include "spec/read.h"
 
 struct session {
     struct tt_ior_tests tests;
@@ -83,15 +81,6 @@ static char *join(int argc, char **argv)
     return line;
 }
 
-/* The rest of the words holds for all tests, and wins. */
-static int add_words(struct tt_settings *settings, int n, char **words, struct tt_error *e)
-{
-    const char *word = NULL;
-    int rc = tt_read_arguments(n, words, tt_run_component.params, settings, &word, e);
-
-    return rc == TT_OK && word ? tt_fail(e, TT_USAGE, "unexpected word '%.80s'", word) : rc;
-}
-
 static int read_words(struct session *s, int argc, char **argv, struct tt_error *e)
 {
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
@@ -105,7 +94,7 @@ static int read_words(struct session *s, int argc, char **argv, struct tt_error 
     }
     rc = tt_ior_translate(argc, argv, &s->tests, rest, &nrest, e);
     for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
-        rc = add_words(&s->tests.list[i], nrest, rest, e);
+        rc = tt_dialect_rest(nrest, rest, &s->tests.list[i], e);
     if (rc == TT_OK && s->tests.summary_file)
         rc = tt_outfile_check(s->tests.summary_file, e);
     free(rest);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti mdtest: the workload metadata with mdtest's options and mdtest's summary. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "build_info.h"
 #include "cli/command.h"
-#include "cli/run.h"
-#include "plan/config.h"
+#include "cli/dialect.h"
+#include "report/report.h"
 #include "spec/dialects/mdtest.h"
-#include "spec/read.h"
 #include "workloads/metadata/metadata.h"
 
 struct rates {
@@ -52,17 +50,6 @@ static void print_row(FILE *out, const json_t *rows, int operation, int folders,
             sqrt(fmax(r.squares / r.n - mean * mean, 0)));
 }
 
-static void print_warnings(FILE *out, const json_t *result)
-{
-    const json_t *list = json_object_get(result, "warnings");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = json_string_value(json_object_get(json_array_get(list, i), "text"));
-
-        fprintf(out, "WARNING: %s\n", text ? text : "");
-    }
-}
-
 static void print_result(FILE *out, const json_t *result, void *context)
 {
     static const struct {
@@ -90,36 +77,10 @@ static void print_result(FILE *out, const json_t *result, void *context)
     fprintf(out, "   %-19s   %14s %14s %14s %14s\n", "---------", "---", "---", "----", "-------");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         print_row(out, rows, shown[i].operation, shown[i].folders, shown[i].label);
-    print_warnings(out, result);
-}
-
-static int read_words(int argc, char **argv, struct tt_settings *settings, struct tt_error *e)
-{
-    char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    const char *word = NULL;
-    int nrest = 0, rc;
-
-    if (!rest)
-        return tt_fail_nomem(e, "arguments");
-    rc = tt_mdtest_translate(argc, argv, settings, rest, &nrest, e);
-    if (rc == TT_OK)
-        rc = tt_read_arguments(nrest, rest, tt_run_component.params, settings, &word, e);
-    if (rc == TT_OK && word)
-        rc = tt_fail(e, TT_USAGE, "unexpected word '%.80s'", word);
-    free(rest);
-    return rc;
+    tt_report_warning_lines(out, result);
 }
 
 int tt_cmd_mdtest(int argc, char **argv)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_settings settings = {0};
-    int status;
-
-    if (read_words(argc - 1, argv + 1, &settings, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = tt_run_settings("metadata", &settings, (struct tt_printer){print_result, NULL});
-    tt_settings_free(&settings);
-    return status;
+    return tt_dialect_run(argc, argv, "metadata", tt_mdtest_translate, print_result);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti numio: the stencil with numio's options and numio's report (decimal units). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/run.h"
-#include "plan/config.h"
+#include "cli/dialect.h"
 #include "spec/dialects/numio.h"
-#include "spec/read.h"
 
 static double metric(const json_t *result, const char *name)
 {
@@ -65,33 +62,7 @@ static void print_result(FILE *out, const json_t *result, void *context)
     print_sample(out, result);
 }
 
-static int read_words(int argc, char **argv, struct tt_settings *settings, struct tt_error *e)
-{
-    char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    const char *word = NULL;
-    int nrest, rc;
-
-    if (!rest)
-        return tt_fail_nomem(e, "arguments");
-    rc = tt_numio_translate(argc, argv, settings, rest, &nrest, e);
-    if (rc == TT_OK)
-        rc = tt_read_arguments(nrest, rest, tt_run_component.params, settings, &word, e);
-    if (rc == TT_OK && word)
-        rc = tt_fail(e, TT_USAGE, "unexpected word '%.80s'", word);
-    free(rest);
-    return rc;
-}
-
 int tt_cmd_numio(int argc, char **argv)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_settings settings = {0};
-    int status;
-
-    if (read_words(argc - 1, argv + 1, &settings, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = tt_run_settings("stencil", &settings, (struct tt_printer){print_result, NULL});
-    tt_settings_free(&settings);
-    return status;
+    return tt_dialect_run(argc, argv, "stencil", tt_numio_translate, print_result);
 }

@@ -18,6 +18,7 @@
 #include "ensemble/leftovers.h"
 #include "ensemble/stage.h"
 #include "plan/folder.h"
+#include "plan/settings_json.h"
 #include "plan/limits.h"
 #include "plan/workload.h"
 #include "spec/units.h"
@@ -25,30 +26,6 @@
 #define PLAN_VERSION 1
 
 /* ---- the folder ---- */
-
-/* Where it is shown is not part of it. */
-static bool is_of_this_call(const char *key)
-{
-    static const char *const keys[] = {"json", "csv", "quiet", "dry_run", "resume", "max_time"};
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (tt_same_key(keys[i], key))
-            return true;
-    return false;
-}
-
-static json_t *settings_json(const struct tt_settings *settings)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < settings->n; i++) {
-        const struct tt_setting *s = &settings->list[i];
-
-        if (!is_of_this_call(s->key))
-            json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
-    }
-    return list;
-}
 
 int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
                        bool is_matrix, char **folder, struct tt_error *e)
@@ -61,7 +38,7 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
         json_object_set_new(plan, "id", json_string(tt_folder_id(*folder)));
         json_object_set_new(plan, "label", x->o.label ? json_string(x->o.label) : json_null());
         json_object_set_new(plan, "matrix", json_boolean(is_matrix));
-        json_object_set_new(plan, "settings", settings_json(settings));
+        json_object_set_new(plan, "settings", tt_settings_to_json(settings));
         rc = tt_folder_write_json(*folder, TT_ENSEMBLE_PLAN, plan, e);
     } else if (rc == TT_OK) {
         rc = tt_fail_nomem(e, "the plan");
@@ -73,26 +50,10 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
 int tt_ensemble_load(const char *folder, struct tt_settings *settings, bool *is_matrix,
                      struct tt_error *e)
 {
-    json_t *plan = NULL, *one;
-    int rc = tt_folder_read_json(folder, TT_ENSEMBLE_PLAN, &plan, e);
-    size_t i;
+    json_t *plan = NULL;
+    int rc = tt_settings_from_folder(folder, TT_ENSEMBLE_PLAN, PLAN_VERSION, &plan, settings, e);
 
-    if (rc == TT_OK && json_integer_value(json_object_get(plan, "version")) != PLAN_VERSION)
-        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN " was made by another version of tutti",
-                     folder);
     *is_matrix = json_is_true(json_object_get(plan, "matrix"));
-    json_array_foreach(json_object_get(plan, "settings"), i, one)
-    {
-        const char *key = json_string_value(json_array_get(one, 0));
-        const char *value = json_string_value(json_array_get(one, 1));
-        const char *place = json_string_value(json_array_get(one, 2));
-
-        if (rc == TT_OK && (!key || !place))
-            rc = tt_fail(e, TT_CORRUPT, "%s/" TT_ENSEMBLE_PLAN ": setting %zu is none", folder, i);
-        /* Somebody's folder does not say which files are written here. */
-        if (rc == TT_OK && !is_of_this_call(key))
-            rc = tt_settings_add(settings, key, value, place, e);
-    }
     json_decref(plan);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "build_info.h"
+#include "report/report.h"
 #include "workloads/bulk/bulk.h"
 
 #define MIB 1048576.0
@@ -152,17 +153,6 @@ static void print_stonewall(FILE *out, const struct row *r)
                 r->v[TT_BULK_MOST_TRANSFERS]);
 }
 
-static void print_warnings(FILE *out, const json_t *result)
-{
-    const json_t *list = json_object_get(result, "warnings");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = json_string_value(json_object_get(json_array_get(list, i), "text"));
-
-        fprintf(out, "WARNING: %s\n", text ? text : "");
-    }
-}
-
 void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsigned verbose)
 {
     struct row r;
@@ -181,7 +171,7 @@ void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsig
         if (verbose > 0)
             print_stonewall(out, &r);
     }
-    print_warnings(out, result);
+    tt_report_warning_lines(out, result);
 }
 
 /* ---- the summary ---- */

@@ -492,3 +492,11 @@ void tt_report_text(FILE *out, const json_t *result)
     fputc('\n', out);
     tt_paragraph_print(&folder, out, "folder");
 }
+
+void tt_report_warning_lines(FILE *out, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "warnings");
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        fprintf(out, "WARNING: %s\n", text_of(json_array_get(list, i), "text"));
+}

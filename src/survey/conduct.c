@@ -13,6 +13,7 @@
 #include "launch/launch.h"
 #include "plan/clean.h"
 #include "plan/folder.h"
+#include "plan/settings_json.h"
 #include "survey/survey.h"
 
 #define PLAN_VERSION 1
@@ -20,29 +21,14 @@
 
 /* ---- the folder ---- */
 
-static bool is_of_this_call(const char *key)
-{
-    static const char *const keys[] = {"json", "quiet", "dry_run", "resume", "max_time"};
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (tt_same_key(keys[i], key))
-            return true;
-    return false;
-}
-
 int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
                      struct tt_error *e)
 {
-    json_t *list = json_array(), *plan;
-    int rc = tt_folder_make(s->o.results, "survey-", folder, e);
+    json_t *plan =
+        json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", tt_settings_to_json(settings));
+    int rc =
+        plan ? tt_folder_make(s->o.results, "survey-", folder, e) : tt_fail_nomem(e, "the plan");
 
-    for (size_t i = 0; i < settings->n; i++) {
-        const struct tt_setting *one = &settings->list[i];
-
-        if (!is_of_this_call(one->key))
-            json_array_append_new(list, json_pack("[s, s?, s]", one->key, one->value, one->place));
-    }
-    plan = json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", list);
     if (rc == TT_OK)
         rc = tt_folder_write_json(*folder, TT_SURVEY_PLAN, plan, e);
     json_decref(plan);
@@ -51,24 +37,9 @@ int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settin
 
 int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e)
 {
-    json_t *plan = NULL, *one;
-    int rc = tt_folder_read_json(folder, TT_SURVEY_PLAN, &plan, e);
-    size_t i;
+    json_t *plan = NULL;
+    int rc = tt_settings_from_folder(folder, TT_SURVEY_PLAN, PLAN_VERSION, &plan, settings, e);
 
-    if (rc == TT_OK && json_integer_value(json_object_get(plan, "version")) != PLAN_VERSION)
-        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_SURVEY_PLAN " was made by another version of tutti",
-                     folder);
-    json_array_foreach(json_object_get(plan, "settings"), i, one)
-    {
-        const char *key = json_string_value(json_array_get(one, 0));
-        const char *value = json_string_value(json_array_get(one, 1));
-        const char *place = json_string_value(json_array_get(one, 2));
-
-        if (rc == TT_OK && (!key || !place))
-            rc = tt_fail(e, TT_CORRUPT, "%s/" TT_SURVEY_PLAN ": setting %zu is none", folder, i);
-        if (rc == TT_OK && !is_of_this_call(key))
-            rc = tt_settings_add(settings, key, value, place, e);
-    }
     json_decref(plan);
     return rc;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A command that takes another program's options: the dialect translates what it knows, and the
+ * rest is tutti's own. */
+#ifndef TT_CLI_DIALECT_H
+#define TT_CLI_DIALECT_H
+
+#include "cli/run.h"
+
+/* Words that are not the dialect's go to rest, which has room for argc of them. */
+typedef int tt_translate(int argc, char **argv, struct tt_settings *s, char **rest, int *nrest,
+                         struct tt_error *e);
+
+/* Adds tutti's own words to settings; they come later and win. */
+int tt_dialect_rest(int n, char **words, struct tt_settings *settings, struct tt_error *e);
+/* The whole command: returns the exit status. */
+int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *translate,
+                   tt_print_function *print);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/settings_json.h"
+
+#include "plan/folder.h"
+#include "spec/param.h"
+
+/* Where it is shown, and for how long, is not part of it. */
+static bool is_of_this_call(const char *key)
+{
+    static const char *const keys[] = {"json", "csv", "quiet", "dry_run", "resume", "max_time"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (tt_same_key(keys[i], key))
+            return true;
+    return false;
+}
+
+json_t *tt_settings_to_json(const struct tt_settings *settings)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < settings->n; i++) {
+        const struct tt_setting *s = &settings->list[i];
+
+        if (!is_of_this_call(s->key))
+            json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
+    }
+    return list;
+}
+
+int tt_settings_from_folder(const char *folder, const char *name, int version, json_t **object,
+                            struct tt_settings *settings, struct tt_error *e)
+{
+    json_t *one;
+    int rc = tt_folder_read_json(folder, name, object, e);
+    size_t i;
+
+    if (rc == TT_OK && json_integer_value(json_object_get(*object, "version")) != version)
+        rc = tt_fail(e, TT_CORRUPT, "%s/%s was made by another version of tutti", folder, name);
+    json_array_foreach(json_object_get(*object, "settings"), i, one)
+    {
+        const char *key = json_string_value(json_array_get(one, 0));
+        const char *value = json_string_value(json_array_get(one, 1));
+        const char *place = json_string_value(json_array_get(one, 2));
+
+        if (rc == TT_OK && (!key || !place))
+            rc = tt_fail(e, TT_CORRUPT, "%s/%s: setting %zu is none", folder, name, i);
+        if (rc == TT_OK && !is_of_this_call(key))
+            rc = tt_settings_add(settings, key, value, place, e);
+    }
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Settings kept in a folder, so that what was begun with them can be gone on with. */
+#ifndef TT_PLAN_SETTINGS_JSON_H
+#define TT_PLAN_SETTINGS_JSON_H
+
+#include <jansson.h>
+
+#include "spec/settings.h"
+
+/* [[key, value, place], ...] without those that are about one call only: outputs, quiet, dry_run,
+ * resume, max_time. NULL: no memory. */
+json_t *tt_settings_to_json(const struct tt_settings *settings);
+/* From FOLDER/NAME, an object with "version" and "settings"; *object is a new reference, also to be
+ * released after a failure. Somebody's folder does not say which files are written here. */
+int tt_settings_from_folder(const char *folder, const char *name, int version, json_t **object,
+                            struct tt_settings *settings, struct tt_error *e);
+
+#endif
