@@ -137,8 +137,9 @@ static bool is_inside(const char *path, const char *mount)
 
 /* One line of mountinfo: "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=..."
  * Describes the mount in data, and returns the length of its path, if path is inside of it and the
- * path is not shorter than `longest`. */
-static size_t read_mount(char *line, const char *path, size_t longest, json_t *data)
+ * path is not shorter than `longest`. Without a path it is any mount of the device. */
+static size_t read_mount(char *line, const char *path, const char *device, size_t longest,
+                         json_t *data)
 {
     char *save = NULL, *word = strtok_r(line, " \n", &save), *fields[64];
     size_t n = 0, dash = 0;
@@ -152,7 +153,8 @@ static size_t read_mount(char *line, const char *path, size_t longest, json_t *d
         return longest;
     unescape(fields[4]);
     unescape(fields[dash + 2]);
-    if (strlen(fields[4]) < longest || !is_inside(path, fields[4]))
+    if (path ? strlen(fields[4]) < longest || !is_inside(path, fields[4])
+             : strcmp(fields[2], device) != 0)
         return longest;
     set(data, "filesystem", tt_json_text(fields[dash + 1]));
     set(data, "device", tt_json_text(fields[dash + 2]));
@@ -161,7 +163,7 @@ static size_t read_mount(char *line, const char *path, size_t longest, json_t *d
     return strlen(fields[4]);
 }
 
-static void add_mount(json_t *data, const char *path)
+static void add_mount(json_t *data, const char *path, const char *device)
 {
     FILE *f = fopen("/proc/self/mountinfo", "re");
     char *line = NULL;
@@ -170,7 +172,7 @@ static void add_mount(json_t *data, const char *path)
     if (!f)
         return;
     while (getline(&line, &size, f) > 0)
-        longest = read_mount(line, path, longest, data);
+        longest = read_mount(line, path, device, longest, data);
     free(line);
     fclose(f);
 }
@@ -179,15 +181,20 @@ static json_t *data_json(const char *folder)
 {
     json_t *data = json_object();
     char *path = realpath(folder, NULL);
+    char device[32] = "";
     struct statvfs fs;
     struct stat st;
 
     set(data, "path", tt_json_text(path ? path : folder));
+    if (stat(folder, &st) == 0) {
+        snprintf(device, sizeof device, "%u:%u", major(st.st_dev), minor(st.st_dev));
+        set(data, "device_number", json_string(device));
+    }
     if (path)
-        add_mount(data, path);
+        add_mount(data, path, device);
+    if (path && !json_object_get(data, "filesystem")) /* its mount is not seen in a changed root */
+        add_mount(data, NULL, device);
     free(path);
-    if (stat(folder, &st) == 0)
-        set(data, "device_number", json_sprintf("%u:%u", major(st.st_dev), minor(st.st_dev)));
     if (statvfs(folder, &fs) == 0) {
         set(data, "size", json_integer((json_int_t)(fs.f_blocks * fs.f_frsize)));
         set(data, "free", json_integer((json_int_t)(fs.f_bavail * fs.f_frsize)));
