@@ -62,7 +62,7 @@ static double value(uint64_t step, uint64_t i)
 static char *dump(const char *const *words)
 {
     char *argv[8] = {NULL}, *text = calloc(1, 1 << 16), path[4096];
-    char *environment[] = {path, NULL};
+    char *environment[] = {path, "HOME=/tmp", NULL}; /* ncmpidump is an MPI program, too */
     posix_spawn_file_actions_t actions;
     FILE *out = tmpfile();
     int status = -1;
