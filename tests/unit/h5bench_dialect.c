@@ -147,6 +147,9 @@ static void test_modes(void **state)
     gives(ONE("write", "\"MODE\": \"ASYNC\""), "overlap", "async");
     gives(ONE("write", "\"MODE\": \"ASYNC\", \"DELAYED_CLOSE_TIMESTEPS\": 2"), "inflight", "3");
     gives(ONE("write", "\"MODE\": \"SYNC\", \"DELAYED_CLOSE_TIMESTEPS\": 2"), "inflight", "(none)");
+    gives(ONE("write", "\"MODE\": \"ASYNC\", \"DELAYED_CLOSE_TIMESTEPS\": 3"), "hdf5.delayed_close",
+          "3");
+    gives(ONE("write", "\"DELAYED_CLOSE_TIMESTEPS\": 3"), "hdf5.delayed_close", "2");
     gives(ONE("read", "\"MODE\": \"ASYNC\""), "particles.prefetch", "yes");
     gives(ONE("write", "\"IO_MEM_LIMIT\": \"4 K\""), "particles.memory_limit", "4096");
     gives(ONE("write", "\"COLLECTIVE_DATA\": \"NO\""), "hdf5.method", "independent");

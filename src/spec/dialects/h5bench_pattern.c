@@ -309,6 +309,9 @@ static void emit_hdf5(struct emitter *to)
          p->collective_data || p->compress ? "collective" : "independent");
     emit(to, "COLLECTIVE_METADATA", "hdf5.collective_metadata",
          p->collective_metadata || to->b->reads ? "yes" : "no");
+    if (p->delay > 0) /* without overlap nothing is closed before the end */
+        emit_number(to, "DELAYED_CLOSE_TIMESTEPS", "hdf5.delayed_close",
+                    to->b->asynchronous ? p->delay : p->steps);
     if (p->align) {
         emit_number(to, "ALIGN_LEN", "hdf5.alignment", p->align_length);
         emit_number(to, "ALIGN_THRESHOLD", "hdf5.alignment_threshold",
