@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Many small arrays: every backend, shape and order has every tile in its place; what is wrong is found and refused.
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+arrays=("$TUTTI" run arrays --steps 3 --arrays 4 --rows 5 --columns 6 --quiet --json out.json "${here[@]}")
+bytes=$((3 * 4 * 5 * 6 * 8))
+moves() { # RANKS OPTIONS...
+    local n=$1
+    shift
+    expect 0 "${arrays[@]}" -n "$n" "$@"
+    equal "$(metric bytes_written)" $((n * bytes)) "$*: bytes written"
+    equal "$(metric bytes_read)" $((n * bytes)) "$*: bytes read"
+}
+for backend in posix mpiio uring hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    moves 2 --process-columns 2 --backend $backend --rank 2
+    moves 2 --process-rows 2 --backend $backend --rank 3 --slowest array
+    moves 1 --backend $backend --rank 4
+done
+moves 2 --process-rows 2 --backend posix --depth 4
+no_data_left
+jq -e '.tables.arrays | length == 7 and all(.[]; .[0] <= .[1]) and .[6][0] == 5760 and .[0][1] >= .[2][1]' out.json >/dev/null ||
+    fail "the table of times is not as documented"
+
+# Tiles of 2 x 3 ranks, seen from outside: every value of a tile is its number.
+if has_backend hdf5 && command -v h5dump >/dev/null; then
+    kept=(--process-rows 2 --process-columns 3 --scaling strong --rows 4 --backend hdf5 --hdf5.method independent --keep)
+    expect 0 "${arrays[@]}" -n 6 "${kept[@]}" --rank 2 --path a.h5
+    equal "$(h5dump -y -w 0 -m '%g' -d '/step=2/array=1' "$data/a.h5" | grep '^ *[0-9, ]*$' | tr -d ' \n')" \
+        54,54,55,55,56,56,54,54,55,55,56,56,57,57,58,58,59,59,57,57,58,58,59,59 "array 1 of step 2"
+    expect 0 "${arrays[@]}" -n 6 "${kept[@]}" --rank 3 --slowest array --path b.h5
+    h5dump -H -d /array=3 "$data/b.h5" | grep -q 'SIMPLE { ( 3, 4, 6 )' || fail "not a step in the first dimension"
+    expect 0 "${arrays[@]}" -n 6 "${kept[@]}" --rank 4 --path c.h5
+    h5dump -H -d /dataset "$data/c.h5" | grep -q 'SIMPLE { ( 3, 4, 4, 6 )' || fail "not one dataset for all"
+    rm "$data"/[abc].h5
+fi
+
+# A flipped bit is found; a rank that fails takes the others along.
+expect 1 "${arrays[@]}" -n 2 --process-rows 2 --layers fault --fault.action flip --fault.nth 5 --fault.rank 1
+one_line "rank 1.*array .*of rank 1's tile is"
+expect 1 "${arrays[@]}" -n 2 --process-rows 2 --backend mpiio --mpiio.method collective --layers fault --fault.nth 5 --fault.rank 1
+one_line "rank 1"
+no_data_left
+
+usage "is 1, but there are 2 ranks" "${arrays[@]}" -n 2
+usage "share evenly" "${arrays[@]}" -n 2 --process-rows 2 --scaling strong
+usage "more than a million" "${arrays[@]}" --rank 2 --steps 10000 --arrays 10000
