@@ -22,25 +22,24 @@ static bool is_survey(const char *folder)
     return survey;
 }
 
-static int clean_run(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
+static int check_run(const char *folder, bool force, struct tt_error *e)
 {
     json_t *plan = NULL;
     int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
 
     json_decref(plan);
-    if (rc == TT_OK && !force)
-        rc = tt_check_ended(folder, e);
-    return rc == TT_OK ? tt_clean_data(folder, removed, e) : rc;
+    return rc == TT_OK && !force ? tt_check_ended(folder, e) : rc;
 }
 
 static int clean(const char *folder, bool force, struct tt_error *e)
 {
+    bool survey = is_survey(folder);
     uint64_t removed = 0;
-    int rc = is_survey(folder) ? tt_survey_clean(folder, &removed, e)
-                               : clean_run(folder, force, &removed, e);
+    int rc = survey ? TT_OK : check_run(folder, force, e);
 
-    if (rc != TT_OK && removed == 0)
+    if (rc != TT_OK)
         return rc;
+    rc = survey ? tt_survey_clean(folder, &removed, e) : tt_clean_data(folder, &removed, e);
     printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
     return rc;
 }

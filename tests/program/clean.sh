@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # tutti clean: what a killed run left behind goes, and nothing else.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs pgrep
 

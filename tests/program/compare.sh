@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Sets of runs against each other: one real run, and copies of it with known numbers in their results.
+# processors: 1
 # labels: sanitize
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

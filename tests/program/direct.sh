@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # O_DIRECT: data go past the page cache, and what cannot is refused with the reason.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq
 disk=$(mktemp -d /var/tmp/tutti-test.XXXXXX)

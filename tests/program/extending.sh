@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The page on extending shows the templates as they are, and the templates work together.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 
 cd "$SOURCE"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Open, write, sync or close fails on one rank or on all, on every backend and in every mode: one
 # line that names the first failing rank, status 1, nothing left, never a hang.
+# processors: 1
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 job=(stencil -n 3 --size 48 --iterations 12 --write every=3)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Data folders that are missing, closed or read-only, and files that are not ours.
+# processors: 1
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 private_mounts "$@"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A disk that is too small for the run, or is filled up by somebody else while it runs.
+# processors: 1
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 private_mounts "$@"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Workflows of h5bench: chains of files, every pattern, its metrics, what cannot be done, and what is refused.
+# processors: 1
 # labels: sanitize
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Field and residual do not depend on ranks, threads, decomposition, backend, halo or overlap.
+# processors: 1
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs jq

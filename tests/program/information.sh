@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Commands that only tell: info, list, help, explain. They work without MPI being started.
+# processors: 1
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 

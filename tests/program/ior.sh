@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # IOR's options mean what they mean there; what is not understood is named; all three outputs agree.
+# processors: 1
 # timeout: 200
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the JSON holds: every promised metric with value and unit, samples, parameters, environment.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq
 size=64 iterations=24 every=4

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # --max-bytes, --max-time and --min-free: checked before the run where it is known, else per dump.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq
 job=(stencil -n 2 --size 64 --write every=5 --dir "$data" --results "$runs")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The dialect of numio: every option, the same norm of error, the plain field in the file.
+# processors: 1
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 

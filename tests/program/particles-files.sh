@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The particles workload on all backends: every layout, every way to read, and changing a file that is there.
+# processors: 1
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs jq

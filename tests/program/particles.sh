@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The particles workload in short, for the sanitizers, too: conversions, runs, overlap, and what is refused.
+# processors: 1
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What pattern and verify find, in the same run and in a later one.
+# processors: 1
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq

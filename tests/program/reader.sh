@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Reads what it says, all of it and nothing else; notices what changed; changes nothing itself.
+# processors: 1
 # timeout: 300
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Real runs in the index: listed, filtered, exported, and the same after a rebuild.
+# processors: 1
 # timeout: 240
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # An independent observer counts the bytes written to data files and read from them: on posix they are the
 # payload.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq strace
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every pattern moves exactly the bytes that arithmetic says, and stops in time.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Wrong usage: one line that names the place and the nearest good word, status 2, nothing done.
+# processors: 1
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Each doubt about a number is provoked, and stands beside it; without its cause it does not.
+# processors: 1
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 needs jq strace

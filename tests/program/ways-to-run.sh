@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The same job started in every way gives the same residual; output goes where it was asked to.
+# processors: 1
 # timeout: 240
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
