@@ -152,7 +152,7 @@ static int check_benchmark(struct session *s, struct tt_h5bench_benchmark *b, st
         rc = tt_settings_add(&b->settings, "keep", "yes", "tutti h5bench", e);
     if (rc != TT_OK)
         return rc;
-    rc = tt_config_make(&config, "particles", &b->settings, &inner);
+    rc = tt_config_make(&config, b->workload, &b->settings, &inner);
     tt_config_free(&config);
     return rc == TT_OK
                ? TT_OK
@@ -235,9 +235,9 @@ static const char *wrong_mode(const struct session *s, const struct tt_h5bench_b
 static int add_row(struct session *s, const struct tt_h5bench_benchmark *b, const char *status,
                    const char *reason, json_t *figures)
 {
-    json_t *row = json_pack("{s:s, s:s?, s:s, s:s, s:s?, s:o?, s:O?}", "benchmark", b->name, "file",
-                            b->file, "verb", b->reads ? "read" : "write", "status", status,
-                            "reason", reason, "figures", figures, "result", s->result);
+    json_t *row = json_pack("{s:s, s:s?, s:b, s:s, s:s?, s:o?, s:O?}", "benchmark", b->name, "file",
+                            b->file, "reads", b->reads, "status", status, "reason", reason,
+                            "figures", figures, "result", s->result);
 
     return json_array_append_new(s->rows, row);
 }
@@ -245,7 +245,7 @@ static int add_row(struct session *s, const struct tt_h5bench_benchmark *b, cons
 static int run_benchmark(struct session *s, struct tt_h5bench_benchmark *b, struct tt_error *e)
 {
     int status =
-        tt_run_settings("particles", &b->settings, (struct tt_printer){take_result, s, true});
+        tt_run_settings(b->workload, &b->settings, (struct tt_printer){take_result, s, true});
     json_t *figures = NULL;
     const char *wrong;
     int rc = TT_OK;
@@ -365,7 +365,7 @@ static int dry_run(struct session *s)
                             : "",
                b->reason ? b->reason : "", b->reason || b->skipped ? "" : ":");
         if (!b->reason && !b->skipped && status == 0)
-            status = tt_run_settings("particles", &b->settings,
+            status = tt_run_settings(b->workload, &b->settings,
                                      (struct tt_printer){take_result, s, true});
     }
     return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build_info.h"
+#include "report/h5bench_stress.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
 
@@ -85,7 +86,7 @@ static int add_particles(json_t *figures, const json_t *result, double bytes, js
                                json_real(number(result, "particles.deviation")));
 }
 
-json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool reads)
+static json_t *particles_figures(const json_t *result, const char *benchmark, bool reads)
 {
     double bytes = metric(result, reads ? "bytes_read" : "bytes_written");
     const json_t *plan = json_object_get(result, "plan");
@@ -113,7 +114,21 @@ json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool rea
     return failed ? NULL : figures;
 }
 
+json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool reads)
+{
+    if (!strcmp(benchmark, "metadata"))
+        return tt_h5bench_stress_figures(result);
+    return particles_figures(result, benchmark, reads);
+}
+
 /* ---- values ---- */
+
+static const char *word(const json_t *row, const char *key)
+{
+    const char *value = json_string_value(json_object_get(row, key));
+
+    return value ? value : "";
+}
 
 enum kind { PLAIN, SECONDS, BYTES, RATE };
 
@@ -163,6 +178,10 @@ void tt_h5bench_csv(FILE *out, const json_t *figures)
     const char *name;
     json_t *value;
 
+    if (!strcmp(word(figures, "operation"), "metadata")) {
+        tt_h5bench_stress_csv(out, figures);
+        return;
+    }
     fprintf(out, "metric, value, unit\n");
     json_object_foreach((json_t *)figures, name, value)
     {
@@ -174,13 +193,6 @@ void tt_h5bench_csv(FILE *out, const json_t *figures)
 }
 
 /* ---- for people ---- */
-
-static const char *word(const json_t *row, const char *key)
-{
-    const char *value = json_string_value(json_object_get(row, key));
-
-    return value ? value : "";
-}
 
 void tt_h5bench_head(FILE *out, const char *path, const char *folder)
 {
@@ -215,7 +227,7 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
 {
     const json_t *figures = json_object_get(row, "figures");
     const json_t *result = json_object_get(row, "result");
-    const char *verb = word(row, "verb");
+    const char *verb = json_is_true(json_object_get(row, "reads")) ? "read" : "write";
     const char *mode = strcmp(parameter(result, "overlap"), "async") ? "SYNC" : "ASYNC";
     struct tt_paragraph head = {0};
     char label[64];
@@ -223,6 +235,11 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
     tt_paragraph_add(&head, "Benchmark %zu of %zu: %s, file %s", n, total, word(row, "benchmark"),
                      word(row, "file"));
     fprintf(out, "\n%s\n", head.text);
+    if (!strcmp(word(row, "benchmark"), "metadata")) {
+        tt_h5bench_stress_print(out, figures);
+        print_warnings(out, result);
+        return;
+    }
     fprintf(out, "=================== Performance Results ==================\n");
     fprintf(out, "Total number of ranks: %lld\n",
             (long long)json_integer_value(json_object_get(figures, "ranks")));

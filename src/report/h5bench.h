@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results of the workload particles in the words of h5bench. */
+/* Results of the workloads particles and arrays in the words of h5bench. */
 #ifndef TT_REPORT_H5BENCH_H
 #define TT_REPORT_H5BENCH_H
 
@@ -12,8 +12,8 @@
  * where nothing remains of its time. NULL: no memory. */
 json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool reads);
 
-/* Rows are objects of "benchmark", "file", "status" (done, failed, not run, skipped), "reason" (may
- * be null), "figures" and "result" (null if there are none). */
+/* Rows are objects of "benchmark", "file", "reads", "status" (done, failed, not run, skipped),
+ * "reason" (may be null), "figures" and "result" (null if there are none). */
 void tt_h5bench_head(FILE *out, const char *path, const char *folder);
 void tt_h5bench_results(FILE *out, const json_t *row, size_t number, size_t total);
 void tt_h5bench_summary(FILE *out, const json_t *rows);

@@ -93,6 +93,19 @@ expect 0 "${h5bench[@]}" job.json --json all.json
 jq -e '.benchmarks | .[0].figures["total size"] == .[1].figures["total size"] and .[0].figures["total size"] != 192000 and
     .[0].figures["total particles"] * 96 == .[0].figures["total size"]' all.json >/dev/null || fail "numbers do not vary"
 
+# The metadata stress: hdf5-iotest's columns.
+workflow '{"benchmark": "metadata", "file": "m.h5", "configuration": {"steps": "3", "arrays": "4", "rows": "5", "columns": "6",
+    "process-rows": "2", "process-columns": "1", "scaling": "weak", "dataset-rank": "2", "slowest-dimension": "step",
+    "layout": "chunked", "mpi-io": "collective", "csv-file": "m.csv"}}'
+expect 0 "${h5bench[@]}" job.json --json all.json
+equal "$(sizes)" 5760
+grep -q '^creat  *[0-9.]* [mun]*s  *[0-9.]* [mun]*s$' out || fail "no times of hdf5-iotest"
+jq -e '.benchmarks[0].figures | .["write-phase-max"] >= .["creat-min"] + .["write-min"] and
+    (.["write-rate-min"] * .["write-max"] - 2880 | fabs) < 1e-3' all.json >/dev/null || fail "times or rates are wrong"
+csv=$(find "$runs" -name m.csv)
+equal "$(awk -F, '{ print NF }' "$csv" | tr '\n' ' ')" "32 32 " "columns of the CSV"
+no_data_left
+
 # What cannot be done is named, and the rest is done.
 workflow '{"benchmark": "openpmd", "configuration": {"operation": "write", "dim": "3"}}' '{"benchmark": "exerciser", "configuration": {}}' \
     "$(benchmark write l.h5 '"DIM_1": "9", "MODE": "LOG"')" "$(benchmark write a.h5 '"DIM_1": "9"')"

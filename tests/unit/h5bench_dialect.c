@@ -266,6 +266,26 @@ static void test_filter(void **state)
     free(text);
 }
 
+static void test_metadata(void **state)
+{
+#define STRESS(keys) \
+    "{\"benchmark\": \"metadata\", \"file\": \"x\", \"configuration\": {\"arrays\": 7, " keys "}}"
+#define STRONG "\"scaling\": \"strong\", \"rows\": 20, \"columns\": 30, \"process-rows\": 4"
+    (void)state;
+    gives(STRESS("\"steps\": \"3\""), "arrays.steps", "3");
+    gives(STRESS("\"steps\": \"3\""), "hdf5.method", "independent");
+    gives(STRESS("\"slowest-dimension\": \"array\""), "arrays.slowest", "array");
+    gives(STRESS("\"layout\": \"contiguous\""), "hdf5.chunk", "(none)");
+    gives(STRESS("\"layout\": \"chunked\""), "hdf5.chunk", "1:7:100:200");
+    gives(STRESS("\"layout\": \"chunked\", \"slowest-dimension\": \"array\""), "hdf5.chunk",
+          "7:1:100:200");
+    gives(STRESS("\"layout\": \"chunked\", \"dataset-rank\": 3, " STRONG), "hdf5.chunk", "1:5:30");
+    gives(STRESS("\"layout\": \"chunked\", \"dataset-rank\": 2, " STRONG), "hdf5.chunk", "5:30");
+    refuses(MPI, STRESS("\"dataset-rank\": 5"), "out of range: 2 to 4");
+    refuses(MPI, STRESS("\"TIMESTEPS\": 5"), "is no key of h5bench");
+    refuses(MPI, STRESS("\"mpi-io\": \"posix\""), "is not one of independent, collective");
+}
+
 static void test_nonsense(void **state)
 {
     (void)state;
@@ -327,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_surroundings),
         cmocka_unit_test(test_what_cannot_be_done),
         cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_wrong_files),
     };

@@ -16,6 +16,7 @@
 
 #define NOT_PLANNED -1
 #define NOT_BUILT -2
+#define METADATA 100
 static const struct {
     const char *name;
     int operation;
@@ -27,7 +28,7 @@ static const struct {
     {"overwrite", TT_H5BENCH_OVERWRITE},
     {"append", TT_H5BENCH_APPEND},
     {"read", TT_H5BENCH_READ},
-    {"metadata", NOT_BUILT},
+    {"metadata", METADATA},
     {"openpmd", NOT_BUILT},
     {"amrex", NOT_BUILT},
     {"e3sm", NOT_BUILT},
@@ -396,10 +397,12 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
         rc = tt_settings_add(&b->settings, "dir", r->w->directory, "directory", r->e);
     if (rc == TT_OK)
         rc = tt_settings_add(&b->settings, "backend", "hdf5", "tutti h5bench", r->e);
-    return rc == TT_OK
-               ? tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)known[k].operation,
-                                      r->is_hdf5, content_of(r, contents, i), b, r->e)
-               : rc;
+    if (rc != TT_OK)
+        return rc;
+    if (known[k].operation == METADATA)
+        return tt_h5bench_translate_metadata(&r->keys[i], r->is_hdf5, b, r->e);
+    return tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)known[k].operation,
+                                r->is_hdf5, content_of(r, contents, i), b, r->e);
 }
 
 static int read_benchmarks(struct reader *r, const char *filter)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON workflow of h5bench, as settings of the workload particles. */
+/* The JSON workflow of h5bench, as settings of the workloads particles and
+ * arrays. */
 #ifndef TT_SPEC_DIALECTS_H5BENCH_H
 #define TT_SPEC_DIALECTS_H5BENCH_H
 
@@ -14,6 +15,7 @@ struct tt_h5bench_benchmark {
     char *reason;       /* why it cannot be run, one line; NULL: it can */
     bool skipped;       /* the filter leaves it out */
     bool reads, asynchronous;
+    const char *workload; /* NULL if it cannot be run */
     struct tt_settings settings;
 };
 

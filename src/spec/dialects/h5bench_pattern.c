@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". */
 #include "spec/dialects/h5bench_pattern.h"
 
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "spec/param.h"
+#include "spec/dialects/h5bench_keys.h"
 
 enum { CONTIG, INTERLEAVED, STRIDED }; /* MEM_PATTERN, FILE_PATTERN */
 enum { FULL, PARTIAL, READ_STRIDED, LDC, RDC, CS, PRL };
@@ -83,122 +79,40 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
-/* ---- keys ---- */
-
-static const struct tt_setting *find(const struct tt_settings *keys, const char *name)
-{
-    for (size_t i = 0; i < keys->n; i++)
-        if (!strcmp(keys->list[i].key, name))
-            return &keys->list[i];
-    return NULL;
-}
-
-static int unknown_key(const struct tt_setting *s, struct tt_error *e)
-{
-    const char *names[sizeof params / sizeof *params] = {0}, *near;
-
-    for (size_t i = 0; params[i].key; i++)
-        names[i] = params[i].key;
-    near = tt_nearest_word(s->key, names);
-    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s%s%s", s->place, s->key,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-}
-
-/* Without the blanks around a number and before its unit. */
-static char *squeeze(const char *value)
-{
-    char *text = strdup(value), *to = text;
-
-    for (const char *at = text; at && *at; at++)
-        if (!isspace((unsigned char)*at))
-            *to++ = *at;
-    if (text)
-        *to = '\0';
-    return text;
-}
-
-static int set(struct pattern *p, const struct tt_param *param, const struct tt_setting *s,
-               struct tt_error *e)
-{
-    struct tt_error inner = TT_ERROR_CLEAR;
-    bool is_text = param->type == TT_PARAM_TEXT;
-    char *value = is_text ? strdup(s->value) : squeeze(s->value);
-    int rc;
-
-    if (!value)
-        return tt_fail_nomem(e, "a value");
-    rc = tt_param_set(param, p, value, &inner);
-    free(value);
-    return rc == TT_OK ? TT_OK : tt_fail(e, rc, "%.200s: %s", s->place, inner.text);
-}
-
-static int read_keys(const struct tt_settings *keys, struct pattern *p, struct tt_error *e)
-{
-    int rc = tt_params_default(params, p, e);
-
-    for (size_t i = 0; rc == TT_OK && i < keys->n; i++) {
-        const struct tt_param *param = params;
-
-        while (param->key && strcmp(param->key, keys->list[i].key) != 0)
-            param++;
-        rc = param->key ? set(p, param, &keys->list[i], e) : unknown_key(&keys->list[i], e);
-    }
-    return rc;
-}
-
 /* ---- settings ---- */
 
 struct emitter {
-    const struct tt_settings *keys;
-    struct tt_h5bench_benchmark *b;
+    struct tt_h5bench_emitter out;
     const struct pattern *p;
     enum tt_h5bench_operation operation;
     struct tt_h5bench_content *content;
     bool is_hdf5;
-    struct tt_error *e;
-    int rc;
 };
+
+static const struct tt_setting *find(const struct emitter *to, const char *name)
+{
+    return tt_h5bench_find(to->out.keys, name);
+}
 
 static const char *place_of(const struct emitter *to, const char *name)
 {
-    const struct tt_setting *s = find(to->keys, name);
-
-    return s ? s->place : to->b->place;
+    return tt_h5bench_place(&to->out, name);
 }
 
-/* A setting that the key called name is the reason for. */
 static void emit(struct emitter *to, const char *name, const char *key, const char *value)
 {
-    if (to->rc == TT_OK)
-        to->rc = tt_settings_add(&to->b->settings, key, value, place_of(to, name), to->e);
+    tt_h5bench_emit(&to->out, name, key, value);
 }
 
 static void emit_number(struct emitter *to, const char *name, const char *key, uint64_t value)
 {
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    emit(to, name, key, text);
-}
-
-static void emit_real(struct emitter *to, const char *name, const char *key, double value)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.17g", value);
-    emit(to, name, key, text);
+    tt_h5bench_emit_number(&to->out, name, key, value);
 }
 
 static void emit_counts(struct emitter *to, const char *name, const char *key,
                         const uint64_t *values, uint64_t n)
 {
-    char text[3 * 24] = "";
-    size_t used = 0;
-
-    for (uint64_t i = 0; i < n && i < TT_H5BENCH_DIMS; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? ":" : "",
-                                 values[i]);
-    emit(to, name, key, text);
+    tt_h5bench_emit_counts(&to->out, name, key, values, n);
 }
 
 static bool changes(const struct emitter *to)
@@ -216,33 +130,34 @@ static void adopt(struct emitter *to, struct pattern *p)
 {
     const struct tt_h5bench_content *c = to->content;
 
-    if (!c->is_known || !(changes(to) || to->b->reads))
+    if (!c->is_known || !(changes(to) || to->out.b->reads))
         return;
-    if (!find(to->keys, "DIM_1")) {
+    if (!find(to, "DIM_1")) {
         p->num_dims = c->ndims;
         memcpy(p->dims, c->dims, sizeof p->dims);
     }
-    if (!find(to->keys, "FILE_PATTERN"))
+    if (!find(to, "FILE_PATTERN"))
         p->file = c->layout ? INTERLEAVED : CONTIG;
-    if (!find(to->keys, "FILE_PER_PROC"))
+    if (!find(to, "FILE_PER_PROC"))
         p->file_per_process = c->per_process;
 }
 
 static void emit_shape(struct emitter *to)
 {
     const struct pattern *p = to->p;
-    bool makes = !to->b->reads && !changes(to);
+    bool makes = !to->out.b->reads && !changes(to);
     double deviation =
         to->operation == TT_H5BENCH_WRITE_NORMAL ? p->deviation : to->content->deviation;
 
     emit_counts(to, "DIM_1", "particles.dims", p->dims, p->num_dims);
     emit_number(to, "TIMESTEPS", "particles.steps", p->steps);
-    emit_real(to, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.compute", p->compute);
+    tt_h5bench_emit_real(&to->out, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.compute",
+                         p->compute);
     emit(to, "MEM_PATTERN", "particles.memory", p->memory == INTERLEAVED ? "records" : "arrays");
     emit(to, "FILE_PATTERN", "particles.file", p->file == INTERLEAVED ? "records" : "arrays");
     emit(to, "MEM_PATTERN", "particles.conversion", to->is_hdf5 ? "library" : "engine");
     if (to->operation == TT_H5BENCH_WRITE_NORMAL || (to->content->is_known && !makes))
-        emit_real(to, "STDEV_DIM_1", "particles.deviation", deviation);
+        tt_h5bench_emit_real(&to->out, "STDEV_DIM_1", "particles.deviation", deviation);
     if (p->file_per_process)
         emit(to, "FILE_PER_PROC", "particles.files", "process");
     if (p->memory_limit > 0)
@@ -251,7 +166,7 @@ static void emit_shape(struct emitter *to)
         emit_number(to, "STRIDE_SIZE", "particles.stride", p->stride[0]);
         emit_number(to, "BLOCK_SIZE", "particles.block", p->block[0]);
         emit_number(to, "BLOCK_CNT", "particles.count", p->blocks);
-        if (!to->b->reads)
+        if (!to->out.b->reads)
             emit(to, "FILE_PATTERN", "particles.pattern", "strided");
     }
 }
@@ -288,13 +203,13 @@ static void emit_mode(struct emitter *to)
 {
     const struct pattern *p = to->p;
 
-    to->b->asynchronous = p->mode == ASYNC;
-    emit(to, "MODE", "overlap", to->b->asynchronous ? "async" : "none");
+    to->out.b->asynchronous = p->mode == ASYNC;
+    emit(to, "MODE", "overlap", to->out.b->asynchronous ? "async" : "none");
     emit(to, "MODE", "sync", "close");
     emit(to, "MODE", "baseline", "0"); /* h5bench has no epochs without overlap */
-    if (!to->b->asynchronous)
+    if (!to->out.b->asynchronous)
         return;
-    if (to->b->reads)
+    if (to->out.b->reads)
         emit(to, "MODE", "particles.prefetch", "yes");
     else
         emit_number(to, "DELAYED_CLOSE_TIMESTEPS", "inflight", p->delay + 1);
@@ -308,20 +223,20 @@ static void emit_hdf5(struct emitter *to)
     emit(to, "COLLECTIVE_DATA", "hdf5.method",
          p->collective_data || p->compress ? "collective" : "independent");
     emit(to, "COLLECTIVE_METADATA", "hdf5.collective_metadata",
-         p->collective_metadata || to->b->reads ? "yes" : "no");
+         p->collective_metadata || to->out.b->reads ? "yes" : "no");
     if (p->delay > 0) /* without overlap nothing is closed before the end */
         emit_number(to, "DELAYED_CLOSE_TIMESTEPS", "hdf5.delayed_close",
-                    to->b->asynchronous ? p->delay : p->steps);
+                    to->out.b->asynchronous ? p->delay : p->steps);
     if (p->align) {
         emit_number(to, "ALIGN_LEN", "hdf5.alignment", p->align_length);
         emit_number(to, "ALIGN_THRESHOLD", "hdf5.alignment_threshold",
                     p->align_threshold ? p->align_threshold : 1);
     }
-    if (to->b->reads || changes(to))
+    if (to->out.b->reads || changes(to))
         return;
     if (p->compress)
         emit(to, "COMPRESS", "hdf5.compress", "9");
-    if (has_chunks && find(to->keys, "CHUNK_DIM_1"))
+    if (has_chunks && find(to, "CHUNK_DIM_1"))
         emit_counts(to, "CHUNK_DIM_1", "hdf5.chunk", p->chunk, p->num_dims);
 }
 
@@ -381,13 +296,13 @@ static void emit_chain(struct emitter *to)
 {
     struct tt_h5bench_content *c = to->content;
     static const char *const phases[] = {"write", "write", "write", "overwrite", "append", "read"};
-    bool checks = to->b->reads && covers(to->p, c);
+    bool checks = to->out.b->reads && covers(to->p, c);
 
     emit(to, "IO_OPERATION", "particles.phase", phases[to->operation]);
-    emit(to, "IO_OPERATION", "particles.path", to->b->file);
+    emit(to, "IO_OPERATION", "particles.path", to->out.b->file);
     emit(to, "IO_OPERATION", "particles.verify", checks ? "yes" : "no");
     emit(to, "IO_OPERATION", "keep", "yes");
-    emit(to, "IO_OPERATION", "label", to->b->name);
+    emit(to, "IO_OPERATION", "label", to->out.b->name);
     if (to->operation == TT_H5BENCH_OVERWRITE)
         overwrite_content(to);
     if (to->operation == TT_H5BENCH_APPEND && c->is_known)
@@ -410,28 +325,29 @@ static int check(const struct emitter *to)
 
     for (uint64_t d = 0; d < p->num_dims; d++)
         if (__builtin_mul_overflow(particles, p->dims[d], &particles) || particles > MOST)
-            return tt_fail(to->e, TT_USAGE, "%.200s: a rank's particles are too many",
+            return tt_fail(to->out.e, TT_USAGE, "%.200s: a rank's particles are too many",
                            place_of(to, "DIM_1"));
     if (p->steps == 0)
-        return tt_fail(to->e, TT_USAGE, "%.200s: benchmark '%.40s' needs TIMESTEPS", to->b->place,
-                       to->b->name);
-    if (find(to->keys, "IO_OPERATION") && p->operation != expected[to->operation])
-        return tt_fail(to->e, TT_USAGE, "%.200s: IO_OPERATION is not what benchmark '%.40s' does",
-                       place_of(to, "IO_OPERATION"), to->b->name);
+        return tt_fail(to->out.e, TT_USAGE, "%.200s: benchmark '%.40s' needs TIMESTEPS",
+                       to->out.b->place, to->out.b->name);
+    if (find(to, "IO_OPERATION") && p->operation != expected[to->operation])
+        return tt_fail(to->out.e, TT_USAGE,
+                       "%.200s: IO_OPERATION is not what benchmark '%.40s' does",
+                       place_of(to, "IO_OPERATION"), to->out.b->name);
     if (p->memory_limit > 0 && p->memory_limit / 32 <= particles)
         return tt_fail(
-            to->e, TT_USAGE,
+            to->out.e, TT_USAGE,
             "%.200s: IO_MEM_LIMIT must be more than the bytes of a rank's step, %" PRIu64,
             place_of(to, "IO_MEM_LIMIT"), 32 * particles);
-    if (to->b->reads && p->num_dims == 1 && count_to_read(p) > p->dims[0])
-        return tt_fail(to->e, TT_USAGE, "%.200s: a rank has only %" PRIu64 " particles (DIM_1)",
+    if (to->out.b->reads && p->num_dims == 1 && count_to_read(p) > p->dims[0])
+        return tt_fail(to->out.e, TT_USAGE, "%.200s: a rank has only %" PRIu64 " particles (DIM_1)",
                        place_of(to, p->particles ? "NUM_PARTICLES" : "TO_READ_NUM_PARTICLES"),
                        p->dims[0]);
     if (p->subfiling && p->collective_data)
-        return tt_fail(to->e, TT_USAGE, "%.200s: SUBFILING does not go with COLLECTIVE_DATA",
+        return tt_fail(to->out.e, TT_USAGE, "%.200s: SUBFILING does not go with COLLECTIVE_DATA",
                        place_of(to, "SUBFILING"));
     if (p->align && p->align_length == 0)
-        return tt_fail(to->e, TT_USAGE, "%.200s: ALIGN needs ALIGN_LEN", place_of(to, "ALIGN"));
+        return tt_fail(to->out.e, TT_USAGE, "%.200s: ALIGN needs ALIGN_LEN", place_of(to, "ALIGN"));
     return TT_OK;
 }
 
@@ -450,10 +366,10 @@ static int take_texts(struct emitter *to, struct pattern *p)
 {
     const char *why = why_not(p);
 
-    to->b->csv_file = p->csv_file;
+    to->out.b->csv_file = p->csv_file;
     p->csv_file = NULL;
-    if (why && !(to->b->reason = strdup(why)))
-        return tt_fail_nomem(to->e, "a reason");
+    if (why && !(to->out.b->reason = strdup(why)))
+        return tt_fail_nomem(to->out.e, "a reason");
     return TT_OK;
 }
 
@@ -462,23 +378,22 @@ int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operati
                          struct tt_h5bench_benchmark *b, struct tt_error *e)
 {
     struct pattern p = {0};
-    struct emitter to = {.keys = keys,
-                         .b = b,
+    struct emitter to = {.out = {.keys = keys, .b = b, .e = e},
                          .p = &p,
                          .operation = operation,
                          .content = content,
-                         .is_hdf5 = is_hdf5,
-                         .e = e};
+                         .is_hdf5 = is_hdf5};
+    int rc = tt_h5bench_read_keys(keys, params, &p, e);
 
     b->reads = operation == TT_H5BENCH_READ;
-    to.rc = read_keys(keys, &p, e);
-    if (to.rc == TT_OK) {
+    b->workload = "particles";
+    if (rc == TT_OK) {
         adopt(&to, &p);
-        to.rc = check(&to);
+        rc = check(&to);
     }
-    if (to.rc == TT_OK)
-        to.rc = take_texts(&to, &p);
-    if (to.rc == TT_OK && !b->reason) {
+    if (rc == TT_OK)
+        rc = take_texts(&to, &p);
+    if (rc == TT_OK && !b->reason) {
         emit_shape(&to);
         emit_mode(&to);
         if (b->reads)
@@ -486,7 +401,8 @@ int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operati
         if (is_hdf5)
             emit_hdf5(&to);
         emit_chain(&to);
+        rc = to.out.rc;
     }
     tt_params_free(params, &p);
-    return to.rc;
+    return rc;
 }

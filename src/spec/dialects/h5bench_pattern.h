@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The configuration of one of h5bench's pattern benchmarks. */
+/* The configuration of one of h5bench's benchmarks. */
 #ifndef TT_SPEC_DIALECTS_H5BENCH_PATTERN_H
 #define TT_SPEC_DIALECTS_H5BENCH_PATTERN_H
 
@@ -34,5 +34,9 @@ struct tt_h5bench_content {
 int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operation operation,
                          bool is_hdf5, struct tt_h5bench_content *content,
                          struct tt_h5bench_benchmark *b, struct tt_error *e);
+
+/* The same for metadata, which is hdf5-iotest, and leaves no file to others. */
+int tt_h5bench_translate_metadata(const struct tt_settings *keys, bool is_hdf5,
+                                  struct tt_h5bench_benchmark *b, struct tt_error *e);
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". */
+#include "spec/dialects/h5bench_keys.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_KEYS 64 /* of a benchmark */
+
+const struct tt_setting *tt_h5bench_find(const struct tt_settings *keys, const char *name)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (!strcmp(keys->list[i].key, name))
+            return &keys->list[i];
+    return NULL;
+}
+
+static int unknown_key(const struct tt_param *params, const struct tt_setting *s,
+                       struct tt_error *e)
+{
+    const char *names[MOST_KEYS + 1] = {0}, *near;
+
+    for (size_t i = 0; params[i].key && i < MOST_KEYS; i++)
+        names[i] = params[i].key;
+    near = tt_nearest_word(s->key, names);
+    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s%s%s", s->place, s->key,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+/* Without the blanks around a number and before its unit. */
+static char *squeeze(const char *value)
+{
+    char *text = strdup(value), *to = text;
+
+    for (const char *at = text; at && *at; at++)
+        if (!isspace((unsigned char)*at))
+            *to++ = *at;
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+static int set(void *options, const struct tt_param *param, const struct tt_setting *s,
+               struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    bool is_text = param->type == TT_PARAM_TEXT;
+    char *value = is_text ? strdup(s->value) : squeeze(s->value);
+    int rc;
+
+    if (!value)
+        return tt_fail_nomem(e, "a value");
+    rc = tt_param_set(param, options, value, &inner);
+    free(value);
+    return rc == TT_OK ? TT_OK : tt_fail(e, rc, "%.200s: %s", s->place, inner.text);
+}
+
+int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *params,
+                         void *options, struct tt_error *e)
+{
+    int rc = tt_params_default(params, options, e);
+
+    for (size_t i = 0; rc == TT_OK && i < keys->n; i++) {
+        const struct tt_param *p = params;
+
+        while (p->key && strcmp(p->key, keys->list[i].key) != 0)
+            p++;
+        rc = p->key ? set(options, p, &keys->list[i], e) : unknown_key(params, &keys->list[i], e);
+    }
+    return rc;
+}
+
+const char *tt_h5bench_place(const struct tt_h5bench_emitter *to, const char *name)
+{
+    const struct tt_setting *s = tt_h5bench_find(to->keys, name);
+
+    return s ? s->place : to->b->place;
+}
+
+void tt_h5bench_emit(struct tt_h5bench_emitter *to, const char *name, const char *key,
+                     const char *value)
+{
+    if (to->rc == TT_OK)
+        to->rc = tt_settings_add(&to->b->settings, key, value, tt_h5bench_place(to, name), to->e);
+}
+
+void tt_h5bench_emit_number(struct tt_h5bench_emitter *to, const char *name, const char *key,
+                            uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    tt_h5bench_emit(to, name, key, text);
+}
+
+void tt_h5bench_emit_real(struct tt_h5bench_emitter *to, const char *name, const char *key,
+                          double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    tt_h5bench_emit(to, name, key, text);
+}
+
+void tt_h5bench_emit_counts(struct tt_h5bench_emitter *to, const char *name, const char *key,
+                            const uint64_t *values, uint64_t n)
+{
+    char text[4 * 24] = "";
+    size_t used = 0;
+
+    for (uint64_t i = 0; i < n && i < 4; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? ":" : "",
+                                 values[i]);
+    tt_h5bench_emit(to, name, key, text);
+}
