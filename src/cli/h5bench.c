@@ -2,6 +2,7 @@
 /* tutti h5bench: the benchmarks of a workflow one after the other, each with ranks of its own. */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -402,18 +403,35 @@ static int exit_status(const struct session *s)
     return 0;
 }
 
+/* A signal between two benchmarks waits for the next one, which it ends: files that later ones were
+ * to use are removed in any case. */
+static void hold_signals(sigset_t *before)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
 static int perform(struct session *s, struct tt_error *e)
 {
+    sigset_t before;
     bool left = false;
     int rc;
 
+    hold_signals(&before);
     if (prints(s))
         tt_h5bench_head(stdout, s->path, s->folder);
+    fflush(stdout);
     rc = run_all(s, e);
     if (!s->keep)
         left = each_folder(s, remove_data);
     if (s->made_directory)
         rmdir(s->workflow.directory); /* if it is empty */
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (rc == TT_OK && prints(s))
         tt_h5bench_summary(stdout, s->rows);
     if (rc == TT_OK && s->json)
