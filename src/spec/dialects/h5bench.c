@@ -3,16 +3,15 @@
  * and as settings, which know their places. */
 #include "spec/dialects/h5bench.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/dialects/h5bench_driver.h"
 #include "spec/dialects/h5bench_pattern.h"
 #include "spec/param.h"
 #include "spec/read.h"
-#include "spec/units.h"
 
 #define NOT_PLANNED -1
 #define NOT_BUILT -2
@@ -121,171 +120,6 @@ static int load(struct reader *r)
     return rc;
 }
 
-/* ---- mpi ---- */
-
-static const struct tt_setting *find(const struct reader *r, const char *key)
-{
-    for (size_t i = 0; i < r->file.n; i++)
-        if (!strcmp(r->file.list[i].key, key))
-            return &r->file.list[i];
-    return NULL;
-}
-
-struct options {
-    char *list;  /* words that are not understood here, as "a,b" */
-    char *ranks; /* NULL: not among them */
-};
-
-static void add_option(struct options *o, const char *word)
-{
-    char *to = o->list + strlen(o->list);
-
-    if (to != o->list)
-        *to++ = ',';
-    for (; *word; word++) {
-        if (*word == ',' || *word == '\\')
-            *to++ = '\\';
-        *to++ = *word;
-    }
-    *to = '\0';
-}
-
-static bool is_number_of_ranks(const char *word)
-{
-    static const char *const names[] = {"-n", "-np", "--np", "--ntasks", NULL};
-    size_t i = 0;
-
-    while (names[i] && strcmp(names[i], word) != 0)
-        i++;
-    return names[i] != NULL;
-}
-
-/* The words of a configuration; o->list has room for them. */
-static int split(const struct reader *r, const struct tt_setting *s, char *text, struct options *o)
-{
-    char *rest = NULL;
-
-    if (strpbrk(text, "'\"`$;|&<>"))
-        return fail_at(r, s, "is split into words at blanks: no shell reads quotes, $, ; or |");
-    for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
-        if (!strncmp(word, "--ntasks=", 9)) {
-            o->ranks = word + 9;
-        } else if (!is_number_of_ranks(word)) {
-            add_option(o, word);
-        } else if (!(o->ranks = strtok_r(NULL, " \t", &rest))) {
-            return fail_at(r, s, "ends where the number of ranks should be");
-        }
-    }
-    return TT_OK;
-}
-
-/* Words for mpirun are none for srun, so they choose the launcher. */
-static int read_launch(struct reader *r, const struct tt_setting *configuration, bool is_slurm)
-{
-    const struct tt_setting *ranks = find(r, "mpi.ranks");
-    const char *value = configuration ? configuration->value : "";
-    char *text = strdup(value);
-    struct options o = {.list = calloc(1, 2 * strlen(value) + 2)};
-    int rc = text && o.list ? TT_OK : tt_fail_nomem(r->e, "options");
-
-    if (rc == TT_OK)
-        rc = split(r, configuration, text, &o);
-    if (rc == TT_OK && !o.ranks && !ranks)
-        rc = tt_fail(r->e, TT_USAGE, "%.200s: how many ranks? give mpi.ranks", r->path);
-    if (rc == TT_OK)
-        rc = tt_settings_add(&r->common, "ranks", o.ranks ? o.ranks : ranks->value,
-                             o.ranks ? configuration->place : ranks->place, r->e);
-    if (rc == TT_OK && *o.list) {
-        rc = tt_settings_add(&r->common, "launch.by", is_slurm ? "slurm" : "local",
-                             configuration->place, r->e);
-        if (rc == TT_OK)
-            rc = tt_settings_add(&r->common, "launch.options", o.list, configuration->place, r->e);
-    }
-    free(text);
-    free(o.list);
-    return rc;
-}
-
-static int read_mpi(struct reader *r)
-{
-    const struct tt_setting *command = find(r, "mpi.command");
-    const char *name = command ? strrchr(command->value, '/') : NULL;
-
-    if (!command)
-        return tt_fail(r->e, TT_USAGE, "%.200s: 'mpi' needs a 'command'", r->path);
-    name = name ? name + 1 : command->value;
-    if (strcmp(name, "mpirun") && strcmp(name, "mpiexec") && strcmp(name, "srun"))
-        return fail_at(r, command, "is none of mpirun, mpiexec, srun");
-    return read_launch(r, find(r, "mpi.configuration"), !strcmp(name, "srun"));
-}
-
-/* ---- vol, file-system ---- */
-
-/* The asynchronous connector is what overlap does here; others cannot be had. */
-static int read_connector(struct reader *r)
-{
-    const struct tt_setting *s = find(r, "vol.connector");
-    size_t length = s ? strcspn(s->value, " ") : 0;
-
-    if (length == 0 || (length == 5 && !strncmp(s->value, "async", 5)) ||
-        (length == 6 && !strncmp(s->value, "native", 6)))
-        return TT_OK;
-    return fail_at(r, s,
-                   "is not async: tutti loads no connectors of HDF5, only MODE ASYNC is done");
-}
-
-/* As hints: lfs is not called. */
-static int read_striping(struct reader *r)
-{
-    const struct tt_setting *size = find(r, "file-system.lustre.stripe-size");
-    const struct tt_setting *count = find(r, "file-system.lustre.stripe-count");
-    struct tt_error inner = TT_ERROR_CLEAR;
-    uint64_t unit = 0, factor;
-    char hints[96] = "";
-    int rc = size ? tt_parse_bytes(size->value, &unit, &inner) : TT_OK;
-
-    if (rc != TT_OK)
-        return tt_fail(r->e, rc, "%.200s: stripe-size: %s", size->place, inner.text);
-    if (count && strcmp(count->value, "-1") != 0)
-        rc = tt_parse_count(count->value, &factor, &inner);
-    if (rc != TT_OK)
-        return tt_fail(r->e, rc, "%.200s: stripe-count: %s", count->place, inner.text);
-    if (!r->is_hdf5 || (!size && !count))
-        return TT_OK;
-    if (size)
-        snprintf(hints, sizeof hints, "striping_unit=%" PRIu64 "%s", unit, count ? "," : "");
-    if (count)
-        snprintf(hints + strlen(hints), sizeof hints - strlen(hints), "striping_factor=%.24s",
-                 count->value);
-    return tt_settings_add(&r->common, "hdf5.hints", hints, (size ? size : count)->place, r->e);
-}
-
-static int check_driver_keys(const struct reader *r)
-{
-    static const char *const keys[] = {"mpi.command",
-                                       "mpi.ranks",
-                                       "mpi.configuration",
-                                       "vol.library",
-                                       "vol.path",
-                                       "vol.preload",
-                                       "vol.connector",
-                                       "file-system.lustre.stripe-size",
-                                       "file-system.lustre.stripe-count",
-                                       "directory",
-                                       NULL};
-
-    for (size_t i = 0; i < r->file.n; i++) {
-        const struct tt_setting *s = &r->file.list[i];
-        size_t k = 0;
-
-        while (keys[k] && strcmp(keys[k], s->key) != 0)
-            k++;
-        if (!keys[k] && strncmp(s->key, "benchmarks.", 11) != 0)
-            return fail_at(r, s, "is no key of h5bench");
-    }
-    return TT_OK;
-}
-
 /* ---- benchmarks ---- */
 
 static int keep_text(const struct reader *r, char **to, const char *text)
@@ -371,6 +205,35 @@ static struct tt_h5bench_content *content_of(const struct reader *r,
     return &contents[i];
 }
 
+/* The asynchronous connector is what overlap does here; others cannot be had. h5bench loads one for
+ * asynchronous benchmarks only. */
+static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *b)
+{
+    const char *name = "async";
+    size_t length;
+
+    for (size_t i = 0; i < r->file.n; i++)
+        if (!strcmp(r->file.list[i].key, "vol.connector"))
+            name = r->file.list[i].value;
+    length = strcspn(name, " ");
+    if (!b->asynchronous || length == 0 || (length == 5 && !strncmp(name, "async", 5)))
+        return TT_OK;
+    return keep_text(r, &b->reason,
+                     "MODE ASYNC with another vol.connector than async: tutti loads none");
+}
+
+static int translate(struct reader *r, size_t i, int operation, struct tt_h5bench_content *contents)
+{
+    struct tt_h5bench_benchmark *b = &r->w->list[i];
+    int rc;
+
+    if (operation == METADATA)
+        return tt_h5bench_translate_metadata(&r->keys[i], r->is_hdf5, b, r->e);
+    rc = tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)operation, r->is_hdf5,
+                              content_of(r, contents, i), b, r->e);
+    return rc == TT_OK ? check_connector(r, b) : rc;
+}
+
 static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content *contents)
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
@@ -397,12 +260,7 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
         rc = tt_settings_add(&b->settings, "dir", r->w->directory, "directory", r->e);
     if (rc == TT_OK)
         rc = tt_settings_add(&b->settings, "backend", "hdf5", "tutti h5bench", r->e);
-    if (rc != TT_OK)
-        return rc;
-    if (known[k].operation == METADATA)
-        return tt_h5bench_translate_metadata(&r->keys[i], r->is_hdf5, b, r->e);
-    return tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)known[k].operation,
-                                r->is_hdf5, content_of(r, contents, i), b, r->e);
+    return rc == TT_OK ? translate(r, i, known[k].operation, contents) : rc;
 }
 
 static int read_benchmarks(struct reader *r, const char *filter)
@@ -437,13 +295,7 @@ int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
     *w = (struct tt_h5bench_workflow){0};
     rc = load(&r);
     if (rc == TT_OK)
-        rc = check_driver_keys(&r);
-    if (rc == TT_OK)
-        rc = read_mpi(&r);
-    if (rc == TT_OK)
-        rc = read_connector(&r);
-    if (rc == TT_OK)
-        rc = read_striping(&r);
+        rc = tt_h5bench_read_driver(path, &r.file, is_hdf5, &r.common, e);
     if (rc == TT_OK)
         rc = read_benchmarks(&r, filter);
     for (size_t i = 0; r.keys && i < w->n; i++)
