@@ -33,10 +33,16 @@ static bool wait_asleep(MPI_Request *request, int64_t deadline_ns)
     }
 }
 
+static bool is_wanted(int code)
+{
+    return code == TT_LIMIT || code == TT_STOPPED || code == TT_INTERRUPTED;
+}
+
 /* The least of all ranks' numbers. */
 static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patiently)
 {
-    bool failed = e->code != TT_OK && last_resort.give_up;
+    /* Others may be at work for long after this one was told to end. */
+    bool failed = e->code != TT_OK && !is_wanted(e->code) && last_resort.give_up;
     int64_t deadline = failed ? tt_now_ns() + (int64_t)(1e9 * last_resort.seconds) : 0;
     MPI_Request request;
     int first;
@@ -48,11 +54,6 @@ static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patie
     else if (!wait_asleep(&request, deadline))
         last_resort.give_up(e);
     return first;
-}
-
-static bool is_wanted(int code)
-{
-    return code == TT_LIMIT || code == TT_STOPPED || code == TT_INTERRUPTED;
 }
 
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)

@@ -39,7 +39,7 @@ static int clean(const char *folder, bool force, struct tt_error *e)
 
     if (rc != TT_OK)
         return rc;
-    rc = survey ? tt_survey_clean(folder, &removed, e) : tt_clean_data(folder, &removed, e);
+    rc = survey ? tt_survey_clean(folder, force, &removed, e) : tt_clean_data(folder, &removed, e);
     printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
     return rc;
 }

@@ -277,7 +277,7 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     snprintf(ranks, sizeof ranks, "%d", size);
     for (size_t i = 0; i < n && status == 0; i++) {
-        struct tt_config config;
+        struct tt_config config = {0};
         int rc = i ? tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e) : TT_OK;
 
         if (rc == TT_OK)

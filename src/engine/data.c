@@ -118,9 +118,9 @@ int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_erro
         return tt_fail(e, TT_FAILED,
                        "'%s' exists already; remove it or choose another path for the tree", path);
     rc = claim_tree(engine, path, e);
-    if (rc == TT_OK && mkdir(path, 0777) != 0)
+    if (rc == TT_OK && mkdir(path, 0777) != 0) /* without our mark it is left alone */
         rc = tt_fail_call(e, errno, "mkdir", path, -1);
-    if (rc == TT_OK)
+    else if (rc == TT_OK)
         tt_data_mark(engine, path);
     return rc;
 }
@@ -139,6 +139,7 @@ int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_err
 
 int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
+    tt_data_mark(engine, path);
     return tt_manifest_add(engine->p->folder, path, e);
 }
 

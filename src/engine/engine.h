@@ -162,16 +162,18 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
 /* Collective. */
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e);
-/* A slot with nothing in flight; waits for one if need be. If it has landed, its block and buffer
- * are those of the finished transfer until it is started again. */
+/* A slot with nothing in flight; waits for one if need be, and hands it out also if its transfer
+ * has failed. If it has landed, its block and buffer are those of the finished transfer until it is
+ * started again. */
 int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
 /* Transfers slot->block, whose memory selection is of the slot's buffer. */
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e);
 /* A finished transfer that the caller has not seen; waits for one in flight. *slot is NULL when
  * there is none left. */
 int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
-/* Everything written by all ranks is durable. Collective, with nothing in flight. */
-int tt_stream_sync(struct tt_stream *stream, struct tt_error *e);
+/* Everything written by all ranks is durable. Collective, with nothing in flight, also of ranks
+ * that have failed; own_ns is how long this rank's own part took. */
+int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e);
 /* Collective, in every case: waits for what is in flight, frees, and fails on all ranks if a
  * transfer of any has failed. */
 int tt_stream_close(struct tt_stream *stream, struct tt_error *e);

@@ -280,8 +280,7 @@ static void add_block(struct tt__flight *f, const struct tt_series *s, unsigned 
         *b = *given;
         return;
     }
-    b->variable = variable;
-    b->data = NULL;
+    *b = (struct tt_block){.variable = variable};
     tt_select_none(&b->file, v->ndims, v->dims);
     tt_select_none(&b->memory, v->ndims, v->dims);
 }

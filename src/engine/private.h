@@ -31,8 +31,9 @@ struct tt_cpu_time {
 /* Of a loop in which ranks do not wait for each other; see watch.c. */
 struct tt__watch {
     MPI_Request request;
-    int reason, heard; /* heard: reason is rank 0's word */
-    bool announced;    /* by rank 0 */
+    int reason, heard;    /* heard: reason is rank 0's word */
+    bool announced;       /* by rank 0 */
+    uint64_t done, total; /* as last told */
     int64_t next_look_ns;
 };
 

@@ -43,6 +43,13 @@ struct tt_stream {
     uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
 };
 
+/* Ranks make their calls together, so who has failed makes them, too. */
+static bool is_in_step(const struct tt_stream *stream)
+{
+    return !stream->series->spec.per_process &&
+           tt_stack_is_collective(&stream->series->engine->p->stack);
+}
+
 /* ---- one transfer, in whatever thread makes it ---- */
 
 static int end_transfer(struct slot *slot, int rc, struct tt_error *e)
@@ -52,8 +59,11 @@ static int end_transfer(struct slot *slot, int rc, struct tt_error *e)
 
     slot->ended_ns = tt_now_ns();
     slot->sync_ns = 0;
-    if (rc == TT_OK && stream->spec.direction == TT_WRITING && sync == TT_SYNC_WRITE) {
-        rc = tt_file_sync(stream->series->file, e);
+    if (stream->spec.direction == TT_WRITING && sync == TT_SYNC_WRITE &&
+        (rc == TT_OK || is_in_step(stream))) {
+        int synced = tt_file_sync(stream->series->file, e);
+
+        rc = rc == TT_OK ? synced : rc;
         slot->sync_ns = tt_now_ns() - slot->ended_ns;
     }
     return rc;
@@ -149,8 +159,9 @@ static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
     struct tt_engine *engine = stream->series->engine;
     const struct tt_run_options *run = engine->config->run;
     uint64_t written = engine->p->bytes_written, part = run->max_bytes / (uint64_t)engine->size;
+    uint64_t under_way = (stream->in_flight + UINT64_C(1)) * stream->spec.buffer_size;
 
-    if (run->max_bytes > 0 && written + stream->spec.buffer_size > part)
+    if (run->max_bytes > 0 && written + under_way > part)
         return tt_fail(e, TT_LIMIT,
                        "stopped by --max-bytes %llu: a rank has written its part, %llu",
                        (unsigned long long)run->max_bytes, (unsigned long long)written);
@@ -167,9 +178,7 @@ static int check_limits(struct tt_stream *stream, struct tt_error *e)
 {
     int rc = check_own_limits(stream, e);
 
-    return tt_stack_is_collective(&stream->series->engine->p->stack)
-               ? tt_agree(stream->series->comm, rc, e)
-               : rc;
+    return is_in_step(stream) ? tt_agree(stream->series->comm, rc, e) : rc;
 }
 
 static int start_native(struct slot *slot, struct tt_error *e)
@@ -281,14 +290,12 @@ int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **shown, stru
     struct slot *slot;
     int rc = stream->free ? TT_OK : land_one(stream, &slot, e);
 
-    if (rc != TT_OK)
-        return rc;
-    slot = stream->free;
+    slot = stream->free; /* also if the transfer that made it free has failed */
     stream->free = slot->next;
     slot->shown.landed = slot->shown.landed && !slot->seen;
     slot->seen = true;
     *shown = &slot->shown;
-    return TT_OK;
+    return rc;
 }
 
 int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
@@ -435,7 +442,7 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     return TT_OK;
 }
 
-int tt_stream_sync(struct tt_stream *stream, struct tt_error *e)
+int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e)
 {
     struct tt_series *s = stream->series;
     struct tt__flight all = {.series = s, .file = s->file};
@@ -444,6 +451,7 @@ int tt_stream_sync(struct tt_stream *stream, struct tt_error *e)
     tt_phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
     tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
     s->synced = true;
+    *own_ns = all.sync_ns;
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "plan/folder.h"
 
 #define LOOK_NS 20000000 /* between two looks of a rank */
+#define PAUSE_NS 50000   /* of rank 0 while it waits for the others */
 
 void tt_watch_begin(struct tt_engine *engine)
 {
@@ -56,6 +57,8 @@ int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_
     struct tt__watch *w = &engine->p->watch;
     int64_t now = tt_now_ns();
 
+    w->done = done;
+    w->total = total;
     if (now < w->next_look_ns)
         return TT_OK;
     w->next_look_ns = now + LOOK_NS;
@@ -66,10 +69,34 @@ int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_
     return engine->rank == 0 || w->heard ? fail_because(engine, w->reason, e) : TT_OK;
 }
 
+/* Rank 0 goes on looking until the last one has come: it may have to be told to end. */
+static void look_until(struct tt_engine *engine, MPI_Request *all_are_here)
+{
+    struct tt__watch *w = &engine->p->watch;
+    int here = 0;
+
+    for (;;) {
+        MPI_Test(all_are_here, &here, MPI_STATUS_IGNORE);
+        if (here)
+            return;
+        if (!w->announced && tt_now_ns() >= w->next_look_ns) {
+            look(engine, w->done, w->total);
+            w->next_look_ns = tt_now_ns() + LOOK_NS;
+        }
+        tt_sleep_until(tt_now_ns() + PAUSE_NS);
+    }
+}
+
 int tt_watch_end(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt__watch *w = &engine->p->watch;
+    MPI_Request all_are_here;
 
+    MPI_Ibarrier(engine->comm, &all_are_here);
+    if (engine->rank == 0)
+        look_until(engine, &all_are_here);
+    else
+        MPI_Wait(&all_are_here, MPI_STATUS_IGNORE);
     if (engine->rank == 0 && !w->announced)
         announce(engine, TT_OK);
     MPI_Wait(&w->request, MPI_STATUS_IGNORE);

@@ -72,6 +72,33 @@ uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint6
            place(spec, true, variable, alignment);
 }
 
+/* A file may have thousands of variables, and as many transfers. Without memory for it each
+ * transfer walks them all. */
+static void place_all(struct tt_file *file)
+{
+    const struct tt_file_spec *spec = file->spec;
+
+    file->raw_starts = calloc(spec->nvariables + 1, sizeof *file->raw_starts);
+    for (unsigned i = 0; file->raw_starts && i < spec->nvariables; i++) {
+        const struct tt_variable *v = &spec->variables[i];
+        uint64_t *end = v->per_step ? &file->raw_record : &file->raw_fixed;
+
+        file->raw_starts[i] = *end;
+        *end += tt_variable_bytes(v);
+    }
+}
+
+uint64_t tt_file_raw_offset(const struct tt_file *file, unsigned variable, uint64_t step)
+{
+    if (!file->raw_starts)
+        return tt_raw_offset(file->spec, variable, step, 1);
+    if (!file->spec->variables[variable].per_step)
+        return file->raw_starts[variable];
+    if (file->spec->policy == TT_OVERWRITE)
+        step = 0;
+    return file->raw_fixed + step * file->raw_record + file->raw_starts[variable];
+}
+
 uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t alignment)
 {
     if (spec->policy == TT_OVERWRITE && steps > 1)
@@ -157,6 +184,7 @@ static void free_chain(struct tt_file *file)
     while (file) {
         struct tt_file *below = file->below;
 
+        free(file->raw_starts);
         free(file->state);
         free(file);
         file = below;
@@ -205,6 +233,7 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
     file->spec = spec;
     MPI_Comm_rank(spec->comm, &file->rank);
     MPI_Comm_size(spec->comm, &file->size);
+    place_all(file);
     rc = file->backend->open(file, e);
     file->is_open = rc == TT_OK;
     return rc;

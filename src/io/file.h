@@ -60,9 +60,10 @@ enum tt_capability {
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
     /* Of a stack only if every element has them: */
-    TT_CAP_UPDATES = 1 << 4,  /* opens files with TT_UPDATE */
-    TT_CAP_GROWS = 1 << 5,    /* and lets unlimited variables grow then */
-    TT_CAP_CONVERTS = 1 << 6, /* takes blocks with a memory_element */
+    TT_CAP_UPDATES = 1 << 4,     /* opens files with TT_UPDATE */
+    TT_CAP_GROWS = 1 << 5,       /* and lets unlimited variables grow then */
+    TT_CAP_CONVERTS = 1 << 6,    /* takes blocks with a memory_element */
+    TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
@@ -142,6 +143,9 @@ struct tt_file {
     bool is_open;              /* kept by the core */
     uint64_t library_bytes[2]; /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
+    uint64_t *raw_starts;         /* of every variable in a raw file, kept by the core */
+    uint64_t raw_record;          /* bytes of one step there; the first begins at raw_fixed */
+    uint64_t raw_fixed;
 };
 
 /* Where a variable's instance starts in a raw file or container. Fixed variables come first, in the
@@ -149,6 +153,8 @@ struct tt_file {
  * that overwrites is therefore the plain array. alignment (>= 1) rounds every start up. */
 uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint64_t step,
                        uint64_t alignment);
+/* The same for an open file without alignment, which does not walk all variables each time. */
+uint64_t tt_file_raw_offset(const struct tt_file *file, unsigned variable, uint64_t step);
 /* Bytes of the whole file after the given number of steps. */
 uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t alignment);
 

@@ -31,6 +31,7 @@ int tt_tier_holds(const char *log, const char *file, uint64_t size, bool *holds,
     FILE *in = fopen(log, "re");
     char *line = NULL;
     uint64_t since = UINT64_MAX;
+    bool same_before = false;
     size_t room = 0;
 
     *holds = false;
@@ -43,10 +44,12 @@ int tt_tier_holds(const char *log, const char *file, uint64_t size, bool *holds,
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "%" SCNu64 " %n", &bytes, &at) != 1 || at == 0)
             continue;
+        /* the ranks of a shared file note their parts one after the other */
         if (!strcmp(line + at, file))
-            since = bytes;
+            since = same_before ? since + bytes : bytes;
         else if (since != UINT64_MAX)
             since += bytes;
+        same_before = !strcmp(line + at, file);
     }
     free(line);
     fclose(in);

@@ -27,13 +27,15 @@ static bool is_data_folder(const char *id, const char *path)
            S_ISDIR(st.st_mode);
 }
 
-static bool is_ours(const char *id, const char *path)
+bool tt_data_is_ours(const char *id, const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char mark[256] = "", *parent;
     ssize_t n = lgetxattr(path, TT_DATA_MARK, mark, sizeof mark - 1);
     bool ours;
 
+    if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) /* a manifest may be anybody's */
+        return false;
     if (n > 0)
         return !strcmp(mark, id);
     parent = slash ? strndup(path, (size_t)(slash - path)) : NULL;
@@ -50,7 +52,7 @@ static int clean_tree(struct cleaning *c, const char *path, struct tt_error *e)
 
     if (!plain)
         return tt_fail_nomem(e, "a path");
-    rc = is_ours(c->id, plain)
+    rc = tt_data_is_ours(c->id, plain)
              ? tt_tree_remove(plain, e)
              : tt_fail(e, TT_FAILED, "'%s' is left alone: it carries no mark of this run", plain);
     *c->removed += rc == TT_OK;
@@ -70,7 +72,9 @@ static int clean_one(void *context, const char *path, struct tt_error *e)
         return clean_tree(c, path, e);
     if (is_data_folder(c->id, path))
         return rmdir(path) == 0 ? TT_OK : tt_fail_call(e, errno, "rmdir", path, -1);
-    if (!S_ISREG(st.st_mode) || !is_ours(c->id, path))
+    if (S_ISDIR(st.st_mode) && tt_data_is_ours(c->id, path))
+        return rmdir(path) == 0 ? TT_OK : tt_fail_call(e, errno, "rmdir", path, -1);
+    if (!S_ISREG(st.st_mode) || !tt_data_is_ours(c->id, path))
         return tt_fail(e, TT_FAILED,
                        "'%s' is left alone: it carries no mark of this run; if it is of this run, "
                        "remove it yourself",

@@ -16,6 +16,7 @@
 
 #include <xxhash.h>
 
+#include "plan/clean.h"
 #include "plan/tree.h"
 #include "plan/workload.h"
 
@@ -323,13 +324,24 @@ static bool is_anothers(const char *folder, const char *path)
     return n > 0 && strcmp(mark, tt_folder_id(folder)) != 0;
 }
 
+/* Only one that is known to be of this run: everything in it goes. */
+static int remove_tree(const char *folder, const char *path, struct tt_error *e)
+{
+    char *plain = strndup(path, strlen(path) - 1);
+    int rc = plain ? TT_OK : tt_fail_nomem(e, "a path");
+
+    if (rc == TT_OK && tt_data_is_ours(tt_folder_id(folder), plain))
+        rc = tt_tree_remove(plain, e);
+    free(plain);
+    return rc;
+}
+
 static int remove_one(void *context, const char *path, struct tt_error *e)
 {
     const char *folder = context;
-    size_t length = strlen(path);
 
-    if (length > 1 && path[length - 1] == '/')
-        return is_anothers(folder, path) ? TT_OK : tt_tree_remove(path, e);
+    if (path[0] && path[strlen(path) - 1] == '/')
+        return remove_tree(folder, path, e);
     if (is_anothers(folder, path) || unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
         return TT_OK;
     if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/survey.h"
+#include "engine/ended.h"
 #include "ensemble/conduct.h"
 #include "launch/launch.h"
 #include "plan/clean.h"
@@ -173,13 +174,32 @@ static int find_sources(const char *folder, const struct tt_survey_stage *data, 
     return rc;
 }
 
-static int clean_run(void *context, size_t point, const char *folder, struct tt_error *e)
+/* Of every run of a stage, also of those that were not complete. */
+static int clean_stage(const char *folder, const struct tt_survey_stage *stage, bool force,
+                       uint64_t *removed, struct tt_error *e)
 {
-    (void)point;
-    return tt_clean_data(folder, context, e);
+    char *own = stage_folder(folder, stage), *roots[] = {own, NULL};
+    FTS *walk =
+        own && access(own, F_OK) == 0 ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    const FTSENT *entry;
+    int rc = TT_OK;
+
+    while (walk && rc == TT_OK && (entry = fts_read(walk))) {
+        if (entry->fts_info != FTS_D || entry->fts_level != 3) /* ensemble, repetition, run */
+            continue;
+        if (!force)
+            rc = tt_check_ended(entry->fts_path, e);
+        if (rc == TT_OK)
+            rc = tt_clean_data(entry->fts_path, removed, e);
+        fts_set(walk, (FTSENT *)entry, FTS_SKIP);
+    }
+    if (walk)
+        fts_close(walk);
+    free(own);
+    return rc;
 }
 
-int tt_survey_clean(const char *folder, uint64_t *removed, struct tt_error *e)
+int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
 {
     struct tt_settings settings = {0};
     struct tt_survey s = {0};
@@ -189,7 +209,7 @@ int tt_survey_clean(const char *folder, uint64_t *removed, struct tt_error *e)
         rc = tt_survey_make(&s, &settings, e);
     for (size_t i = 0; rc == TT_OK && i < s.nstages; i++)
         if (s.stages[i].keep)
-            rc = each_run(folder, &s.stages[i], clean_run, removed, e);
+            rc = clean_stage(folder, &s.stages[i], force, removed, e);
     tt_survey_free(&s);
     tt_settings_free(&settings);
     return rc;
@@ -260,7 +280,7 @@ static void put_point(struct builder *b, const struct tt_survey *s,
     put_flag(b, "read", stage->read);
     put_flag(b, "keep", stage->keep);
     put_number(b, "seed", s->o.seed);
-    if (s->o.deadline > 0) {
+    if (s->o.deadline > 0 && !stage->flushes) { /* what is thrown away is so much as was asked */
         snprintf(deadline, sizeof deadline, "%.9g", s->o.deadline);
         put(b, "deadline", deadline);
         put_flag(b, "wear_out", stage->wear_out);
@@ -399,7 +419,7 @@ int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_e
         tell(s, i);
         rc = play_stage(s, stage, folder, e);
         if (rc == TT_OK && stage->data && !is_read_later(s, stage->data, i))
-            rc = each_run(folder, stage->data, clean_run, &removed, e);
+            rc = clean_stage(folder, stage->data, true, &removed, e);
         if (rc == TT_OK)
             rc = mark_complete(folder, stage, e);
     }

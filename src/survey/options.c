@@ -142,7 +142,7 @@ static int add_flush(struct tt_survey *s, const char *name, struct tt_error *e)
     if (s->o.flushes == 0)
         return TT_OK;
     stage = add_stage(s, name, NULL);
-    stage->write = true;
+    stage->write = stage->flushes = true;
     stage->repeat = s->o.flushes;
     if (each < transfer)
         transfer = each < 8 ? 8 : each - each % 8;
@@ -357,30 +357,42 @@ static void add_to(uint64_t *sum, uint64_t amount)
         *sum = UINT64_MAX;
 }
 
-/* What stages keep stays until the next part begins. */
+static void add_stage_estimate(const struct tt_survey *s, const struct tt_survey_stage *stage,
+                               struct tt_survey_estimate *out, uint64_t *kept, uint64_t *most)
+{
+    double accesses = stage->write + stage->read;
+
+    for (size_t k = 0; k < stage->n; k++) {
+        const struct tt_survey_point *p = &stage->points[k];
+        uint64_t bytes = times(times(p->nodes, p->processes), p->size);
+
+        out->runs += stage->repeat;
+        if (!stage->flushes)
+            out->seconds += (double)stage->repeat * s->o.deadline * accesses;
+        if (!stage->write)
+            continue;
+        add_to(&out->bytes_written, times(bytes, stage->repeat));
+        add_to(kept, stage->keep ? bytes : 0);
+        *most = bytes > *most ? bytes : *most;
+    }
+}
+
+/* What stages keep is there until a stage has read it, beside what others write meanwhile. */
 void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out)
 {
+    uint64_t live = 0;
+
     *out = (struct tt_survey_estimate){0};
     for (size_t i = 0; i < s->nstages; i++) {
-        const struct tt_survey_stage *stage = &s->stages[i];
-        uint64_t kept = 0, most = 0;
+        uint64_t kept = 0, most = 0, peak = live;
 
-        for (size_t k = 0; k < stage->n; k++) {
-            const struct tt_survey_point *p = &stage->points[k];
-            uint64_t bytes = times(times(p->nodes, p->processes), p->size);
-
-            out->runs += stage->repeat;
-            out->seconds +=
-                (double)stage->repeat * s->o.deadline * (double)(stage->write + stage->read);
-            if (!stage->write)
-                continue;
-            add_to(&out->bytes_written, times(bytes, stage->repeat));
-            add_to(&kept, stage->keep ? bytes : 0);
-            most = bytes > most ? bytes : most;
-        }
-        add_to(&out->bytes_on_disk, kept);
-        if (most > out->bytes_on_disk)
-            out->bytes_on_disk = most;
+        add_stage_estimate(s, &s->stages[i], out, &kept, &most);
+        add_to(&peak, s->stages[i].keep ? kept : most);
+        add_to(&live, kept);
+        if (peak > out->bytes_on_disk)
+            out->bytes_on_disk = peak;
+        if (s->stages[i].data) /* the last reader may come later: never too little */
+            live = i + 1 < s->nstages && s->stages[i + 1].data == s->stages[i].data ? live : 0;
     }
 }
 

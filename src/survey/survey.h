@@ -31,7 +31,7 @@ struct tt_survey_point {
 
 struct tt_survey_stage {
     const char *name, *title; /* of the folder, and in a table */
-    bool write, read, random, direct, keep, wear_out;
+    bool write, read, random, direct, keep, wear_out, flushes;
     uint64_t repeat;
     const struct tt_survey_stage *data; /* NULL: it reads nothing that an earlier stage wrote */
     size_t n;
@@ -69,7 +69,8 @@ int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_e
 /* What was measured so far: {"samples": [...], "summary": [...]}; a new reference. */
 int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
                      struct tt_error *e);
-/* Removes the data that an unfinished survey has kept. */
-int tt_survey_clean(const char *folder, uint64_t *removed, struct tt_error *e);
+/* Removes the data that an unfinished survey has kept; unless forced, not while one of its runs
+ * goes on. */
+int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt_error *e);
 
 #endif

@@ -257,8 +257,6 @@ static int transfer(struct grid *g, struct tt_stream *stream, uint64_t tag, bool
 
     if (rc == TT_OK && slot->landed)
         rc = look_at(g, slot, e);
-    else if (rc != TT_OK && tt_stream_take(stream, &slot, e) != TT_OK) /* the failed one is free */
-        return rc;
     slot->tag = tag;
     select_tile(g, slot, nothing || rc != TT_OK);
     if (g->direction == TT_WRITING)
@@ -320,13 +318,14 @@ static int use(struct grid *g, struct tt_series *series, struct tt_error *e)
     bool syncs = g->direction == TT_WRITING && sync != TT_SYNC_NEVER && sync != TT_SYNC_WRITE;
     double before = spent(g);
     struct tt_stream *stream;
+    int64_t own;
     int rc = tt_stream_open(series, &spec, &stream, e), closed;
 
     if (rc != TT_OK)
         return rc;
     rc = transfer_all(g, stream, e);
     if (rc == TT_OK && syncs)
-        rc = tt_stream_sync(stream, e);
+        rc = tt_stream_sync(stream, &own, e);
     closed = tt_stream_close(stream, e);
     g->seconds[g->direction == TT_WRITING ? TT_ARRAYS_WRITE : TT_ARRAYS_READ] = spent(g) - before;
     return rc == TT_OK ? closed : rc;
@@ -372,7 +371,8 @@ static void report(struct grid *g)
         table[2 * i] = least[i];
         table[2 * i + 1] = most[i];
     }
-    tt_result_table(g->engine, "arrays", TT_ARRAYS_NROWS, 2, table);
+    if (g->engine->rank == 0)
+        tt_result_table(g->engine, "arrays", TT_ARRAYS_NROWS, 2, table);
 }
 
 static int measured(struct grid *g, struct tt_error *e)

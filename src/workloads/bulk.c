@@ -128,6 +128,18 @@ static int check_combination(const struct tt_config *config, const struct tt_bul
     if ((o->compressible > 0 || o->duplicate > 0) && o->data != 0)
         return tt_fail(e, TT_USAGE,
                        "bulk.compressible and bulk.duplicate are for bulk.data random only");
+    if (o->order == TT_BULK_REPEATED && !o->files && o->data != 0 &&
+        (o->check_read || o->check_write))
+        return tt_fail(e, TT_USAGE,
+                       "bulk.order repeated: ranks write the same places of a shared file, and "
+                       "bulk.data %s holds their numbers; check it with bulk.data random",
+                       kinds[o->data]);
+    if (config->run->sync == TT_SYNC_WRITE && !o->files && !collective && config->run->ranks > 1 &&
+        !(tt_stack_caps(&config->stack) & TT_CAP_SYNCS_ALONE))
+        return tt_fail(e, TT_USAGE,
+                       "bulk: sync write on a shared file: %s syncs with all ranks together, and "
+                       "they do not make the same transfers; use bulk.files process",
+                       config->run->backend);
     if (collective && (o->deadline > 0 || o->depth > 1 || o->order == TT_BULK_REPEATED))
         return tt_fail(e, TT_USAGE,
                        "bulk: with collective transfers (%s.method) all ranks go in step: no "

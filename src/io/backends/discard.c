@@ -30,6 +30,7 @@ static int discard_read(struct tt_file *file, uint64_t step, const struct tt_blo
 
 const struct tt_backend tt_backend_discard = {
     .name = "discard",
+    .caps = TT_CAP_SYNCS_ALONE,
     .summary = "throws data away: the cost of everything but storage",
     .open = discard_nothing,
     .define = discard_define,

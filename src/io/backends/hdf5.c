@@ -347,7 +347,8 @@ static int hdf5_sync(struct tt_file *file, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc, mpi;
 
-    if (file->spec->access == TT_READ_ONLY)
+    /* The rank that failed has said so; its library may leave the others in a flush for ever. */
+    if (file->spec->access == TT_READ_ONLY || tt_hdf5_failed_anywhere(file))
         return TT_OK;
     rc = tt_hdf5_flush(file, e);
     if (tt_hdf5_failed_anywhere(file))

@@ -88,7 +88,7 @@ static bool continues(const struct batch *b, off_t offset, size_t n)
 static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t step,
                     const struct tt_block *block, struct tt_error *e)
 {
-    uint64_t base = tt_raw_offset(file->spec, block->variable, step, 1);
+    uint64_t base = tt_file_raw_offset(file, block->variable, step);
     struct tt_extent_iter it;
     struct tt_extent x;
     struct batch b;
@@ -158,7 +158,8 @@ static int posix_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
 const struct tt_backend tt_backend_posix = {
     .name = "posix",
     .summary = "plain files through pwritev and preadv",
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_SYSTEM_CALLS | TT_CAP_UPDATES,
+    .caps = TT_CAP_STORES | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER | TT_CAP_SYSTEM_CALLS |
+            TT_CAP_UPDATES,
     .state_size = sizeof(struct posix_state),
     .opts_size = sizeof(struct tt_raw_opts),
     .params = params,

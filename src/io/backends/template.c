@@ -52,7 +52,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
                     const struct tt_block *b, struct tt_error *e)
 {
     struct template_state *s = file->state;
-    uint64_t base = tt_raw_offset(file->spec, b->variable, step, 1);
+    uint64_t base = tt_file_raw_offset(file, b->variable, step);
     struct tt_extent_iter it;
     struct tt_extent x;
 
@@ -110,7 +110,7 @@ const struct tt_backend tt_backend_template = {
     .name = "template",
     .summary = "a raw file through stdio; the example in docs/extending.md",
     .kind = TT_BACKEND,
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER,
+    .caps = TT_CAP_STORES | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER,
     .state_size = sizeof(struct template_state),
     .open = template_open,
     .define = template_define,

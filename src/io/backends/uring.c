@@ -104,6 +104,7 @@ static int fsync_once(struct tt_file *file, int *result, struct tt_error *e)
     int rc;
 
     io_uring_prep_fsync(sqe, s->fixed_file ? 0 : s->raw.fd, 0);
+    io_uring_sqe_set_data(sqe, NULL);
     if (s->fixed_file)
         sqe->flags |= IOSQE_FIXED_FILE;
     rc = tt_uring_enter(file, 1, e);
@@ -226,7 +227,8 @@ static const struct tt_param params[] = {
 const struct tt_backend tt_backend_uring = {
     .name = "uring",
     .summary = "plain files through io_uring, many requests in flight",
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_NONBLOCKING | TT_CAP_UPDATES,
+    .caps =
+        TT_CAP_STORES | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER | TT_CAP_NONBLOCKING | TT_CAP_UPDATES,
     .library = "uring",
     .state_size = sizeof(struct uring_state),
     .ticket_size = sizeof(struct uring_transfer),

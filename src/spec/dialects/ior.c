@@ -330,6 +330,10 @@ static int check(const struct parameters *p, struct tt_error *e)
         return tt_fail(e, TT_USAGE, "-R without -w needs -G, the signature of what was written");
     if (p->check_read && !p->write && p->random_offset && p->offset_seed == 0)
         return tt_fail(e, TT_USAGE, "-R with -z needs --random-offset-seed");
+    if (p->check_write && !p->write)
+        return tt_fail(
+            e, TT_USAGE,
+            "-W checks what -w has written: add -w, or check a file that is there with -R");
     if (p->verbose > 3)
         return tt_fail(e, TT_USAGE, "-vvvv: single offsets are not printed; -vvv is the most");
     return TT_OK;
@@ -354,7 +358,7 @@ static void emit_accesses(struct emitter *to, const struct parameters *p)
 {
     bool any = p->write || p->read || p->check_write || p->check_read;
 
-    emit_flag(to, "-w", "bulk.write", !any || p->write || p->check_write);
+    emit_flag(to, "-w", "bulk.write", !any || p->write);
     emit_flag(to, "-r", "bulk.read", !any || p->read || p->check_read);
     emit_flag(to, "-W", "bulk.check_write", p->check_write);
     emit_flag(to, "-R", "bulk.check_read", p->check_read);

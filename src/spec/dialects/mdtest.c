@@ -144,8 +144,12 @@ static int read_letters(struct reading *r, int argc, char **argv, int *i)
 
         if (!o)
             return unknown(r, *at);
-        if (*at == 'R') /* a seed may follow at once */
-            return isdigit((unsigned char)at[1]) || !at[1] ? shuffle(r, at + 1) : shuffle(r, "");
+        if (*at == 'R' && (!at[1] || isdigit((unsigned char)at[1])))
+            return shuffle(r, at + 1); /* a seed may follow at once */
+        if (*at == 'R') {
+            rc = shuffle(r, "");
+            continue;
+        }
         if (!o->takes_value) {
             rc = o->key ? add(r, place, o->key, "yes") : take_flag(r, *at);
             continue;
@@ -173,7 +177,9 @@ static int add_phases(struct reading *r)
 
     if (!some)
         return TT_OK;
-    snprintf(path, sizeof path, "%s/tutti-mdtest", r->folder ? r->folder : ".");
+    if (snprintf(path, sizeof path, "%s/tutti-mdtest", r->folder ? r->folder : ".") >=
+        (int)sizeof path)
+        return tt_fail(r->e, TT_USAGE, "-d: '%.80s...' is too long a path", r->folder);
     rc = add(r, "-d", "metadata.path", path);
     if (rc == TT_OK)
         rc = add(r, "-C", "metadata.create", yes(r->create));
@@ -191,7 +197,7 @@ static int finish(struct reading *r)
     bool both = r->files == r->folders;
     int rc = add(r, "-F", "metadata.what", both ? "both" : r->files ? "files" : "folders");
 
-    if (rc == TT_OK && (both || r->folders) && !r->stat && !r->create && !r->remove)
+    if (rc == TT_OK && (both || r->folders) && !r->stat && !r->create && !r->open && !r->remove)
         rc = add(r, "-D", "metadata.rename", "yes");
     if (rc == TT_OK && r->folder)
         rc = add(r, "-d", "dir", r->folder);

@@ -203,7 +203,7 @@ static int look_at_old_files(struct bulk *b, struct tt_error *e)
 
     if (rc == TT_OK && b->options->count_file)
         rc = tt_counts_load(b->options->count_file, &there, e);
-    else if (rc == TT_OK && is_plain_file(b))
+    else if (rc == TT_OK && is_plain_file(b) && b->options->order != TT_BULK_REPEATED)
         rc = count_from_size(b, path, &there, e);
     free(path);
     rc = tt_agree(b->engine->comm, rc, e);
@@ -250,6 +250,7 @@ static void look_at_cache(struct bulk *b, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int64_t resident;
     struct stat st;
+    off_t hole;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         if (fd >= 0)
@@ -262,7 +263,8 @@ static void look_at_cache(struct bulk *b, const char *path)
     b->cache_unknown = b->cache_unknown || resident < 0;
     if (resident > 0 && (b->options->files || b->engine->rank == 0))
         b->cached += (double)resident;
-    b->holes = b->holes || lseek(fd, 0, SEEK_HOLE) < st.st_size;
+    hole = lseek(fd, 0, SEEK_HOLE);
+    b->holes = b->holes || (hole >= 0 && hole < st.st_size);
     close(fd);
 }
 
@@ -471,8 +473,7 @@ int tt_bulk_run(struct tt_engine *engine, struct tt_error *e)
         rc = repeat(&b, e);
     if (rc == TT_OK)
         rc = tt_engine_stop(engine, e);
-    if (b.rows)
-        report(&b);
+    report(&b);
     free(b.ballast);
     free(b.written);
     free(b.rows);

@@ -345,6 +345,8 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
     int rc = TT_OK;
 
     if (o->create)
+        m->items = tt_metadata_items(o);
+    if (o->create)
         rc = run_phase(m, TT_METADATA_TREE, true, repetition, e);
     if (rc == TT_OK && o->what != TT_METADATA_FILES)
         rc = work_on(m, true, repetition, e);
@@ -374,6 +376,18 @@ static uint64_t phases_of(const struct tt_metadata_options *o)
            (o->rename ? folders : 0) + (o->remove ? kinds + 1 : 0);
 }
 
+static int take_count(struct metadata *m, struct tt_error *e)
+{
+    uint64_t most = m->items;
+    int rc = tt_counts_load(m->options->count_file, &m->items, e);
+
+    if (rc == TT_OK && m->items > most)
+        rc = tt_fail(e, TT_USAGE,
+                     "metadata.count_file: '%s' says %llu items, more than metadata.items",
+                     m->options->count_file, (unsigned long long)m->items);
+    return rc;
+}
+
 static int prepare(struct metadata *m, struct tt_error *e)
 {
     const struct tt_metadata_options *o = m->options;
@@ -389,9 +403,7 @@ static int prepare(struct metadata *m, struct tt_error *e)
     m->root = o->path ? strdup(o->path) : tt_data_path(m->engine, "tree");
     if (!m->rows || !m->buffer || !m->root)
         return tt_fail_nomem(e, "the metadata workload");
-    if (!o->create && o->count_file)
-        return tt_counts_load(o->count_file, &m->items, e);
-    return TT_OK;
+    return !o->create && o->count_file ? take_count(m, e) : TT_OK;
 }
 
 static void report(struct metadata *m)
@@ -417,6 +429,8 @@ static int finish_tree(struct metadata *m, struct tt_error *e)
 
     if (m->engine->rank == 0 && o->create && o->count_file)
         rc = tt_counts_save(o->count_file, m->items, e);
+    if (m->engine->rank == 0 && !o->create && o->remove)
+        (void)!rmdir(m->root); /* unless there is something that is not ours */
     return tt_agree(m->engine->comm, rc, e);
 }
 

@@ -97,12 +97,14 @@ static int check_blocks(const struct tt_particles_options *o, struct tt_error *e
                 e, TT_USAGE,
                 "particles.read=cs needs blocks that are not empty, and particles.stride "
                 "of two dimensions, not less than a block's rows in the first");
-        if (block[0] >= dims[0] || block[1] >= dims[1])
-            return tt_fail(e, TT_USAGE, "particles.block has no room in particles.dims");
+        if (block[0] >= dims[0] || block[1] >= dims[1] || o->stride.values[0] > dims[0] ||
+            o->stride.values[1] > dims[1])
+            return tt_fail(e, TT_USAGE,
+                           "particles.block or particles.stride has no room in particles.dims");
         return TT_OK;
     }
     for (int d = 0; d < 2; d++)
-        if (block[d] * 10 < dims[d] || block[d] * 5 > dims[d] || block[d] == 0)
+        if (block[d] == 0 || block[d] > dims[d] / 5 || block[d] * 10 < dims[d])
             return tt_fail(
                 e, TT_USAGE,
                 "particles.block: %llu of %llu; ldc, rdc and prl need a tenth to a fifth "

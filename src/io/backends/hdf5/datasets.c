@@ -213,6 +213,9 @@ int tt_hdf5_grow(struct tt_file *file, unsigned variable, uint64_t step, struct 
     hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK];
     int rc = open_dataset(file, variable, step, e);
 
+    /* to grow is collective, whatever the method */
+    rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
+                               : tt_agree(file->spec->comm, rc, e);
     if (rc != TT_OK)
         return rc;
     if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)

@@ -284,7 +284,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
                     const struct tt_block *b, struct mpiio_ticket *ticket, struct tt_error *e)
 {
     struct mpiio_state *s = file->state;
-    uint64_t base = tt_raw_offset(file->spec, b->variable, step, 1);
+    uint64_t base = tt_file_raw_offset(file, b->variable, step);
     const struct tt_shape *shape;
     struct agreement a;
     int rc, result;

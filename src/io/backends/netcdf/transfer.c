@@ -6,6 +6,8 @@
  * are always transferred independently. */
 #include "io/backends/netcdf/parts.h"
 
+#include "base/agree.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +235,7 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     int agreed[AGREED] = {
         [ANY] = has_data,
         [LISTED] = has_data && !tt_selection_is_strided(&b->file, &strided),
-        [FAILED] = s->failed,
+        [FAILED] = s->failed || rc != TT_OK, /* who finds nothing cannot take part */
     };
 
     if (is_collective(file))
@@ -264,8 +266,11 @@ int tt_netcdf_extend(struct tt_file *file, unsigned variable, uint64_t step, str
     element = calloc(1, v->element->size);
     if (rc == TT_OK && !element)
         rc = tt_fail_nomem(e, "an element");
-    if (rc != TT_OK)
+    rc = tt_agree(file->spec->comm, rc, e); /* the writing is collective */
+    if (rc != TT_OK) {
+        free(element);
         return rc;
+    }
     widen(&j, last, step, 0, start);
     widen(&j, one, 1, v->element->size, count);
     if (file->rank != 0)

@@ -339,7 +339,9 @@ static uint64_t block_end(const struct job *j)
     if (end == 0)
         return 0;
     if (tt_pnetcdf_has_step_dim(j->file->spec, v))
-        stride = s->step_id >= 0 ? (uint64_t)s->record_size : tt_variable_bytes(v);
+        stride = s->step_id >= 0 && (j->file->spec->steps == 0 || v->unlimited)
+                     ? (uint64_t)s->record_size
+                     : tt_variable_bytes(v);
     return (uint64_t)j->slot->offset + j->step * stride + end;
 }
 
@@ -396,7 +398,7 @@ static struct agreement agree_on(struct job *j, uint64_t bytes)
         bytes > CALL_BYTES || (bytes > 0 && !tt_selection_is_strided(&j->block->file, &strided)),
         collected_size(bytes) > o->buffer - s->collected,
         collected_size(bytes) > o->buffer,
-        s->failed,
+        s->failed || !j->slot, /* who finds nothing cannot take part */
     };
 
     if (is_collective(j->file))

@@ -233,7 +233,7 @@ int tt_uring_begin(struct tt_file *file, struct uring_transfer *t, enum tt_direc
 
     t->direction = direction;
     t->data = b->data;
-    t->base = tt_raw_offset(file->spec, b->variable, step, 1);
+    t->base = tt_file_raw_offset(file, b->variable, step);
     t->in_flight = 0;
     t->rc = TT_OK;
     tt_extents_begin(&t->it, b, file->spec->variables[b->variable].element->size);
