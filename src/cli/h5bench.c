@@ -206,11 +206,17 @@ static int write_csv(const struct session *s, const struct tt_h5bench_benchmark 
                      const json_t *figures, struct tt_error *e)
 {
     const char *folder = json_string_value(json_object_get(s->result, "folder"));
-    const char *slash = strrchr(b->csv_file, '/');
-    char *path = folder ? tt_folder_path(folder, slash ? slash + 1 : b->csv_file) : NULL;
+    const char *slash = strrchr(b->csv_file, '/'), *name = slash ? slash + 1 : b->csv_file;
+    char *path = folder ? tt_folder_path(folder, name) : NULL;
     struct tt_outfile file;
-    int rc = path ? tt_outfile_open(&file, path, e) : tt_fail_nomem(e, "a path");
+    int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
+    /* What the run itself has left there is not replaced. */
+    if (rc == TT_OK &&
+        (!*name || !strcmp(name, ".") || !strcmp(name, "..") || access(path, F_OK) == 0))
+        rc = tt_fail(e, TT_USAGE, "CSV_FILE: '%.80s' is no name for a new file", b->csv_file);
+    if (rc == TT_OK)
+        rc = tt_outfile_open(&file, path, e);
     if (rc == TT_OK) {
         tt_h5bench_csv(file.stream, figures);
         rc = tt_outfile_close(&file, e);

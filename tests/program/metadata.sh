@@ -46,6 +46,11 @@ rmdir "$data/tree"
 # A deadline: all ranks make as many as the fastest.
 expect 0 "${metadata[@]}" -n 2 --items 100000000 --deadline 0.05
 holds '$n > 0 and $n < 200000000 and $n % 2 == 0' n="$(jq '.tables.operations[1][3] * 1' out.json)"
+printf 'tutti work per rank: 99\n' >"$work/counts"
+expect 0 "${metadata[@]}" --path "$data/tree" --remove no --keep
+expect 1 "${metadata[@]}" --path "$data/tree" --create no --count-file "$work/counts"
+one_line "says 99 items, more than metadata.items"
+rm -r "$data/tree"
 # A failing call is an error, and the tree goes all the same.
 expect 1 "$TUTTI" run metadata --quiet --dir "$data" --results "$runs" --min-free 0 -n 2 --items 2000000000 --max-time 0.3
 one_line 'stopped by --max-time'
@@ -64,8 +69,7 @@ expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -C
 equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -T -E -R7
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -r
-equal "$(find "$data/tutti-mdtest" -mindepth 1 | wc -l)" 0 "what is left of the tree"
-rmdir "$data/tutti-mdtest"
+no_data_left
 usage "^tutti: -S: a file shared by all" "$TUTTI" mdtest -S
 usage "^tutti: -a: 'S3'" "$TUTTI" mdtest -a S3
 

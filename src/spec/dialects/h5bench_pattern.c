@@ -334,7 +334,7 @@ static int check(const struct emitter *to)
         return tt_fail(to->out.e, TT_USAGE,
                        "%.200s: IO_OPERATION is not what benchmark '%.40s' does",
                        place_of(to, "IO_OPERATION"), to->out.b->name);
-    if (p->memory_limit > 0 && p->memory_limit / 32 <= particles)
+    if (p->memory_limit > 0 && p->memory_limit <= 32 * particles)
         return tt_fail(
             to->out.e, TT_USAGE,
             "%.200s: IO_MEM_LIMIT must be more than the bytes of a rank's step, %" PRIu64,
