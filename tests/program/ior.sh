@@ -2,7 +2,6 @@
 # IOR's options mean what they mean there; what is not understood is named; all three outputs agree.
 # processors: 1
 # timeout: 200
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq
 

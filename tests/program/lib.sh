@@ -95,6 +95,9 @@ slurm_up() {
     export SLURM_CONF=$work/slurm/slurm.conf
 }
 
+# What the kernel was asked: observe OPTIONS... COMMAND... The leak sanitizer does not work beside strace.
+observe() { ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -qq "$@"; }
+
 # "${ranks[@]}" N COMMAND...: under mpiexec itself, as a user would do it.
 read -ra ranks <<<"$RANKS"
 

@@ -20,7 +20,7 @@ for n in 1 2 5; do
 done
 
 # The kernel sees the same.
-strace -f -qq -e trace=openat,unlink,newfstatat,stat,mkdir -o calls "${metadata[@]}" --depth 3
+observe -e trace=openat,unlink,newfstatat,stat,mkdir -o calls "${metadata[@]}" --depth 3
 equal "$(grep -c 'openat(.*file\.0\.[0-9]*", O_WRONLY|O_CREAT|O_EXCL' calls) $(grep -c 'unlink(.*file\.0\.' calls)" "50 50" "calls counted by strace"
 equal "$(grep -cE 'stat(at)?\(.*file\.0\.' calls)" 50 "files looked up"
 
