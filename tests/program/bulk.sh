@@ -2,7 +2,6 @@
 # Writes and reads every byte where it belongs, in every order; a wrong byte, a hole and a deadline are noticed.
 # processors: 1
 # timeout: 300
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq strace
 

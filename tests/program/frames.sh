@@ -3,7 +3,6 @@
 # noticed; the figures of frames are those of what was written.
 # processors: 1
 # timeout: 300
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq od cmp
 

@@ -2,7 +2,6 @@
 # Makes, looks up, reads and removes what it says, as the kernel sees it; leaves nothing, and nothing else is touched.
 # processors: 1
 # timeout: 200
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq strace
 
