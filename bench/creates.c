@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    long n = argc == 3 ? atol(argv[2]) : 0;
+    long n = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
     char path[512];
     int64_t t = tt_now_ns();
 
