@@ -95,8 +95,24 @@ expect 0 "${particles[@]}" --backend hdf5 --dims 20:30 --phase both --conversion
     --file records --read prl --block 3:3
 
 # Datasets of three steps are closed two steps late, so all of them at the end.
-expect 0 "${particles[@]}" --backend hdf5 --dims 100 --hdf5.delayed-close 2 --inflight 3 --mode async
-equal "$(jq -r '.facts[] | select(.key == "hdf5.delayed_close") | .read_back' out.json)" "24 datasets open at the end"
+late() { # OPTIONS...
+    expect 0 "${particles[@]}" --backend hdf5 --dims 100 --hdf5.delayed-close 2 "$@"
+    equal "$(jq -r '.facts[] | select(.key == "hdf5.delayed_close") | .read_back' out.json)" "24 datasets open at the end" "$*"
+}
+late --inflight 3 --mode async
+late --path late --unlimited yes --keep
+for phase in read overwrite append; do
+    late --path late --unlimited yes --phase $phase
+done
+rm "$data/late"
+
+# A rank's own file has h5bench's name for it.
+mkdir "$data/own"
+own=(--backend hdf5 --dims 100 --files process --path own/x.h5)
+expect 0 "${particles[@]}" "${own[@]}" --keep
+equal "$(ls "$data/own" | tr '\n' ' ')" "rank_0_x.h5 rank_1_x.h5 " "files of processes"
+expect 0 "${particles[@]}" "${own[@]}" --phase read
+rm -r "$data/own"
 
 # Appended twice; every part is still there.
 at=(--backend hdf5 --path kept --dims 100)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: a step, computation, the next step; written, read, or first the one and then
  * the other. Checking comes after the measured time. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,20 @@ static int share_rows(struct cloud *c, struct tt_error *e)
     return TT_OK;
 }
 
+/* A rank's own file has h5bench's name for it, in the folder of the shared one. */
+static char *file_path(const struct cloud *c)
+{
+    char *shared = tt_data_path_of(c->engine, c->options->path, "particles"), *own = NULL;
+    const char *slash = shared ? strrchr(shared, '/') : NULL, *name = slash ? slash + 1 : shared;
+
+    if (c->options->files == 0 || !shared)
+        return shared;
+    if (asprintf(&own, "%.*srank_%d_%s", (int)(name - shared), shared, c->engine->rank, name) < 0)
+        own = NULL;
+    free(shared);
+    return own;
+}
+
 static int allocate(struct cloud *c, struct tt_error *e)
 {
     const struct tt_particles_options *o = c->options;
@@ -103,7 +118,7 @@ static int allocate(struct cloud *c, struct tt_error *e)
     most = c->written.count > c->read.count || !reads(c) ? c->written.count : c->read.count;
     most = (most + 1) * sizeof(struct tt_particle);
     c->buffer_layout = repacks ? o->file : o->memory;
-    c->path = tt_data_path_of(c->engine, o->path, "particles");
+    c->path = file_path(c);
     c->buffers[0] = aligned_alloc(4096, (most + 4095) / 4096 * 4096);
     c->buffers[1] = o->prefetch ? malloc(most) : NULL;
     c->own = repacks ? malloc(most) : NULL;
@@ -128,6 +143,7 @@ static struct tt_series_spec spec_of(const struct cloud *c, enum tt_access acces
                                    .access = access,
                                    .policy = TT_GROUP,
                                    .per_process = c->options->files == 1,
+                                   .own_path = c->options->files == 1,
                                    .steps = c->options->steps,
                                    .nvariables = c->nvariables,
                                    .variables = c->variables,

@@ -145,7 +145,7 @@ static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, 
 
     if (!path)
         return tt_fail_nomem(e, "a path");
-    tt_hdf5_close_slot(slot);
+    retire(slot, ((const struct hdf5_opts *)file->opts)->delayed_close);
     slot->step = step;
     slot->dataset = H5Dopen2(s->file, path, H5P_DEFAULT);
     slot->space = slot->dataset < 0 ? -1 : H5Dget_space(slot->dataset);

@@ -304,7 +304,7 @@ int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error 
         rc = query_chunk(file, facts);
     if (rc == TT_OK && created)
         rc = query_compress(file, facts);
-    if (rc == TT_OK && created)
+    if (rc == TT_OK)
         rc = query_delayed_close(file, facts);
     if (rc == TT_OK && created)
         rc = query_alignment(file, access, facts);
