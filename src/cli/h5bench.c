@@ -261,7 +261,7 @@ static int run_benchmark(struct session *s, struct tt_h5bench_benchmark *b, stru
         return add_row(s, b, "failed", "see the error above", NULL) ? tt_fail_nomem(e, "a row")
                                                                     : TT_OK;
     wrong = wrong_mode(s, b);
-    figures = tt_h5bench_figures(s->result, b->name, b->reads);
+    figures = tt_h5bench_figures(s->result, b->operation, b->reads);
     if (!figures || add_row(s, b, wrong ? "failed" : "done", wrong, json_incref(figures)))
         rc = tt_fail_nomem(e, "a row");
     if (rc == TT_OK && prints(s))

@@ -7,9 +7,7 @@
 #include "report/h5bench_stress.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
-
-/* Columns of the table "h5bench" of a result. */
-enum { RAW, METADATA, OBSERVED, COMPUTATION, NCOLUMNS };
+#include "workloads/particles/tables.h"
 
 /* ---- figures ---- */
 
@@ -54,71 +52,114 @@ static const char *answer(const json_t *result, const char *key, const char *yes
     return strcmp(parameter(result, key), yes) ? "NO" : "YES";
 }
 
+static double cell(const json_t *result, const char *table, size_t row, size_t column)
+{
+    const json_t *rows = json_object_get(json_object_get(result, "tables"), table);
+
+    return json_number_value(json_array_get(json_array_get(rows, row), column));
+}
+
 static int add_times(json_t *figures, const json_t *result, double bytes, bool reads)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "h5bench");
-    const json_t *row = json_array_get(rows, reads);
-    double t[NCOLUMNS], compute;
+    double t[TT_PARTICLES_NTIMES], compute;
 
-    for (size_t i = 0; i < NCOLUMNS; i++)
-        t[i] = json_number_value(json_array_get(row, i));
+    for (size_t i = 0; i < TT_PARTICLES_NTIMES; i++)
+        t[i] = cell(result, "h5bench", reads, i);
     compute = (number(result, "particles.steps") - 1) * duration(result, "particles.compute");
     return json_object_set_new(figures, "total compute time", json_real(compute)) |
            json_object_set_new(figures, "total size", json_real(bytes)) |
-           json_object_set_new(figures, "raw time", json_real(t[RAW])) |
-           json_object_set_new(figures, "raw rate", rate(bytes, t[RAW])) |
-           json_object_set_new(figures, "metadata time", json_real(t[METADATA])) |
-           json_object_set_new(figures, "observed rate", rate(bytes, t[OBSERVED] - compute)) |
-           json_object_set_new(figures, "observed time", json_real(t[OBSERVED])) |
-           json_object_set_new(figures, "observed rate (wall)", rate(bytes, t[OBSERVED])) |
-           json_object_set_new(figures, "observed rate (not hidden)",
-                               rate(bytes, t[OBSERVED] - t[COMPUTATION]));
+           json_object_set_new(figures, "raw time", json_real(t[TT_PARTICLES_RAW])) |
+           json_object_set_new(figures, "raw rate", rate(bytes, t[TT_PARTICLES_RAW])) |
+           json_object_set_new(figures, "metadata time", json_real(t[TT_PARTICLES_METADATA])) |
+           json_object_set_new(figures, "observed rate",
+                               rate(bytes, t[TT_PARTICLES_OBSERVED] - compute)) |
+           json_object_set_new(figures, "observed time", json_real(t[TT_PARTICLES_OBSERVED]));
 }
 
-/* Numbers that vary by rank: those of all ranks together, and what they were drawn from. */
-static int add_particles(json_t *figures, const json_t *result, double bytes, json_int_t ranks)
+/* h5bench prints them, but has no rows for them. */
+static int add_calls(json_t *figures, const json_t *result)
 {
-    double n = bytes / 32 / number(result, "particles.steps");
+    static const char *const names[] = {"H5Fcreate() time", "H5Fflush() time", "H5Fclose() time"};
+    int failed = 0;
 
-    return json_object_set_new(figures, "total particles", json_real(n)) |
-           json_object_set_new(figures, "mean", json_real(n / (double)ranks)) |
-           json_object_set_new(figures, "standard deviation",
-                               json_real(number(result, "particles.deviation")));
+    for (size_t i = 0; i < 3; i++)
+        failed |= json_object_set_new(
+            figures, names[i], json_real(cell(result, "h5bench", 0, TT_PARTICLES_OPENING + i)));
+    return failed;
 }
 
-static json_t *particles_figures(const json_t *result, const char *benchmark, bool reads)
+static bool modifies(const char *operation)
+{
+    return !strcmp(operation, "overwrite") || !strcmp(operation, "append");
+}
+
+/* Numbers that vary by rank, as they came out. */
+static int add_particles(json_t *figures, const json_t *result)
+{
+    static const char *const names[] = {[TT_PARTICLES_TOTAL] = "Total number of particles",
+                                        [TT_PARTICLES_MEAN] = "Final mean particles",
+                                        [TT_PARTICLES_DEVIATION] = "Final standard deviation"};
+    int failed = 0;
+
+    for (size_t i = 0; i < TT_PARTICLES_NNUMBERS; i++)
+        failed |= json_object_set_new(figures, names[i], json_real(cell(result, "ranks", 0, i)));
+    return failed;
+}
+
+static int add_answers(json_t *figures, const json_t *result, bool has_subfiling)
+{
+    int failed =
+        json_object_set_new(figures, "collective data",
+                            json_string(answer(result, "hdf5.method", "collective"))) |
+        json_object_set_new(figures, "collective meta",
+                            json_string(answer(result, "hdf5.collective_metadata", "yes")));
+
+    return has_subfiling ? failed | json_object_set_new(figures, "subfiling", json_string("NO"))
+                         : failed;
+}
+
+/* What only we have, behind h5bench's. */
+static int add_others(json_t *figures, const json_t *result, double bytes, bool reads)
+{
+    double observed = cell(result, "h5bench", reads, TT_PARTICLES_OBSERVED);
+    double computation = cell(result, "h5bench", reads, TT_PARTICLES_COMPUTATION);
+    double io_rate = metric(result, reads ? "read_rate" : "write_rate");
+
+    return json_object_set_new(figures, "observed rate (wall)", rate(bytes, observed)) |
+           json_object_set_new(figures, "observed rate (not hidden)",
+                               rate(bytes, observed - computation)) |
+           json_object_set_new(figures, "I/O rate", json_real(io_rate));
+}
+
+/* Rows as the programs of h5bench have them. */
+static json_t *particles_figures(const json_t *result, const char *operation, bool reads)
 {
     double bytes = metric(result, reads ? "bytes_read" : "bytes_written");
     const json_t *plan = json_object_get(result, "plan");
     json_int_t ranks = json_integer_value(json_object_get(plan, "ranks"));
-    bool changes = !strcmp(benchmark, "overwrite") || !strcmp(benchmark, "append");
-    json_t *figures = json_pack("{s:s, s:I}", "operation", benchmark, "ranks", ranks);
+    json_t *figures = json_pack("{s:s, s:I}", "operation", operation, "ranks", ranks);
     int failed = figures ? 0 : -1;
 
-    if (!failed && !changes)
-        failed =
-            json_object_set_new(figures, "collective data",
-                                json_string(answer(result, "hdf5.method", "collective"))) |
-            json_object_set_new(figures, "collective meta",
-                                json_string(answer(result, "hdf5.collective_metadata", "yes"))) |
-            json_object_set_new(figures, "subfiling", json_string("NO"));
+    if (!failed && !strcmp(operation, "write_var_normal_dist"))
+        failed = add_particles(figures, result);
+    if (!failed && !modifies(operation))
+        failed = add_answers(figures, result, strcmp(operation, "write unlimited") != 0);
     if (!failed)
         failed = add_times(figures, result, bytes, reads);
+    if (!failed && !reads && !modifies(operation))
+        failed = add_calls(figures, result);
     if (!failed)
-        failed = json_object_set_new(figures, "I/O rate",
-                                     json_real(metric(result, reads ? "read_rate" : "write_rate")));
-    if (!failed && number(result, "particles.deviation") > 0)
-        failed = add_particles(figures, result, bytes, ranks);
+        failed = add_others(figures, result, bytes, reads);
     if (failed)
         json_decref(figures);
     return failed ? NULL : figures;
 }
 
-json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool reads)
+json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool reads)
 {
-    if (!strcmp(benchmark, "metadata"))
+    if (!strcmp(operation, "metadata"))
         return tt_h5bench_stress_figures(result);
-    return particles_figures(result, benchmark, reads);
+    return particles_figures(result, operation, reads);
 }
 
 /* ---- values ---- */
@@ -144,7 +185,7 @@ static enum kind kind_of(const char *name)
 /* The largest unit of 1024s in which the value is at least 1. */
 static double scale(double value, char *unit, size_t size, const char *per)
 {
-    static const char *const prefixes[] = {"", "K", "M", "G", "T", "P"};
+    static const char *const prefixes[] = {"", "K", "M", "G", "T"};
     size_t i = 0;
 
     for (; value >= 1024 && i + 1 < sizeof prefixes / sizeof *prefixes; i++)
@@ -204,11 +245,15 @@ void tt_h5bench_head(FILE *out, const char *path, const char *folder)
 static void print_line(FILE *out, const json_t *figures, const char *name, const char *label,
                        const char *suffix)
 {
-    char text[64], unit[16];
+    const json_t *value = json_object_get(figures, name);
     enum kind kind = kind_of(name);
+    char text[64], unit[16];
 
-    format(json_object_get(figures, name), kind, text, sizeof text, unit, sizeof unit);
-    fprintf(out, "%s%s: %s %s\n", label, suffix, text, kind == SECONDS ? "s" : unit);
+    if (!value)
+        return;
+    format(value, kind, text, sizeof text, unit, sizeof unit);
+    fprintf(out, "%s%s: %s%s%s\n", label, suffix, text, kind == PLAIN ? "" : " ",
+            kind == SECONDS ? "s" : unit);
 }
 
 static void print_warnings(FILE *out, const json_t *result)
@@ -223,42 +268,65 @@ static void print_warnings(FILE *out, const json_t *result)
     }
 }
 
-void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
+/* The lines of h5bench, with the verb between the two parts of a label that has two. */
+static void print_lines(FILE *out, const json_t *figures, const char *mode, const char *verb)
 {
-    const json_t *figures = json_object_get(row, "figures");
-    const json_t *result = json_object_get(row, "result");
-    const char *verb = json_is_true(json_object_get(row, "reads")) ? "read" : "write";
-    const char *mode = strcmp(parameter(result, "overlap"), "async") ? "SYNC" : "ASYNC";
-    struct tt_paragraph head = {0};
+    static const struct {
+        const char *name, *before, *after;
+    } lines[] = {
+        {"Total number of particles", "Total number of particles", NULL},
+        {"Final mean particles", "Final mean particles", NULL},
+        {"Final standard deviation", "Final standard deviation", NULL},
+        {"total compute time", "Total emulated compute time", NULL},
+        {"total size", "Total ", " size"},
+        {"raw time", "Raw ", " time"},
+        {"metadata time", "Metadata time", NULL},
+        {"H5Fcreate() time", "H5Fcreate() time", NULL},
+        {"H5Fflush() time", "H5Fflush() time", NULL},
+        {"H5Fclose() time", "H5Fclose() time", NULL},
+    };
     char label[64];
 
-    tt_paragraph_add(&head, "Benchmark %zu of %zu: %s, file %s", n, total, word(row, "benchmark"),
-                     word(row, "file"));
-    fprintf(out, "\n%s\n", head.text);
-    if (!strcmp(word(row, "benchmark"), "metadata")) {
-        tt_h5bench_stress_print(out, figures);
-        print_warnings(out, result);
-        return;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(label, sizeof label, "%s%s%s", lines[i].before, lines[i].after ? verb : "",
+                 lines[i].after ? lines[i].after : "");
+        print_line(out, figures, lines[i].name, label, "");
     }
-    fprintf(out, "=================== Performance Results ==================\n");
-    fprintf(out, "Total number of ranks: %lld\n",
-            (long long)json_integer_value(json_object_get(figures, "ranks")));
-    print_line(out, figures, "total compute time", "Total emulated compute time", "");
-    snprintf(label, sizeof label, "Total %s size", verb);
-    print_line(out, figures, "total size", label, "");
-    snprintf(label, sizeof label, "Raw %s time", verb);
-    print_line(out, figures, "raw time", label, "");
-    print_line(out, figures, "metadata time", "Metadata time", "");
-    snprintf(label, sizeof label, "Observed %s completion time", verb);
+    snprintf(label, sizeof label, "Observed %s%scompletion time", strcmp(verb, "write") ? verb : "",
+             strcmp(verb, "write") ? " " : "");
     print_line(out, figures, "observed time", label, "");
     snprintf(label, sizeof label, "%s Raw %s rate", mode, verb);
     print_line(out, figures, "raw rate", label, "");
     snprintf(label, sizeof label, "%s Observed %s rate", mode, verb);
-    print_line(out, figures, "observed rate", label, " (h5bench)");
+    print_line(out, figures, "observed rate", label, "");
     print_line(out, figures, "observed rate (wall)", label, " (wall)");
     print_line(out, figures, "observed rate (not hidden)", label, " (not hidden)");
     print_line(out, figures, "I/O rate", "I/O rate, hidden or not", "");
-    fprintf(out, "==========================================================\n");
+}
+
+void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
+{
+    const json_t *figures = json_object_get(row, "figures");
+    const json_t *result = json_object_get(row, "result");
+    const char *operation = word(figures, "operation");
+    const char *mode = strcmp(parameter(result, "overlap"), "async") ? "SYNC" : "ASYNC";
+    struct tt_paragraph head = {0};
+
+    tt_paragraph_add(&head, "Benchmark %zu of %zu: %s, file %s", n, total, word(row, "benchmark"),
+                     word(row, "file"));
+    fprintf(out, "\n%s\n", head.text);
+    if (!strcmp(operation, "metadata")) {
+        tt_h5bench_stress_print(out, figures);
+    } else {
+        fprintf(out, "=================== Performance Results ==================\n");
+        fprintf(out, "Total number of ranks: %lld\n",
+                (long long)json_integer_value(json_object_get(figures, "ranks")));
+        print_lines(out, figures, mode,
+                    modifies(operation)                           ? "modify"
+                    : json_is_true(json_object_get(row, "reads")) ? "read"
+                                                                  : "write");
+        fprintf(out, "===========================================================\n");
+    }
     print_warnings(out, result);
 }
 

@@ -7,10 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What a result has of h5bench's metrics, in bytes and seconds, by their names; besides h5bench's
- * observed rate those over the wall time and over the time that was not hidden. A rate is null
- * where nothing remains of its time. NULL: no memory. */
-json_t *tt_h5bench_figures(const json_t *result, const char *benchmark, bool reads);
+/* What a result has of h5bench's metrics, in bytes and seconds, by their names and in the order of
+ * its CSV; besides h5bench's observed rate those over the wall time and over the time that was not
+ * hidden. operation is h5bench's word. A rate is null where nothing remains of its time. NULL: no
+ * memory. */
+json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool reads);
 
 /* Rows are objects of "benchmark", "file", "reads", "status" (done, failed, not run, skipped),
  * "reason" (may be null), "figures" and "result" (null if there are none). */

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "spec/units.h"
 #include "workloads/arrays.h"
+
+#define MIB 1048576.0
 
 /* Columns that are parameters. */
 static const struct {
@@ -13,26 +14,30 @@ static const struct {
     {"steps", "arrays.steps"},
     {"arrays", "arrays.arrays"},
     {"rows", "arrays.rows"},
-    {"columns", "arrays.columns"},
+    {"cols", "arrays.columns"},
     {"scaling", "arrays.scaling"},
-    {"process-rows", "arrays.process_rows"},
-    {"process-columns", "arrays.process_columns"},
-    {"slowest-dimension", "arrays.slowest"},
-    {"dataset-rank", "arrays.rank"},
-    {"chunk", "hdf5.chunk"},
+    {"proc-rows", "arrays.process_rows"},
+    {"proc-cols", "arrays.process_columns"},
+    {"slowdim", "arrays.slowest"},
+    {"rank", "arrays.rank"},
+    {"layout", NULL}, /* chunked, if there is a chunk */
     {"mpi-io", "hdf5.method"},
 };
+#define NSETTINGS (sizeof settings / sizeof *settings)
 
 /* Columns that are times, each a minimum and a maximum over ranks; some have a rate. */
 static const struct {
-    const char *name;
+    const char *name, *label;
     int row;
-    const char *rate;
+    const char *rate, *rate_label;
 } times[] = {
-    {"write-phase", TT_ARRAYS_WRITE_PHASE, NULL}, {"creat", TT_ARRAYS_CREATE, NULL},
-    {"write", TT_ARRAYS_WRITE, "write-rate"},     {"read-phase", TT_ARRAYS_READ_PHASE, NULL},
-    {"read", TT_ARRAYS_READ, "read-rate"},
+    {"write-phase", "Write phase [s]", TT_ARRAYS_WRITE_PHASE, NULL, NULL},
+    {"creat", "Create time [s]", TT_ARRAYS_CREATE, NULL, NULL},
+    {"write", "Write time [s]", TT_ARRAYS_WRITE, "write-rate", "Write rate [MiB/s]"},
+    {"read-phase", "Read phase [s]", TT_ARRAYS_READ_PHASE, NULL, NULL},
+    {"read", "Read time [s]", TT_ARRAYS_READ, "read-rate", "Read rate [MiB/s]"},
 };
+#define NTIMES (sizeof times / sizeof *times)
 static const char *const ends[] = {"min", "max"};
 
 static double metric(const json_t *result, const char *name)
@@ -67,7 +72,7 @@ static int add_times(json_t *figures, const json_t *result, double rank_bytes)
 {
     int failed = 0;
 
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    for (size_t i = 0; i < NTIMES; i++)
         for (int end = 0; end < 2; end++) {
             double other = cell(result, times[i].row, !end);
 
@@ -76,6 +81,17 @@ static int add_times(json_t *figures, const json_t *result, double rank_bytes)
                 failed |= add(figures, times[i].rate, ends[end], per(rank_bytes, other));
         }
     return failed;
+}
+
+static json_t *setting(const json_t *parameters, size_t i)
+{
+    const char *chunk = json_string_value(json_object_get(parameters, "hdf5.chunk"));
+    const char *value;
+
+    if (!settings[i].key)
+        return json_string(chunk && *chunk ? "chunked" : "contiguous");
+    value = json_string_value(json_object_get(parameters, settings[i].key));
+    return json_string(value ? value : "");
 }
 
 json_t *tt_h5bench_stress_figures(const json_t *result)
@@ -87,11 +103,8 @@ json_t *tt_h5bench_stress_figures(const json_t *result)
     json_t *figures = json_pack("{s:s, s:I}", "operation", "metadata", "ranks", ranks);
     int failed = figures ? 0 : -1;
 
-    for (size_t i = 0; !failed && i < sizeof settings / sizeof *settings; i++) {
-        json_t *value = json_object_get(parameters, settings[i].key);
-
-        failed = json_object_set(figures, settings[i].name, value ? value : json_null());
-    }
+    for (size_t i = 0; !failed && i < NSETTINGS; i++)
+        failed = json_object_set_new(figures, settings[i].name, setting(parameters, i));
     if (!failed)
         failed = add(figures, "wall", "", metric(result, "runtime")) |
                  add(figures, "fsize", "", cell(result, TT_ARRAYS_FILE_SIZE, 1)) |
@@ -113,52 +126,54 @@ static double value(const json_t *figures, const char *name, const char *end)
     return json_number_value(json_object_get(figures, key));
 }
 
-void tt_h5bench_stress_print(FILE *out, const json_t *figures)
+static void print_both(FILE *out, const json_t *figures, const char *label, const char *name,
+                       double unit)
 {
-    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
-
-    fprintf(out, "%-12s %12s %12s   (over ranks)\n", "", "min", "max");
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        fprintf(out, "%-12s %12s %12s\n", times[i].name,
-                tt_format_seconds(value(figures, times[i].name, "min"), a),
-                tt_format_seconds(value(figures, times[i].name, "max"), b));
-        if (times[i].rate)
-            fprintf(out, "%-12s %12s %12s   (of one rank's bytes)\n", times[i].rate,
-                    tt_format_rate(value(figures, times[i].rate, "min"), a),
-                    tt_format_rate(value(figures, times[i].rate, "max"), b));
-    }
-    fprintf(out, "%-12s %12s\n%-12s %12s\n", "wall",
-            tt_format_seconds(json_number_value(json_object_get(figures, "wall")), a), "fsize",
-            tt_format_bytes(json_number_value(json_object_get(figures, "fsize")), b));
+    fprintf(out, "%-18s %16.6f %16.6f\n", label, value(figures, name, "min") / unit,
+            value(figures, name, "max") / unit);
 }
 
-static const char *unit_of(const char *name)
+void tt_h5bench_stress_print(FILE *out, const json_t *figures)
 {
-    if (!strcmp(name, "fsize") || !strcmp(name, "total size"))
-        return " [B]";
-    return strstr(name, "rate") ? " [B/s]" : " [s]";
+    fprintf(out, "%-18s %16.6f\n", "Wall clock [s]",
+            json_number_value(json_object_get(figures, "wall")));
+    fprintf(out, "%-18s %16.0f\n", "File size [B]",
+            json_number_value(json_object_get(figures, "fsize")));
+    fprintf(out, "%-18s %16s %16s   (over MPI ranks)\n", "Measurement", "MIN", "MAX");
+    for (size_t i = 0; i < NTIMES; i++) {
+        print_both(out, figures, times[i].label, times[i].name, 1);
+        if (times[i].rate)
+            print_both(out, figures, times[i].rate_label, times[i].rate, MIB);
+    }
+    fprintf(out, "Rates are of one rank's bytes.\n");
+}
+
+static void write_names(FILE *out)
+{
+    for (size_t i = 0; i < NSETTINGS; i++)
+        fprintf(out, "%s,", settings[i].name);
+    fprintf(out, "wall [s],fsize [B]");
+    for (size_t i = 0; i < NTIMES; i++) {
+        for (int end = 0; end < 2; end++)
+            fprintf(out, ",%s-%s [s]", times[i].name, ends[end]);
+        for (int end = 0; times[i].rate && end < 2; end++)
+            fprintf(out, ",%s-%s [MiB/s]", times[i].rate, ends[end]);
+    }
+    fputc('\n', out);
 }
 
 void tt_h5bench_stress_csv(FILE *out, const json_t *figures)
 {
-    const char *name, *separator = "";
-    json_t *v;
-
-    json_object_foreach((json_t *)figures, name, v)
-    {
-        fprintf(out, "%s%s%s", separator, name, json_is_real(v) ? unit_of(name) : "");
-        separator = ",";
-    }
-    separator = "\n";
-    json_object_foreach((json_t *)figures, name, v)
-    {
-        if (json_is_string(v))
-            fprintf(out, "%s%s", separator, json_string_value(v));
-        else if (json_is_null(v))
-            fprintf(out, "%s", separator);
-        else
-            fprintf(out, "%s%.9g", separator, json_number_value(v));
-        separator = ",";
+    write_names(out);
+    for (size_t i = 0; i < NSETTINGS; i++)
+        fprintf(out, "%s,", json_string_value(json_object_get(figures, settings[i].name)));
+    fprintf(out, "%.9g,%.0f", json_number_value(json_object_get(figures, "wall")),
+            json_number_value(json_object_get(figures, "fsize")));
+    for (size_t i = 0; i < NTIMES; i++) {
+        for (int end = 0; end < 2; end++)
+            fprintf(out, ",%.9g", value(figures, times[i].name, ends[end]));
+        for (int end = 0; times[i].rate && end < 2; end++)
+            fprintf(out, ",%.9g", value(figures, times[i].rate, ends[end]) / MIB);
     }
     fputc('\n', out);
 }

@@ -31,20 +31,35 @@ runs_all "115200 115200 115200 1152 4320 23040 5760 5760"
 no_data_left
 
 # Unlimited, appended to twice, overwritten, read: what was made first is still there, but new.
-chunks='"DIM_1": "200", "COMPRESS": "YES", "CHUNK_DIM_1": "64"'
+chunks='"DIM_1": "200", "COMPRESS": "YES", "CHUNK_DIM_1": "64", "CSV_FILE": "rows.csv"'
+rows_of() { # OPERATION, of the CSV of its last run
+    local csv
+    csv=$(grep -l "^operation, $1, $" $(find "$runs" -name rows.csv -printf '%T@ %p\n' | sort -n | cut -d ' ' -f 2-) | tail -n 1)
+    sed '1,2d; s/,.*//; /^observed time/q' "$csv" | tr '\n' ';'
+}
+times='total compute time;total size;raw time;raw rate;metadata time;observed rate;observed time;'
 workflow "$(benchmark write-unlimited u.h5 "$chunks")" "$(benchmark append u.h5 "$chunks")" "$(benchmark append u.h5 "$chunks")" \
     "$(benchmark read u.h5 '"DIM_1": "200"')" "$(benchmark overwrite u.h5 "$chunks")" "$(benchmark read u.h5 "$chunks")"
 runs_all "38400 38400 38400 38400 38400 38400"
 jq -e '.benchmarks[5].result.plan.parameters | .seed == "2" and .["particles.verify"] == "yes"' all.json >/dev/null ||
     fail "what was overwritten is not checked"
+equal "$(rows_of 'write unlimited')" "ranks;collective data;collective meta;$times"
+equal "$(rows_of append)" "ranks;$times"
+equal "$(rows_of overwrite)" "ranks;$times"
+for label in 'Total modify size' 'Raw modify time' 'Observed modify completion time' 'SYNC Raw modify rate' 'SYNC Observed modify rate'; do
+    equal "$(grep -c "^$label: " out)" 3 "lines '$label'"
+done
 jq -e '.benchmarks[0].result.plan.parameters | .["hdf5.compress"] == "9" and .["hdf5.chunk"] == "64"' all.json >/dev/null || fail "no chunks"
 no_data_left
 
 # Numbers that vary by rank.
-workflow "$(benchmark write_var_normal_dist v.h5 '"DIM_1": "1000", "STDEV_DIM_1": "50"')" "$(benchmark read v.h5 '"DIM_1": "1000"')"
+workflow "$(benchmark write_var_normal_dist v.h5 '"DIM_1": "1000", "STDEV_DIM_1": "50", "CSV_FILE": "rows.csv"')" "$(benchmark read v.h5 '"DIM_1": "1000"')"
 expect 0 "${h5bench[@]}" job.json --json all.json
 jq -e '.benchmarks | .[0].figures["total size"] == .[1].figures["total size"] and .[0].figures["total size"] != 192000 and
-    .[0].figures["total particles"] * 96 == .[0].figures["total size"]' all.json >/dev/null || fail "numbers do not vary"
+    (.[0].figures | .["Total number of particles"] * 96 == .["total size"] and .["Final mean particles"] * 2 == .["Total number of particles"]
+     and .["Final standard deviation"] > 0)' all.json >/dev/null || fail "numbers do not vary"
+equal "$(rows_of write_var_normal_dist)" "ranks;Total number of particles;Final mean particles;Final standard deviation;collective data;collective meta;subfiling;$times"
+grep -q '^Final mean particles: [0-9.]*$' out || fail "the mean is not printed"
 
 # What fails is said at once; the rest goes on, or not.
 workflow "$(benchmark read none.h5 '"DIM_1": "9"')" "$(benchmark write a.h5 '"DIM_1": "9"')"

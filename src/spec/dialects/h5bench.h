@@ -9,11 +9,12 @@
 #include "spec/settings.h"
 
 struct tt_h5bench_benchmark {
-    char *name, *place; /* "write", "job.json:12:5" */
-    char *file;         /* relative to the directory */
-    char *csv_file;     /* NULL: none */
-    char *reason;       /* why it cannot be run, one line; NULL: it can */
-    bool skipped;       /* the filter leaves it out */
+    char *name, *place;    /* "write", "job.json:12:5" */
+    const char *operation; /* h5bench's word for it in results, "write unlimited" */
+    char *file;            /* relative to the directory */
+    char *csv_file;        /* NULL: none */
+    char *reason;          /* why it cannot be run, one line; NULL: it can */
+    bool skipped;          /* the filter leaves it out */
     bool reads, asynchronous;
     const char *workload; /* NULL if it cannot be run */
     struct tt_settings settings;

@@ -391,6 +391,13 @@ static int prepare(struct cloud *c, struct tt_error *e)
     return rc;
 }
 
+static void report(const struct cloud *c)
+{
+    tt_tally_report(&c->writing, &c->reading, c->engine);
+    if (c->options->deviation > 0)
+        tt_tally_report_ranks(c->rows, c->written.row, c->engine);
+}
+
 static void release(struct cloud *c)
 {
     tt_particles_shape_free(&c->written);
@@ -418,7 +425,7 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
     closed = close_series(&c, e);
     rc = rc == TT_OK ? closed : rc;
     if (rc == TT_OK && !tt_engine_is_endless(engine))
-        tt_tally_report(&c.writing, &c.reading, engine);
+        report(&c);
     release(&c);
     return rc;
 }

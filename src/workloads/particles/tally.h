@@ -12,10 +12,10 @@ struct tt_tally {
 };
 void tt_tally_begin(struct tt_tally *t, const struct tt_engine *engine);
 void tt_tally_end(struct tt_tally *t, const struct tt_engine *engine);
-/* The table "h5bench": a row for writing and one for reading; raw time (in calls that move data,
- * and waiting for them), metadata time (making groups and variables), observed time, computation.
- */
+/* The table "h5bench", see tables.h. */
 void tt_tally_report(const struct tt_tally *written, const struct tt_tally *read,
                      struct tt_engine *engine);
+/* The table "ranks", of the rows that ranks have and the particles in a row. */
+void tt_tally_report_ranks(const uint64_t *rows, uint64_t row, struct tt_engine *engine);
 
 #endif
