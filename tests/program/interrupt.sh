@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Ctrl-C: partial records are kept, data files cleaned, status 1, one line.
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq pgrep
 hydra=$("${ranks[0]}" --version 2>/dev/null | grep HYDRA || true)
 set -m # a background job with default signals, as from a terminal

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # One rank is killed in the middle: one line, status 1, records kept, no data, no processes left.
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq pgrep
 
 for backend in posix mpiio hdf5 netcdf pnetcdf; do

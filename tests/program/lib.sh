@@ -24,6 +24,11 @@ kernel_has_uring() {
 }
 needs_backend() { has_backend "$1" || skip "this build or this machine has no backend $1"; }
 
+# Without what makes other tests start and end sooner (see tests/CMakeLists.txt).
+mpi_as_users_have_it() {
+    unset OMPI_MCA_pml OMPI_MCA_mpi_yield_when_idle OMPI_MCA_odls_base_sigkill_timeout
+}
+
 # Start the script again in a mount namespace of its own, so that its mounts die with it.
 private_mounts() {
     [ -z "${PRIVATE_MOUNTS:-}" ] || return 0

@@ -4,6 +4,7 @@
 # timeout: 600
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq pgrep
 RANDOM=3 # the same moments in every run, as far as the machine allows
 ensemble=("$TUTTI" ensemble)

@@ -4,6 +4,7 @@
 # timeout: 400
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs pgrep
 RANDOM=20 # the same moments in every run, as far as the machine allows
 backends=(posix mpiio)

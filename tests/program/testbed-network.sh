@@ -4,6 +4,7 @@
 # timeout: 300
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq
 network=$SOURCE/testbed/network servers=$SOURCE/testbed/servers
 rate=$((2 * 1024 * 1024))

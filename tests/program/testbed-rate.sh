@@ -4,6 +4,7 @@
 # timeout: 400
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq
 disk=$work/disk status=0
 "$SOURCE/testbed/throttled-disk" up 512M 50M "$disk" 2>why || status=$?

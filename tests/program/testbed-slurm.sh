@@ -2,6 +2,7 @@
 # Under a real scheduler: srun on three nodes starts the ranks, and the residual is mpirun's.
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq
 slurm_up
 job=(stencil --size 128 --iterations 40 --write every=10 --mode async)

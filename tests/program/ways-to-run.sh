@@ -4,6 +4,7 @@
 # timeout: 240
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
+mpi_as_users_have_it
 needs jq
 job=(stencil --size 64 --iterations 20 --write every=5)
 

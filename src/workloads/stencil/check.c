@@ -75,8 +75,8 @@ int tt_stencil_check(const struct tt_config *config, struct tt_error *e)
     return rc == TT_OK ? check_reads(config, o->iterations, e) : rc;
 }
 
-/* Seconds per point of one thread, from about 0.1 s of sweeps over a grid of the real width but at
- * most 64 MiB; 0 if there is no memory. */
+/* Seconds per point of one thread, from about 0.1 s of sweeps, and not more than the run's, over a grid
+ * of the real width but at most 64 MiB; 0 if there is no memory. */
 static double measure_point(const struct tt_stencil_options *o, const struct tt_owned *owned,
                             int ranks)
 {
@@ -89,6 +89,7 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
     struct tt_grid f;
     struct tt_box box;
     int64_t start, points = 0;
+    uint64_t sweeps = 0;
 
     if (bytes > limit)
         p.parts[slow] = (int)(o->size / (1 + owned->count[slow] * limit / bytes));
@@ -102,7 +103,7 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
         tt_grid_swap(&f);
         points += (box.last[0] - box.first[0]) * (box.last[1] - box.first[1]) *
                   (box.last[2] - box.first[2]);
-    } while (tt_now_ns() - start < 100000000);
+    } while (++sweeps < o->iterations && tt_now_ns() - start < 100000000);
     tt_grid_free(&f);
     return points > 0 ? tt_seconds(tt_now_ns() - start) / (double)points : 0;
 }
