@@ -8,7 +8,6 @@ papers=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 testbed=$(realpath "$papers/../../testbed")
 TUTTI=$(realpath "${TUTTI:-$papers/../../build/tutti}")
 REPEAT=${REPEAT:-2}
-PATH=$papers:$PATH # for bulk
 
 say() { echo "$*" >&2; }
 needs() { # COMMAND...

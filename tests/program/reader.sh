@@ -2,7 +2,6 @@
 # Reads what it says, all of it and nothing else; notices what changed; changes nothing itself.
 # processors: 1
 # timeout: 300
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq
 

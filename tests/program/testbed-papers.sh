@@ -4,7 +4,7 @@
 # timeout: 900
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
-needs jq fio
+needs jq
 export TUTTI REPEAT=1 TMPDIR=$work
 for figure in 7 10; do
     status=0

@@ -20,3 +20,6 @@ play frames --edge 12 --frames 3 --read yes --element vector --convert yes --dec
 play arrays --arrays 4 --steps 2 --rows 8 --columns 8 --process-rows 2
 expect 0 "$TUTTI" run metadata -n 2 --quiet "${here[@]}" --items 100 --write 100 --read 100 --shift 1
 no_data_left
+expect 0 "$TUTTI" run reader -n 2 --quiet "${here[@]}" --files 9 --size 1k --size-max 300k --transfer 10000 \
+    --concurrency 4 --passes 2
+no_data_left
