@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". */
+/* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". As there, "5 sec" is "5
+ * s", and "1024 Ks" is "1024 K". */
 #include "spec/dialects/h5bench_keys.h"
 
 #include <ctype.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MOST_KEYS 64 /* of a benchmark */
 
@@ -43,6 +45,16 @@ static char *squeeze(const char *value)
     return text;
 }
 
+static void shorten_unit(char *value, enum tt_param_type type)
+{
+    char *unit = value + strspn(value, "0123456789.");
+
+    if (type == TT_PARAM_DURATION && !strncasecmp(unit, "sec", 3))
+        unit[1] = '\0';
+    if (type == TT_PARAM_BYTES && *unit && tolower((unsigned char)unit[1]) == 's' && !unit[2])
+        unit[1] = '\0';
+}
+
 static int set(void *options, const struct tt_param *param, const struct tt_setting *s,
                struct tt_error *e)
 {
@@ -53,6 +65,7 @@ static int set(void *options, const struct tt_param *param, const struct tt_sett
 
     if (!value)
         return tt_fail_nomem(e, "a value");
+    shorten_unit(value, param->type);
     rc = tt_param_set(param, options, value, &inner);
     free(value);
     return rc == TT_OK ? TT_OK : tt_fail(e, rc, "%.200s: %s", s->place, inner.text);

@@ -5,6 +5,7 @@
 #include "spec/dialects/h5bench_keys.h"
 #include "spec/dialects/h5bench_pattern.h"
 
+static const char *const versions[] = {"0", NULL}; /* of the keys; there is one */
 static const char *const scalings[] = {"weak", "strong", NULL};
 static const char *const slowests[] = {"step", "array", NULL};
 static const char *const layouts[] = {"contiguous", "chunked", NULL};
@@ -12,7 +13,7 @@ static const char *const methods[] = {"independent", "collective", NULL};
 
 struct stress {
     uint64_t steps, arrays, rows, columns, process_rows, process_columns, rank;
-    int scaling, slowest, layout, method;
+    int version, scaling, slowest, layout, method;
     char *csv_file;
 };
 
@@ -22,6 +23,7 @@ struct stress {
         key, TT_PARAM_COUNT, AT(member), fallback, NULL, NULL, 1, 1 << 30 \
     }
 static const struct tt_param params[] = {
+    {"version", TT_PARAM_CHOICE, AT(version), "0", .choices = versions},
     NUMBER("steps", steps, "20"),
     NUMBER("arrays", arrays, "500"),
     NUMBER("rows", rows, "100"),
