@@ -328,6 +328,12 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
         fprintf(out, "===========================================================\n");
     }
     print_warnings(out, result);
+    if (*word(row, "notice")) {
+        struct tt_paragraph notice = {0};
+
+        tt_paragraph_add(&notice, "%s", word(row, "notice"));
+        tt_paragraph_print_marked(&notice, out, "! ");
+    }
 }
 
 /* ---- the summary ---- */

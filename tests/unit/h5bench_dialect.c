@@ -19,6 +19,8 @@ struct reading {
     int rc;
 };
 
+static const struct tt_h5bench_past *past; /* of the next reading */
+
 static void read_text(struct reading *r, const char *text, const char *filter, bool is_hdf5)
 {
     char path[] = "/tmp/tutti-unit-XXXXXX";
@@ -28,7 +30,7 @@ static void read_text(struct reading *r, const char *text, const char *filter, b
     assert_int_equal(strlen(text), write(fd, text, strlen(text)));
     close(fd);
     *r = (struct reading){.error = TT_ERROR_CLEAR};
-    r->rc = tt_h5bench_read(path, filter, is_hdf5, &r->workflow, &r->error);
+    r->rc = tt_h5bench_read(path, filter, is_hdf5, past, &r->workflow, &r->error);
     unlink(path);
 }
 
@@ -118,6 +120,9 @@ static void test_units(void **state)
     gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"2 min\""), "particles.compute",
           "120");
     gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": 1"), "particles.compute", "1");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"5 sec\""), "particles.compute",
+          "5");
+    gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"2 Ks\""), "particles.dims", "100:2048");
 }
 
 static void test_patterns(void **state)
@@ -155,6 +160,10 @@ static void test_modes(void **state)
     gives(ONE("write", "\"COLLECTIVE_DATA\": \"NO\""), "hdf5.method", "independent");
     gives(ONE("write", "\"COMPRESS\": \"YES\""), "hdf5.method", "collective");
     gives(ONE("write", "\"COMPRESS\": \"YES\", \"CHUNK_DIM_1\": 10"), "hdf5.chunk", "10");
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"GZIP\""), "hdf5.compress",
+          "9");
+    gives(ONE("write", "\"COMPRESS\": \"NO\", \"COMPRESS_FILTER\": \"SZIP\""), "hdf5.compress",
+          "(none)");
     gives(ONE("read", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.collective_metadata", "yes");
     gives(ONE("write", "\"ALIGN\": \"YES\", \"ALIGN_LEN\": \"1M\""), "hdf5.alignment", "1048576");
 }
@@ -247,7 +256,10 @@ static void test_what_cannot_be_done(void **state)
          "not built"},
         {"{\"benchmark\": \"macsio\"}", "not planned"},
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
+        {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
+        {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
         {ONE("write", "\"SUBFILING\": \"YES\""), "no subfiles"},
+        {ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"SZ3\""), "GZIP alone"},
         {ONE("write", "\"MEM_PATTERN\": \"STRIDED\""), "MEM_PATTERN STRIDED"},
     };
     struct reading r;
@@ -282,6 +294,56 @@ static void test_filter(void **state)
     free(text);
 }
 
+/* The file is not what benchmarks that are not run would have made of it. */
+static void test_filtered_chain(void **state)
+{
+    char *text =
+        around(MPI, ONE("write", "\"ALIGN\": \"NO\"") "," ONE(
+                        "overwrite", "\"ALIGN\": \"NO\"") "," ONE("read", "\"ALIGN\": \"NO\""));
+    struct reading r;
+
+    (void)state;
+    read_text(&r, text, "write,read", true);
+    assert_string_equal("yes", value_of(&r, 2, "particles.verify"));
+    assert_string_equal("1", value_of(&r, 2, "seed"));
+    assert_null(r.workflow.list[2].notice);
+    tt_h5bench_free(&r.workflow);
+    free(text);
+    text = around(MPI, ONE("write", "\"ALIGN\": \"NO\"") "," ONE(
+                           "write", "\"MODE\": \"LOG\"") "," ONE("read", "\"ALIGN\": \"NO\""));
+    read_text(&r, text, NULL, true);
+    assert_string_equal("yes", value_of(&r, 2, "particles.verify"));
+    tt_h5bench_free(&r.workflow);
+    free(text);
+}
+
+static void look(void *context, const char *directory, const char *file,
+                 struct tt_h5bench_content *content)
+{
+    *content = *(struct tt_h5bench_content *)context;
+    assert_string_equal("/scratch", directory);
+    assert_string_equal("x.h5", file);
+}
+
+static void test_past(void **state)
+{
+    struct tt_h5bench_content content = {
+        .is_known = true, .can_check = true, .ndims = 1, .dims = {100}, .steps = 2, .seed = 7};
+
+    (void)state;
+    past = &(struct tt_h5bench_past){look, &content};
+    gives(ONE("read", "\"ALIGN\": \"NO\""), "particles.verify", "yes");
+    gives(ONE("read", "\"ALIGN\": \"NO\""), "seed", "7");
+    gives(ONE("overwrite", "\"ALIGN\": \"NO\"") "," ONE("read", "\"ALIGN\": \"NO\""), "seed", "8");
+    gives(ONE("write", "\"ALIGN\": \"NO\"") "," ONE("read", "\"ALIGN\": \"NO\""), "seed", "1");
+    content.ranks = 3;
+    gives(ONE("read", "\"ALIGN\": \"NO\""), "seed", "(none)");
+    content.ranks = 4;
+    content.can_check = false;
+    gives(ONE("read", "\"ALIGN\": \"NO\""), "particles.verify", "no");
+    past = NULL;
+}
+
 static void test_metadata(void **state)
 {
 #define STRESS(keys) \
@@ -289,7 +351,8 @@ static void test_metadata(void **state)
 #define STRONG "\"scaling\": \"strong\", \"rows\": 20, \"columns\": 30, \"process-rows\": 4"
     (void)state;
     gives(STRESS("\"steps\": \"3\""), "arrays.steps", "3");
-    gives(STRESS("\"steps\": \"3\""), "hdf5.method", "independent");
+    gives(STRESS("\"steps\": \"3\", \"version\": \"0\""), "hdf5.method", "independent");
+    refuses(MPI, STRESS("\"version\": \"1\""), "version");
     gives(STRESS("\"slowest-dimension\": \"array\""), "arrays.slowest", "array");
     gives(STRESS("\"layout\": \"contiguous\""), "hdf5.chunk", "(none)");
     gives(STRESS("\"layout\": \"chunked\""), "hdf5.chunk", "1:7:100:200");
@@ -352,12 +415,13 @@ static void test_wrong_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),      cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_modes),      cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_launch),     cmocka_unit_test(test_surroundings),
-        cmocka_unit_test(test_connectors), cmocka_unit_test(test_what_cannot_be_done),
-        cmocka_unit_test(test_filter),     cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_units),          cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_modes),          cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_launch),         cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_connectors),     cmocka_unit_test(test_what_cannot_be_done),
+        cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
+        cmocka_unit_test(test_nonsense),       cmocka_unit_test(test_wrong_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "spec/dialects/h5bench_pattern.h"
 #include "spec/param.h"
 #include "spec/read.h"
+#include "spec/units.h"
 
 #define NOT_PLANNED -1
 #define NOT_BUILT -2
@@ -48,6 +49,7 @@ struct reader {
     struct tt_settings file;   /* all of it, with dotted keys */
     struct tt_settings common; /* for every benchmark */
     struct tt_settings *keys;  /* of every benchmark's configuration */
+    const struct tt_h5bench_past *past;
     struct tt_h5bench_workflow *w;
     struct tt_error *e;
 };
@@ -199,15 +201,35 @@ static int check_filter(const struct reader *r, const char *filter)
     return rc;
 }
 
-/* What the last benchmark on the same file left in it. */
+static uint64_t ranks_of(const struct reader *r)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    uint64_t ranks = 0;
+
+    for (size_t i = 0; i < r->common.n; i++)
+        if (!strcmp(r->common.list[i].key, "ranks"))
+            tt_parse_count(r->common.list[i].value, &ranks, &ignored);
+    return ranks;
+}
+
+/* What the last benchmark that is run on the same file leaves in it, or what was there before. */
 static struct tt_h5bench_content *content_of(const struct reader *r,
                                              struct tt_h5bench_content *contents, size_t i)
 {
-    for (size_t j = i; j-- > 0;)
-        if (r->w->list[j].file && !strcmp(r->w->list[j].file, r->w->list[i].file)) {
+    const struct tt_h5bench_benchmark *b = &r->w->list[i];
+
+    for (size_t j = i; j-- > 0;) {
+        const struct tt_h5bench_benchmark *before = &r->w->list[j];
+
+        if (!before->skipped && !before->reason && before->file && !strcmp(before->file, b->file)) {
             contents[i] = contents[j];
-            break;
+            return &contents[i];
         }
+    }
+    if (r->past && !b->creates)
+        r->past->look(r->past->context, r->w->directory, b->file, &contents[i]);
+    if (contents[i].ranks > 0 && contents[i].ranks != ranks_of(r))
+        contents[i] = (struct tt_h5bench_content){0}; /* a rank has another part of it */
     return &contents[i];
 }
 
@@ -240,17 +262,24 @@ static int translate(struct reader *r, size_t i, int operation, struct tt_h5benc
     return rc == TT_OK ? check_connector(r, b) : rc;
 }
 
+static size_t find_known(const struct tt_h5bench_benchmark *b)
+{
+    size_t k = 0;
+
+    while (k < NKNOWN && (!b->name || !tt_same_key(known[k].name, b->name)))
+        k++;
+    return k;
+}
+
 static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content *contents)
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
-    size_t k = 0;
+    size_t k = find_known(b);
     int rc = TT_OK;
 
     if (!b->name)
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark %zu has no 'benchmark', its name",
                        r->path, i + 1);
-    while (k < NKNOWN && !tt_same_key(known[k].name, b->name))
-        k++;
     if (k == NKNOWN)
         return unknown_benchmark(r, b->place, b->name);
     b->operation = known[k].called;
@@ -282,8 +311,11 @@ static int read_benchmarks(struct reader *r, const char *filter)
         rc = check_filter(r, filter);
     for (size_t i = 0; rc == TT_OK && i < r->w->n; i++) {
         struct tt_h5bench_benchmark *b = &r->w->list[i];
+        size_t k = find_known(b);
 
         b->skipped = filter && b->name && !is_listed(filter, b->name);
+        b->creates =
+            k < NKNOWN && known[k].operation >= 0 && known[k].operation < TT_H5BENCH_OVERWRITE;
         if (!b->skipped)
             rc = read_benchmark(r, i, contents);
     }
@@ -294,9 +326,10 @@ static int read_benchmarks(struct reader *r, const char *filter)
 /* ---- all of it ---- */
 
 int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
-                    struct tt_h5bench_workflow *w, struct tt_error *e)
+                    const struct tt_h5bench_past *past, struct tt_h5bench_workflow *w,
+                    struct tt_error *e)
 {
-    struct reader r = {.path = path, .is_hdf5 = is_hdf5, .w = w, .e = e};
+    struct reader r = {.path = path, .is_hdf5 = is_hdf5, .past = past, .w = w, .e = e};
     int rc;
 
     *w = (struct tt_h5bench_workflow){0};

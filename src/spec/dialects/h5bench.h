@@ -5,6 +5,7 @@
 #define TT_SPEC_DIALECTS_H5BENCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "spec/settings.h"
 
@@ -14,8 +15,12 @@ struct tt_h5bench_benchmark {
     char *file;            /* relative to the directory */
     char *csv_file;        /* NULL: none */
     char *reason;          /* why it cannot be run, one line; NULL: it can */
+    const char *notice;    /* why what it reads is not checked; NULL: it is, or it does not read */
     bool skipped;          /* the filter leaves it out */
-    bool reads, asynchronous;
+    bool creates;          /* a file of particles; known also of one that is skipped */
+    bool reads, changes;   /* needs a file that is there */
+    bool asynchronous;
+    bool per_process;     /* rank_<r>_<file> */
     const char *workload; /* NULL if it cannot be run */
     struct tt_settings settings;
 };
@@ -27,11 +32,35 @@ struct tt_h5bench_workflow {
     struct tt_h5bench_benchmark *list;
 };
 
+#define TT_H5BENCH_DIMS 3
+
+/* What is in a file before or after a benchmark that uses it. */
+struct tt_h5bench_content {
+    bool is_known;  /* it is known who made it */
+    bool can_check; /* and all in it comes from the seed */
+    bool unlimited, per_process;
+    int layout; /* 0 arrays, 1 records */
+    uint64_t ndims, dims[TT_H5BENCH_DIMS], steps, seed, appended;
+    uint64_t stride, block, count; /* count 0: not strided */
+    uint64_t ranks;                /* that wrote it; 0: as many as the workflow has */
+    double deviation;
+};
+
+/* What an earlier workflow or run has left at file, of which no benchmark that is run before is
+ * known to have made it; *content is clear. */
+struct tt_h5bench_past {
+    void (*look)(void *context, const char *directory, const char *file,
+                 struct tt_h5bench_content *content);
+    void *context;
+};
+
 /* What is nonsense is an error with its place; what is known but cannot be done becomes the
  * benchmark's reason. filter (may be NULL) is a list of names, "write,read". Settings of hdf5 are
- * made only with is_hdf5: another backend has none of them, and converts nothing itself. */
+ * made only with is_hdf5: another backend has none of them, and converts nothing itself. past may
+ * be NULL: nothing is known. */
 int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
-                    struct tt_h5bench_workflow *w, struct tt_error *e);
+                    const struct tt_h5bench_past *past, struct tt_h5bench_workflow *w,
+                    struct tt_error *e);
 void tt_h5bench_free(struct tt_h5bench_workflow *w);
 
 #endif

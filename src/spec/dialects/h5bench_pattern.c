@@ -4,28 +4,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "spec/dialects/h5bench_keys.h"
+#include "spec/dialects/h5bench_parts.h"
 
-enum { CONTIG, INTERLEAVED, STRIDED }; /* MEM_PATTERN, FILE_PATTERN */
 enum { FULL, PARTIAL, READ_STRIDED, LDC, RDC, CS, PRL };
 enum { SYNC, ASYNC, LOG };
+enum { GZIP, SZIP, N_BIT, SZ3, ZFP };
 static const char *const patterns[] = {"CONTIG", "INTERLEAVED", "STRIDED", NULL};
 static const char *const read_options[] = {"FULL", "PARTIAL", "STRIDED", "LDC",
                                            "RDC",  "CS",      "PRL",     NULL};
 static const char *const operations[] = {"READ", "WRITE", "OVERWRITE", "APPEND", NULL};
 static const char *const modes[] = {"SYNC", "ASYNC", "LOG", NULL};
+static const char *const filters[] = {"GZIP", "SZIP", "N_BIT", "SZ3", "ZFP", NULL};
 
-struct pattern {
-    int memory, file, read_option, operation, mode;
-    uint64_t num_dims, dims[TT_H5BENCH_DIMS], particles, to_read, steps, delay;
-    uint64_t stride[TT_H5BENCH_DIMS], block[TT_H5BENCH_DIMS], blocks, memory_limit;
-    uint64_t chunk[TT_H5BENCH_DIMS], align_threshold, align_length;
-    bool collective_data, collective_metadata, compress, subfiling, align, file_per_process;
-    double compute, deviation;
-    char *csv_file, *environment_file;
-};
-
-#define AT(member) offsetof(struct pattern, member)
+#define AT(member) offsetof(struct h5bench_pattern, member)
 #define MOST (INT64_C(1) << 40)
 #define CHOOSE(key, member, fallback, list) \
     { \
@@ -65,6 +56,7 @@ static const struct tt_param params[] = {
     NUMBER("BLOCK_CNT", blocks, "0", 0),
     {"IO_MEM_LIMIT", TT_PARAM_BYTES, AT(memory_limit), "0"},
     ANSWER("COMPRESS", compress),
+    CHOOSE("COMPRESS_FILTER", filter, "GZIP", filters),
     NUMBER("CHUNK_DIM_1", chunk[0], "1", 1),
     NUMBER("CHUNK_DIM_2", chunk[1], "1", 1),
     NUMBER("CHUNK_DIM_3", chunk[2], "1", 1),
@@ -81,71 +73,37 @@ static const struct tt_param params[] = {
 
 /* ---- settings ---- */
 
-struct emitter {
-    struct tt_h5bench_emitter out;
-    const struct pattern *p;
-    enum tt_h5bench_operation operation;
-    struct tt_h5bench_content *content;
-    bool is_hdf5;
-};
-
-static const struct tt_setting *find(const struct emitter *to, const char *name)
+static const struct tt_setting *find(const struct h5bench_emitter *to, const char *name)
 {
     return tt_h5bench_find(to->out.keys, name);
 }
 
-static const char *place_of(const struct emitter *to, const char *name)
+static const char *place_of(const struct h5bench_emitter *to, const char *name)
 {
     return tt_h5bench_place(&to->out, name);
 }
 
-static void emit(struct emitter *to, const char *name, const char *key, const char *value)
+static void emit(struct h5bench_emitter *to, const char *name, const char *key, const char *value)
 {
     tt_h5bench_emit(&to->out, name, key, value);
 }
 
-static void emit_number(struct emitter *to, const char *name, const char *key, uint64_t value)
+static void emit_number(struct h5bench_emitter *to, const char *name, const char *key,
+                        uint64_t value)
 {
     tt_h5bench_emit_number(&to->out, name, key, value);
 }
 
-static void emit_counts(struct emitter *to, const char *name, const char *key,
+static void emit_counts(struct h5bench_emitter *to, const char *name, const char *key,
                         const uint64_t *values, uint64_t n)
 {
     tt_h5bench_emit_counts(&to->out, name, key, values, n);
 }
 
-static bool changes(const struct emitter *to)
+static void emit_shape(struct h5bench_emitter *to)
 {
-    return to->operation == TT_H5BENCH_OVERWRITE || to->operation == TT_H5BENCH_APPEND;
-}
-
-static bool is_strided(const struct pattern *p)
-{
-    return p->file == STRIDED || (p->read_option == READ_STRIDED && p->blocks > 0);
-}
-
-/* What the file is known to have holds where the configuration says nothing. */
-static void adopt(struct emitter *to, struct pattern *p)
-{
-    const struct tt_h5bench_content *c = to->content;
-
-    if (!c->is_known || !(changes(to) || to->out.b->reads))
-        return;
-    if (!find(to, "DIM_1")) {
-        p->num_dims = c->ndims;
-        memcpy(p->dims, c->dims, sizeof p->dims);
-    }
-    if (!find(to, "FILE_PATTERN"))
-        p->file = c->layout ? INTERLEAVED : CONTIG;
-    if (!find(to, "FILE_PER_PROC"))
-        p->file_per_process = c->per_process;
-}
-
-static void emit_shape(struct emitter *to)
-{
-    const struct pattern *p = to->p;
-    bool makes = !to->out.b->reads && !changes(to);
+    const struct h5bench_pattern *p = to->p;
+    bool makes = !to->out.b->reads && !tt_h5bench_changes(to->operation);
     double deviation =
         to->operation == TT_H5BENCH_WRITE_NORMAL ? p->deviation : to->content->deviation;
 
@@ -153,8 +111,10 @@ static void emit_shape(struct emitter *to)
     emit_number(to, "TIMESTEPS", "particles.steps", p->steps);
     tt_h5bench_emit_real(&to->out, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.compute",
                          p->compute);
-    emit(to, "MEM_PATTERN", "particles.memory", p->memory == INTERLEAVED ? "records" : "arrays");
-    emit(to, "FILE_PATTERN", "particles.file", p->file == INTERLEAVED ? "records" : "arrays");
+    emit(to, "MEM_PATTERN", "particles.memory",
+         p->memory == H5BENCH_INTERLEAVED ? "records" : "arrays");
+    emit(to, "FILE_PATTERN", "particles.file",
+         p->file == H5BENCH_INTERLEAVED ? "records" : "arrays");
     emit(to, "MEM_PATTERN", "particles.conversion", to->is_hdf5 ? "library" : "engine");
     if (to->operation == TT_H5BENCH_WRITE_NORMAL || (to->content->is_known && !makes))
         tt_h5bench_emit_real(&to->out, "STDEV_DIM_1", "particles.deviation", deviation);
@@ -162,7 +122,7 @@ static void emit_shape(struct emitter *to)
         emit(to, "FILE_PER_PROC", "particles.files", "process");
     if (p->memory_limit > 0)
         emit_number(to, "IO_MEM_LIMIT", "particles.memory_limit", p->memory_limit);
-    if (is_strided(p)) {
+    if (p->is_strided) {
         emit_number(to, "STRIDE_SIZE", "particles.stride", p->stride[0]);
         emit_number(to, "BLOCK_SIZE", "particles.block", p->block[0]);
         emit_number(to, "BLOCK_CNT", "particles.count", p->blocks);
@@ -171,15 +131,15 @@ static void emit_shape(struct emitter *to)
     }
 }
 
-static uint64_t count_to_read(const struct pattern *p)
+static uint64_t count_to_read(const struct h5bench_pattern *p)
 {
     return p->particles ? p->particles : p->to_read;
 }
 
 /* FULL, PARTIAL and STRIDED have no effect of their own: the numbers beside them have. */
-static void emit_reading(struct emitter *to)
+static void emit_reading(struct h5bench_emitter *to)
 {
-    const struct pattern *p = to->p;
+    const struct h5bench_pattern *p = to->p;
     uint64_t m = p->num_dims == 1 ? count_to_read(p) : 0;
 
     if (p->read_option >= LDC) {
@@ -190,7 +150,7 @@ static void emit_reading(struct emitter *to)
         emit_counts(to, "BLOCK_SIZE", "particles.block", p->block, 2);
         if (p->read_option == CS)
             emit_counts(to, "STRIDE_SIZE", "particles.stride", p->stride, 2);
-    } else if (is_strided(p)) {
+    } else if (p->is_strided) {
         emit(to, "READ_OPTION", "particles.read", "strided");
     } else if (m > 0 && m < p->dims[0]) {
         emit(to, "READ_OPTION", "particles.read", "partial");
@@ -199,9 +159,9 @@ static void emit_reading(struct emitter *to)
 }
 
 /* Flushed once, at the end, in both modes. */
-static void emit_mode(struct emitter *to)
+static void emit_mode(struct h5bench_emitter *to)
 {
-    const struct pattern *p = to->p;
+    const struct h5bench_pattern *p = to->p;
 
     to->out.b->asynchronous = p->mode == ASYNC;
     emit(to, "MODE", "overlap", to->out.b->asynchronous ? "async" : "none");
@@ -215,9 +175,9 @@ static void emit_mode(struct emitter *to)
         emit_number(to, "DELAYED_CLOSE_TIMESTEPS", "inflight", p->delay + 1);
 }
 
-static void emit_hdf5(struct emitter *to)
+static void emit_hdf5(struct h5bench_emitter *to)
 {
-    const struct pattern *p = to->p;
+    const struct h5bench_pattern *p = to->p;
     bool has_chunks = p->compress || to->operation == TT_H5BENCH_WRITE_UNLIMITED;
 
     emit(to, "COLLECTIVE_DATA", "hdf5.method",
@@ -232,7 +192,7 @@ static void emit_hdf5(struct emitter *to)
         emit_number(to, "ALIGN_THRESHOLD", "hdf5.alignment_threshold",
                     p->align_threshold ? p->align_threshold : 1);
     }
-    if (to->out.b->reads || changes(to))
+    if (to->out.b->reads || tt_h5bench_changes(to->operation))
         return;
     if (p->compress)
         emit(to, "COMPRESS", "hdf5.compress", "9");
@@ -240,87 +200,12 @@ static void emit_hdf5(struct emitter *to)
         emit_counts(to, "CHUNK_DIM_1", "hdf5.chunk", p->chunk, p->num_dims);
 }
 
-/* ---- chains ---- */
-
-static bool covers(const struct pattern *p, const struct tt_h5bench_content *c)
-{
-    bool same_blocks = c->count == 0 ? true
-                                     : is_strided(p) && p->blocks == c->count &&
-                                           p->block[0] == c->block && p->stride[0] == c->stride;
-
-    return c->is_known && c->can_check && p->num_dims == c->ndims && p->steps <= c->steps &&
-           !memcmp(p->dims, c->dims, p->num_dims * sizeof *p->dims) && same_blocks &&
-           (p->file == INTERLEAVED) == (c->layout == 1);
-}
-
-static void begin_content(const struct emitter *to)
-{
-    const struct pattern *p = to->p;
-    struct tt_h5bench_content *c = to->content;
-    bool strided = is_strided(p);
-
-    *c = (struct tt_h5bench_content){
-        .is_known = true,
-        .can_check = true,
-        .unlimited = to->operation == TT_H5BENCH_WRITE_UNLIMITED,
-        .per_process = p->file_per_process,
-        .layout = p->file == INTERLEAVED,
-        .ndims = p->num_dims,
-        .steps = p->steps,
-        .seed = 1,
-        .stride = strided ? p->stride[0] : 0,
-        .block = strided ? p->block[0] : 0,
-        .count = strided ? p->blocks : 0,
-        .deviation = to->operation == TT_H5BENCH_WRITE_NORMAL ? p->deviation : 0,
-    };
-    memcpy(c->dims, p->dims, sizeof c->dims);
-}
-
-/* Other data, so that what is read afterwards tells whether it was written; where the seed says how
- * many particles a rank has, it stays. */
-static void overwrite_content(struct emitter *to)
-{
-    struct tt_h5bench_content *c = to->content;
-    const struct pattern *p = to->p;
-
-    if (!c->is_known)
-        return;
-    if (c->deviation > 0)
-        return;
-    if (!covers(p, c) || p->steps != c->steps || is_strided(p) != (c->count > 0))
-        c->can_check = false;
-    c->seed++;
-}
-
-static void emit_chain(struct emitter *to)
-{
-    struct tt_h5bench_content *c = to->content;
-    static const char *const phases[] = {"write", "write", "write", "overwrite", "append", "read"};
-    bool checks = to->out.b->reads && covers(to->p, c);
-
-    emit(to, "IO_OPERATION", "particles.phase", phases[to->operation]);
-    emit(to, "IO_OPERATION", "particles.path", to->out.b->file);
-    emit(to, "IO_OPERATION", "particles.verify", checks ? "yes" : "no");
-    emit(to, "IO_OPERATION", "keep", "yes");
-    emit(to, "IO_OPERATION", "label", to->out.b->name);
-    if (to->operation == TT_H5BENCH_OVERWRITE)
-        overwrite_content(to);
-    if (to->operation == TT_H5BENCH_APPEND && c->is_known)
-        emit_number(to, "IO_OPERATION", "particles.appended", c->appended++);
-    if (to->operation < TT_H5BENCH_OVERWRITE)
-        begin_content(to);
-    else if (c->is_known)
-        emit_number(to, "IO_OPERATION", "seed", c->seed);
-    if (c->unlimited)
-        emit(to, "IO_OPERATION", "particles.unlimited", "yes");
-}
-
 /* ---- the benchmark ---- */
 
-static int check(const struct emitter *to)
+static int check(const struct h5bench_emitter *to)
 {
     static const int expected[] = {1, 1, 1, 2, 3, 0}; /* of operations */
-    const struct pattern *p = to->p;
+    const struct h5bench_pattern *p = to->p;
     uint64_t particles = 1;
 
     for (uint64_t d = 0; d < p->num_dims; d++)
@@ -351,18 +236,20 @@ static int check(const struct emitter *to)
     return TT_OK;
 }
 
-static const char *why_not(const struct pattern *p)
+static const char *why_not(const struct h5bench_pattern *p)
 {
     if (p->mode == LOG)
         return "MODE LOG: the log layer is not built yet";
     if (p->subfiling)
         return "SUBFILING: the hdf5 backend has one file, no subfiles";
-    if (p->memory == STRIDED)
+    if (p->compress && p->filter != GZIP)
+        return "COMPRESS_FILTER: the hdf5 backend compresses by GZIP alone";
+    if (p->memory == H5BENCH_STRIDED)
         return "MEM_PATTERN STRIDED: h5bench knows the word, but no benchmark for it";
     return NULL;
 }
 
-static int take_texts(struct emitter *to, struct pattern *p)
+static int take_texts(struct h5bench_emitter *to, struct h5bench_pattern *p)
 {
     const char *why = why_not(p);
 
@@ -377,18 +264,21 @@ int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operati
                          bool is_hdf5, struct tt_h5bench_content *content,
                          struct tt_h5bench_benchmark *b, struct tt_error *e)
 {
-    struct pattern p = {0};
-    struct emitter to = {.out = {.keys = keys, .b = b, .e = e},
-                         .p = &p,
-                         .operation = operation,
-                         .content = content,
-                         .is_hdf5 = is_hdf5};
+    struct h5bench_pattern p = {0};
+    struct h5bench_emitter to = {.out = {.keys = keys, .b = b, .e = e},
+                                 .p = &p,
+                                 .operation = operation,
+                                 .content = content,
+                                 .is_hdf5 = is_hdf5};
     int rc = tt_h5bench_read_keys(keys, params, &p, e);
 
     b->reads = operation == TT_H5BENCH_READ;
+    b->changes = tt_h5bench_changes(operation);
     b->workload = "particles";
     if (rc == TT_OK) {
-        adopt(&to, &p);
+        tt_h5bench_adopt(&to);
+        p.is_strided = p.file == H5BENCH_STRIDED || (p.read_option == READ_STRIDED && p.blocks > 0);
+        b->per_process = p.file_per_process;
         rc = check(&to);
     }
     if (rc == TT_OK)
@@ -400,7 +290,7 @@ int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operati
             emit_reading(&to);
         if (is_hdf5)
             emit_hdf5(&to);
-        emit_chain(&to);
+        tt_h5bench_emit_chain(&to);
         rc = to.out.rc;
     }
     tt_params_free(params, &p);

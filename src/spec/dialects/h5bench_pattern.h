@@ -16,19 +16,6 @@ enum tt_h5bench_operation {
     TT_H5BENCH_READ,
 };
 
-#define TT_H5BENCH_DIMS 3
-
-/* What is in a file after the benchmarks so far, for the next one that uses it. */
-struct tt_h5bench_content {
-    bool is_known;  /* one of them makes it */
-    bool can_check; /* and all in it comes from the seed */
-    bool unlimited, per_process;
-    int layout; /* 0 arrays, 1 records */
-    uint64_t ndims, dims[TT_H5BENCH_DIMS], steps, seed, appended;
-    uint64_t stride, block, count; /* count 0: not strided */
-    double deviation;
-};
-
 /* Keys of a configuration ("DIM_1") into b, whose name and place are set; content is of b's file,
  * before and after. */
 int tt_h5bench_translate(const struct tt_settings *keys, enum tt_h5bench_operation operation,

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/h5bench_folders.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "plan/folder.h"
+
+typedef bool visit_function(const char *folder);
+
+/* True: it was for one of them. */
+static bool visit_each(const char *parent, visit_function *visit)
+{
+    DIR *dir = opendir(parent);
+    struct dirent *entry;
+    bool found = false;
+
+    while (dir && (entry = readdir(dir))) {
+        char *folder = entry->d_name[0] == '.' ? NULL : tt_folder_path(parent, entry->d_name);
+
+        if (folder)
+            found |= visit(folder);
+        free(folder);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static bool is_interrupted(const char *folder)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *outcome = NULL;
+    const char *status;
+    bool found;
+
+    if (tt_folder_read_json(folder, "outcome.json", &outcome, &ignored) != TT_OK)
+        return false;
+    status = json_string_value(json_object_get(outcome, "status"));
+    found = status && !strcmp(status, "interrupted");
+    json_decref(outcome);
+    return found;
+}
+
+static bool remove_data(const char *folder)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    bool failed = tt_manifest_remove(folder, &e) != TT_OK;
+
+    if (e.code != TT_OK)
+        tt_report_error(&e);
+    return failed;
+}
+
+bool tt_h5bench_was_interrupted(const char *parent)
+{
+    return visit_each(parent, is_interrupted);
+}
+
+bool tt_h5bench_remove_data(const char *parent)
+{
+    return visit_each(parent, remove_data);
+}

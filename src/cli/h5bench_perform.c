@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The benchmarks of a workflow one after the other, each with ranks of its own. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_info.h"
+#include "cli/command.h"
+#include "cli/h5bench_folders.h"
+#include "cli/h5bench_past.h"
+#include "cli/h5bench_session.h"
+#include "cli/run.h"
+#include "plan/folder.h"
+#include "report/h5bench.h"
+#include "report/outfile.h"
+
+/* ---- one benchmark ---- */
+
+static void take_result(FILE *out, const json_t *result, void *context)
+{
+    struct tt_h5bench_session *s = context;
+
+    (void)out;
+    s->result = json_deep_copy(result);
+}
+
+static bool prints(const struct tt_h5bench_session *s)
+{
+    return !s->quiet && !(s->json && !strcmp(s->json, "-"));
+}
+
+static int write_csv(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b,
+                     const json_t *figures, struct tt_error *e)
+{
+    const char *folder = json_string_value(json_object_get(s->result, "folder"));
+    const char *slash = strrchr(b->csv_file, '/'), *name = slash ? slash + 1 : b->csv_file;
+    char *path = folder ? tt_folder_path(folder, name) : NULL;
+    struct tt_outfile file;
+    int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
+
+    /* What the run itself has left there is not replaced. */
+    if (rc == TT_OK &&
+        (!*name || !strcmp(name, ".") || !strcmp(name, "..") || access(path, F_OK) == 0))
+        rc = tt_fail(e, TT_USAGE, "CSV_FILE: '%.80s' is no name for a new file", b->csv_file);
+    if (rc == TT_OK)
+        rc = tt_outfile_open(&file, path, e);
+    if (rc == TT_OK) {
+        tt_h5bench_csv(file.stream, figures);
+        rc = tt_outfile_close(&file, e);
+    }
+    free(path);
+    return rc;
+}
+
+/* The mode that was asked for in the file, whatever the command line says. */
+static const char *wrong_mode(const struct tt_h5bench_session *s,
+                              const struct tt_h5bench_benchmark *b)
+{
+    const json_t *plan = json_object_get(s->result, "plan");
+    const char *overlap =
+        json_string_value(json_object_get(json_object_get(plan, "parameters"), "overlap"));
+    bool is_async = overlap && !strcmp(overlap, "async");
+
+    if (!s->validate_mode || is_async == b->asynchronous)
+        return NULL;
+    return is_async ? "it ran asynchronously, not in MODE SYNC"
+                    : "it ran synchronously, not in MODE ASYNC";
+}
+
+static int add_row(struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b,
+                   const char *status, const char *reason, json_t *figures, struct tt_error *e)
+{
+    const char *notice = figures ? b->notice : NULL;
+    json_t *row = json_pack("{s:s, s:s?, s:b, s:s, s:s?, s:s?, s:o?, s:O?}", "benchmark", b->name,
+                            "file", b->file, "reads", b->reads, "status", status, "reason", reason,
+                            "notice", notice, "figures", figures, "result", s->result);
+
+    return json_array_append_new(s->rows, row) ? tt_fail_nomem(e, "a row") : TT_OK;
+}
+
+/* What is wrong with a benchmark that has been run; NULL: nothing. */
+static const char *shortcoming(const struct tt_h5bench_session *s,
+                               const struct tt_h5bench_benchmark *b, const json_t *figures,
+                               struct tt_error *why)
+{
+    const char *wrong = wrong_mode(s, b);
+
+    if (!b->csv_file || write_csv(s, b, figures, why) == TT_OK)
+        return wrong;
+    tt_report_error(why);
+    return wrong ? wrong : "its CSV_FILE could not be written, see the error above";
+}
+
+static int run_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchmark *b,
+                         struct tt_error *e)
+{
+    int status =
+        tt_run_settings(b->workload, &b->settings, (struct tt_printer){take_result, s, true});
+    struct tt_error why = TT_ERROR_CLEAR;
+    json_t *figures;
+    const char *wrong;
+    int rc;
+
+    if (status != 0 || !s->result)
+        return add_row(s, b, "failed", "see the error above", NULL, e);
+    figures = tt_h5bench_figures(s->result, b->operation, b->reads);
+    if (!figures)
+        return tt_fail_nomem(e, "figures");
+    wrong = shortcoming(s, b, figures, &why);
+    rc = add_row(s, b, wrong ? "failed" : "done", wrong, figures, e);
+    if (rc == TT_OK && prints(s))
+        tt_h5bench_results(stdout, json_array_get(s->rows, json_array_size(s->rows) - 1),
+                           json_array_size(s->rows), s->workflow.n);
+    fflush(stdout);
+    return rc;
+}
+
+/* ---- files of earlier benchmarks ---- */
+
+static bool has_status(const struct tt_h5bench_session *s, size_t i, const char *status)
+{
+    const json_t *row = json_array_get(s->rows, i);
+
+    return !strcmp(json_string_value(json_object_get(row, "status")), status);
+}
+
+static bool share_file(const struct tt_h5bench_session *s, size_t i, size_t j)
+{
+    const struct tt_h5bench_benchmark *list = s->workflow.list;
+
+    return list[i].file && list[j].file && !strcmp(list[i].file, list[j].file);
+}
+
+/* Whether it is in doubt what is in the file, because the last one to write it failed. */
+static bool is_spoilt(const struct tt_h5bench_session *s, size_t i)
+{
+    for (size_t j = i; j-- > 0;) {
+        const struct tt_h5bench_benchmark *b = &s->workflow.list[j];
+        const json_t *row = json_array_get(s->rows, j);
+        bool was_run = has_status(s, j, "done") || has_status(s, j, "failed");
+
+        if (!share_file(s, i, j) || b->reads || !was_run)
+            continue;
+        if (!json_is_object(json_object_get(row, "figures")))
+            return true;
+        if (strcmp(b->operation, "append") != 0) /* which leaves the rest as it was */
+            return false;
+    }
+    return false;
+}
+
+static const char *why_missing(const struct tt_h5bench_session *s, size_t i)
+{
+    size_t j = i;
+
+    while (j > 0 && !(s->workflow.list[j - 1].creates && share_file(s, i, j - 1)))
+        j--;
+    if (j == 0)
+        return "no benchmark before it makes it";
+    if (has_status(s, j - 1, "skipped"))
+        return "--filter leaves out the benchmark that makes it";
+    return has_status(s, j - 1, "done") ? "it was made, and is gone"
+                                        : "the benchmark that makes it was not done";
+}
+
+static int check_file(const struct tt_h5bench_session *s, size_t i, struct tt_error *why)
+{
+    const struct tt_h5bench_benchmark *b = &s->workflow.list[i];
+    const char *directory = s->directory ? s->directory : s->workflow.directory;
+    char *path = tt_h5bench_file(directory, b->file, b->per_process);
+    int rc = TT_OK;
+
+    if (path && access(path, F_OK) != 0 && errno == ENOENT)
+        rc = tt_fail(why, TT_FAILED, "benchmark '%.40s': '%.300s' is not there: %s", b->name, path,
+                     why_missing(s, i));
+    free(path);
+    return rc;
+}
+
+static int run_on_file(struct tt_h5bench_session *s, size_t i, struct tt_error *e)
+{
+    struct tt_h5bench_benchmark *b = &s->workflow.list[i];
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc = TT_OK;
+
+    if ((b->reads || b->changes) && check_file(s, i, &why) != TT_OK) {
+        tt_report_error(&why);
+        return add_row(s, b, "failed", why.text, NULL, e);
+    }
+    if (b->reads && is_spoilt(s, i)) {
+        b->notice = "not checked: an earlier benchmark failed to write the file";
+        rc = tt_settings_add(&b->settings, "particles.verify", "no", "tutti h5bench", e);
+    }
+    return rc == TT_OK ? run_benchmark(s, b, e) : rc;
+}
+
+/* ---- all benchmarks ---- */
+
+static bool has_failed(const struct tt_h5bench_session *s)
+{
+    for (size_t i = 0; i < json_array_size(s->rows); i++)
+        if (has_status(s, i, "failed"))
+            return true;
+    return false;
+}
+
+static int run_all(struct tt_h5bench_session *s, struct tt_error *e)
+{
+    const char *stop = NULL;
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < s->workflow.n; i++) {
+        struct tt_h5bench_benchmark *b = &s->workflow.list[i];
+
+        s->result = NULL;
+        if (b->skipped)
+            rc = add_row(s, b, "skipped", NULL, NULL, e);
+        else if (b->reason || stop)
+            rc = add_row(s, b, "not run", b->reason ? b->reason : stop, NULL, e);
+        else
+            rc = run_on_file(s, i, e);
+        json_decref(s->result);
+        if (!stop && has_failed(s) && tt_h5bench_was_interrupted(s->folder))
+            stop = "the workflow was interrupted";
+        else if (!stop && has_failed(s) && s->abort_on_failure)
+            stop = "an earlier benchmark failed, and --abort-on-failure was given";
+    }
+    return rc;
+}
+
+int tt_h5bench_dry_run(struct tt_h5bench_session *s)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < s->workflow.n; i++) {
+        struct tt_h5bench_benchmark *b = &s->workflow.list[i];
+
+        printf("%s%s%s%s\n", b->name,
+               b->reason    ? ": "
+               : b->skipped ? ": skipped"
+                            : "",
+               b->reason ? b->reason : "", b->reason || b->skipped ? "" : ":");
+        if (!b->reason && !b->skipped && status == 0)
+            status = tt_run_settings(b->workload, &b->settings,
+                                     (struct tt_printer){take_result, s, true});
+    }
+    return status;
+}
+
+static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
+{
+    json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "tutti", TT_VERSION, "workflow", s->path,
+                            "folder", s->folder, "benchmarks", s->rows);
+    struct tt_outfile file;
+    int rc = all ? tt_outfile_open(&file, s->json, e) : tt_fail_nomem(e, "the results");
+
+    if (rc == TT_OK) {
+        int failed = json_dumpf(all, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+        fputc('\n', file.stream);
+        rc = failed ? tt_outfile_discard(&file, tt_fail_nomem(e, "the results"))
+                    : tt_outfile_close(&file, e);
+    }
+    json_decref(all);
+    return rc;
+}
+
+/* 0 only if everything that was asked for was done. */
+static int exit_status(const struct tt_h5bench_session *s)
+{
+    for (size_t i = 0; i < json_array_size(s->rows); i++)
+        if (has_status(s, i, "failed") || has_status(s, i, "not run"))
+            return 1;
+    return 0;
+}
+
+/* A signal between two benchmarks waits for the next one, which it ends: files that later ones were
+ * to use are removed in any case. */
+static void hold_signals(sigset_t *before)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
+{
+    sigset_t before;
+    bool left = false;
+    int rc;
+
+    hold_signals(&before);
+    if (prints(s))
+        tt_h5bench_head(stdout, s->path, s->folder);
+    fflush(stdout);
+    rc = run_all(s, e);
+    if (!s->keep)
+        left = tt_h5bench_remove_data(s->folder);
+    if (s->made_directory)
+        rmdir(s->workflow.directory); /* if it is empty */
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (rc == TT_OK && prints(s))
+        tt_h5bench_summary(stdout, s->rows);
+    if (rc == TT_OK && s->json)
+        rc = write_json(s, e);
+    return rc != TT_OK ? tt_report_error(e) : left ? 1 : exit_status(s);
+}
