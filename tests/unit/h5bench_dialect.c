@@ -138,6 +138,7 @@ static void test_patterns(void **state)
           "particles.read_count", "30");
     gives(ONE("read", "\"TO_READ_NUM_PARTICLES\": 30, \"NUM_PARTICLES\": 20"),
           "particles.read_count", "20");
+    gives(ONE("read", "\"NUM_PARTICLES\": \"16 M\""), "particles.read", "(none)");
     gives(ONE("read", "\"READ_OPTION\": \"PARTIAL\""), "particles.read", "(none)");
     gives(ONE("write", "\"NUM_PARTICLES\": \"16 M\""), "particles.dims", "100");
     gives(ONE("write", "\"FILE_PER_PROC\": \"YES\""), "particles.files", "process");
@@ -390,6 +391,7 @@ static void test_nonsense(void **state)
     refuses(MPI, "{\"benchmark\": \"write\", \"configuration\": {\"TIMESTEPS\": 1}}", "no 'file'");
     refuses(MPI, "{\"file\": \"x\", \"configuration\": {\"TIMESTEPS\": 1}}", "its name");
     refuses(MPI, "{\"benchmark\": \"write\", \"fil\": \"x\"}", "is none of benchmark, file");
+    refuses(MPI, "{\"read\": {\"file\": \"x\", \"configuration\": {}}}", "of an old h5bench");
     refuses(MPI, "3", "is not an object");
     refuses(MPI, "", "there are no benchmarks");
 }

@@ -137,6 +137,16 @@ static int keep_text(const struct reader *r, char **to, const char *text)
     return *to ? TT_OK : tt_fail_nomem(r->e, r->path);
 }
 
+/* {"write": {"file": ..., "configuration": {...}}}, which h5bench does not take any more. */
+static bool is_old_form(const char *name)
+{
+    size_t length = strcspn(name, "."), k = 0;
+
+    while (k < NKNOWN && (strlen(known[k].name) != length || strncmp(known[k].name, name, length)))
+        k++;
+    return k < NKNOWN;
+}
+
 /* "benchmarks.2.configuration.DIM_1" */
 static int take_benchmark_key(struct reader *r, const struct tt_setting *s)
 {
@@ -156,6 +166,8 @@ static int take_benchmark_key(struct reader *r, const struct tt_setting *s)
     }
     if (!strcmp(name, "file"))
         return keep_text(r, &b->file, s->value);
+    if (is_old_form(name))
+        return fail_at(r, s, "is of an old h5bench: give {benchmark, file, configuration}");
     if (strncmp(name, within, sizeof within - 1) != 0)
         return fail_at(r, s, "is none of benchmark, file, configuration");
     return tt_settings_add(&r->keys[i], name + sizeof within - 1, s->value, s->place, r->e);

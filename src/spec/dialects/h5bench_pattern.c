@@ -131,9 +131,10 @@ static void emit_shape(struct h5bench_emitter *to)
     }
 }
 
+/* NUM_PARTICLES has no effect of its own, but wins over the other. */
 static uint64_t count_to_read(const struct h5bench_pattern *p)
 {
-    return p->particles ? p->particles : p->to_read;
+    return p->to_read > 0 && p->particles > 1 ? p->particles : p->to_read;
 }
 
 /* FULL, PARTIAL and STRIDED have no effect of their own: the numbers beside them have. */
