@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL /* its states on the stack */
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x0a31565454747574) /* "tutTTV1\n" on little-endian machines */
+#define MAGIC UINT64_C(0x0a32565454747574) /* "tutTTV2\n" on little-endian machines */
 
 /* ---- writing ---- */
 
@@ -96,6 +96,7 @@ static void put_ledger(struct writer *w, const struct tt_ledger *l)
     put_word(w, (uint64_t)l->rank);
     put_word(w, (uint64_t)l->size);
     put_text(w, l->spec.path);
+    put_text(w, l->spec.step_group ? l->spec.step_group : "");
     put_word(w, l->spec.policy);
     put_word(w, l->spec.steps);
     put_word(w, l->spec.nvariables);
@@ -291,11 +292,14 @@ static bool take_header(struct reader *r, struct tt_ledger *l)
 
     if (!take_word(r, UINT64_MAX, &magic) || magic != MAGIC || !take_word(r, INT32_MAX, &rank) ||
         !take_word(r, INT32_MAX, &size) || !take_text(r, &l->spec.path) ||
+        !take_text(r, &l->spec.step_group) ||
         !take_word(r, TT_GROUP, &policy) || !take_word(r, INT64_MAX, &steps) ||
         !take_count(r, 64, &nvariables) || size == 0 || nvariables == 0)
         return false;
     l->rank = (int)rank;
     l->size = (int)size;
+    if (!l->spec.step_group[0])
+        l->spec.step_group = NULL;
     l->spec.policy = (enum tt_policy)policy;
     l->spec.steps = steps;
     variables = calloc(nvariables, sizeof *variables);

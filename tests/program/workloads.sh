@@ -8,7 +8,7 @@ play() { # WORKLOAD OPTIONS...
     local backend
     for backend in posix hdf5; do
         has_backend $backend || continue
-        expect 0 "$TUTTI" run "$@" -n 2 --quiet "${here[@]}" --backend $backend
+        expect 0 "$TUTTI" run "$@" -n 2 --quiet "${here[@]}" --backend $backend --layers verify
         no_data_left
     done
 }

@@ -148,12 +148,16 @@ static int verify_close(struct tt_file *file, struct tt_error *e)
 static int verify_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e)
 {
     const struct verify_state *s = file->state;
-    char text[96];
+    bool reading = file->spec->access == TT_READ_ONLY;
+    char text[128], compared[48] = "";
 
-    snprintf(text, sizeof text, "%.6f s for %llu B, %llu blocks compared",
-             tt_seconds(s->hashing_ns), (unsigned long long)s->hashed_bytes,
-             (unsigned long long)s->compared);
-    if (tt_facts_add(facts, "verify.hashing", NULL, text, TT_IN_EFFECT,
+    if (s->compared > 0)
+        snprintf(compared, sizeof compared, ", %llu blocks compared",
+                 (unsigned long long)s->compared);
+    snprintf(text, sizeof text, "%.6f s for %llu B%s", tt_seconds(s->hashing_ns),
+             (unsigned long long)s->hashed_bytes, compared);
+    if (tt_facts_add(facts, reading ? "verify.comparing" : "verify.hashing", NULL, text,
+                     TT_IN_EFFECT,
                      "measured on this rank; part of its write and read calls") != TT_OK)
         return tt_fail_nomem(e, "facts");
     return TT_OK;
