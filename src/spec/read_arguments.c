@@ -19,6 +19,12 @@ static bool is_switch(const char *key, const struct tt_param *own)
     return false;
 }
 
+/* A switch takes the next word only if it cannot be anything else, such as a file to run. */
+static bool is_value(const char *word, bool for_switch)
+{
+    return for_switch ? !strcmp(word, "yes") || !strcmp(word, "no") : !is_option(word);
+}
+
 /* "--key=value" or "--key"; the value is then the next word, if there is one that can be. */
 static int read_long(int argc, char **argv, int *i, const struct tt_param *own,
                      struct tt_settings *s, struct tt_error *e)
@@ -31,7 +37,7 @@ static int read_long(int argc, char **argv, int *i, const struct tt_param *own,
         return tt_fail_nomem(e, "arguments");
     if (equals)
         value = equals + 1;
-    else if (!is_switch(place + 2, own) && *i + 1 < argc && !is_option(argv[*i + 1]))
+    else if (*i + 1 < argc && is_value(argv[*i + 1], is_switch(place + 2, own)))
         value = argv[++*i];
     rc = place[2] ? tt_settings_add(s, place + 2, value, place, e)
                   : tt_fail(e, TT_USAGE, "'%.80s' is not an option", word);

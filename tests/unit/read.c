@@ -140,10 +140,12 @@ static void small_files_stay_small(void **state)
 
 static void words_become_settings(void **state)
 {
-    static const struct tt_param own[] = {{"keep", TT_PARAM_BOOL, 0, "no", NULL, "a switch"}, {0}};
-    char *words[] = {"--keep", "stencil", "-n",      "2",       "--size=64",
-                     "--json", "-",       "--seed",  "-5",      "--a-b",
-                     "--set",  "c.d=e=f", "--write", "every=2", "--last"};
+    static const struct tt_param own[] = {{"keep", TT_PARAM_BOOL, 0, "no", NULL, "a switch"},
+                                          {"quiet", TT_PARAM_BOOL, 0, "no", NULL, "another"},
+                                          {0}};
+    char *words[] = {"--quiet",   "no",      "--keep",  "stencil", "-n",    "2",
+                     "--size=64", "--json",  "-",       "--seed",  "-5",    "--a-b",
+                     "--set",     "c.d=e=f", "--write", "every=2", "--last"};
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_settings s = {0};
     const char *positional;
@@ -153,7 +155,8 @@ static void words_become_settings(void **state)
         tt_read_arguments(sizeof words / sizeof *words, words, own, &s, &positional, &e), TT_OK);
     assert_string_equal(positional, "stencil");
     compare(&s, "",
-            (const struct expected[]){{"keep", NULL, .place = "--keep"},
+            (const struct expected[]){{"quiet", "no", .place = "--quiet"},
+                                      {"keep", NULL, .place = "--keep"},
                                       {"-n", "2", .place = "-n"},
                                       {"size", "64", .place = "--size"},
                                       {"json", "-", .place = "--json"},
