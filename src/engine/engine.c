@@ -93,6 +93,17 @@ static void next_record(struct tt_engine *engine, uint64_t iteration)
     p->now.start_ns = now;
 }
 
+bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out)
+{
+    const struct tt_engine_private *p = engine->p;
+
+    if (p->start_ns == 0 || p->stop_ns != 0 || p->aside || !has_happened(&p->now))
+        return false;
+    *out = p->now;
+    out->span_ns = tt_now_ns() - p->start_ns - out->start_ns;
+    return true;
+}
+
 /* Until the driver has said when. */
 static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e)
 {
@@ -222,6 +233,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
 
     if (p->start_ns == 0 || p->stop_ns != 0)
         return;
+    tt_aside_end(engine);
     p->stop_ns = tt_now_ns();
     p->cpu = tt_cpu_since(p->cpu);
     next_record(engine, 0);
@@ -234,6 +246,56 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
         tt_engine_stop_clock(engine);
     MPI_Barrier(engine->comm);
     return TT_OK;
+}
+
+/* ---- what does not count ---- */
+
+struct tt__aside {
+    int64_t began_ns;
+    struct tt_cpu_time cpu;
+    int64_t step_files_ns;
+    uint64_t total_ns[TT_NPHASES];
+    struct tt_histogram calls[TT_NCALLS];
+};
+
+int tt_aside_begin(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    struct tt__aside *aside = malloc(sizeof *aside);
+
+    if (!aside)
+        return tt_fail_nomem(e, "the accounts of a run");
+    next_record(engine, 0);
+    aside->cpu = tt_cpu_now();
+    aside->step_files_ns = p->step_files_ns;
+    memcpy(aside->total_ns, p->total_ns, sizeof p->total_ns);
+    memcpy(aside->calls, p->calls, sizeof aside->calls);
+    aside->began_ns = tt_now_ns();
+    p->aside = aside;
+    return TT_OK;
+}
+
+/* The clock had stood still. */
+void tt_aside_end(struct tt_engine *engine)
+{
+    struct tt_engine_private *p = engine->p;
+    struct tt__aside *aside = p->aside;
+    struct tt_cpu_time cpu;
+
+    if (!aside)
+        return;
+    cpu = tt_cpu_since(aside->cpu);
+    p->cpu.own += cpu.own;
+    p->cpu.waiting += cpu.waiting;
+    p->cpu.node += cpu.node;
+    p->step_files_ns = aside->step_files_ns;
+    memcpy(p->total_ns, aside->total_ns, sizeof p->total_ns);
+    memcpy(p->calls, aside->calls, sizeof aside->calls);
+    memset(&p->now, 0, sizeof p->now);
+    p->start_ns += tt_now_ns() - aside->began_ns;
+    p->now.start_ns = tt_now_ns() - p->start_ns;
+    p->aside = NULL;
+    free(aside);
 }
 
 bool tt_engine_is_endless(const struct tt_engine *engine)

@@ -49,6 +49,10 @@ int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t to
 void tt_iteration_end(struct tt_engine *engine);
 /* Collective: the end of the measured time (after the last drain). */
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
+/* What is done between these two, such as a check of what was written, is no part of the run: none
+ * of its time, calls and bytes count. Not within an iteration. */
+int tt_aside_begin(struct tt_engine *engine, struct tt_error *e);
+void tt_aside_end(struct tt_engine *engine);
 /* True for a run that goes on until it is told to stop. A workload that can go on for ever does so
  * then; any other is played again from its beginning. */
 bool tt_engine_is_endless(const struct tt_engine *engine);

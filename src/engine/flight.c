@@ -83,30 +83,51 @@ static int open_step_file(struct tt__flight *f, enum tt_access access, struct tt
     return rc;
 }
 
+/* A file that is read has most of the settings of the one that was written; what only one of them
+ * can prove is said once. */
+static bool is_known(const json_t *facts, const json_t *fact)
+{
+    const json_t *known;
+    size_t i;
+
+    json_array_foreach(facts, i, known)
+    {
+        if (!strcmp(json_string_value(json_object_get(known, "key")),
+                    json_string_value(json_object_get(fact, "key"))))
+            return true;
+    }
+    return false;
+}
+
 void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
 {
     static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
 
     for (size_t i = 0; i < facts->n; i++) {
         const struct tt_fact *f = &facts->list[i];
+        json_t *fact =
+            json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given", f->given, "read_back",
+                      f->read_back, "proof", proofs[f->proof], "how", f->how);
 
-        json_array_append_new(engine->p->facts,
-                              json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given",
-                                        f->given, "read_back", f->read_back, "proof",
-                                        proofs[f->proof], "how", f->how));
+        if (is_known(engine->p->facts, fact))
+            json_decref(fact);
+        else
+            json_array_append_new(engine->p->facts, fact);
     }
 }
 
-/* Facts are asked once per run: all files are opened with the same settings. */
+/* Facts are asked once of a file that was written and of one that was read: all files are opened
+ * with the same settings. */
 static void keep_facts(struct tt_series *s, struct tt_file *file)
 {
     struct tt_engine_private *p = s->engine->p;
+    bool *asked = &p->facts_asked[s->spec.access == TT_READ_ONLY];
     struct tt_facts facts = {0};
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (!p->facts_asked && tt_file_query(file, &facts, &ignored) == TT_OK)
+    if (!*asked && tt_file_query(file, &facts, &ignored) == TT_OK)
         tt__facts_keep(s->engine, &facts);
-    p->facts_asked = true;
+    *asked = true;
     tt_facts_free(&facts);
     for (; file; file = file->below) {
         p->library_bytes[0] += file->library_bytes[0];

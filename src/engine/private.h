@@ -55,12 +55,14 @@ struct tt_engine_private {
     struct tt_probe probes[2];  /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;         /* probes were made */
     const char *overlap_way;    /* how dumps really overlapped; NULL before the first */
+    char transfers_way[96];     /* how single transfers were made; empty if none were */
     struct tt_histogram *calls; /* TT_NCALLS */
     struct tt_iteration_record now;
     uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
     int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */
+    struct tt__aside *aside;       /* the accounts as they were when it began; NULL: not aside */
     uint64_t bytes_written;        /* by this rank */
     uint64_t next_check;           /* iteration of the next look at the clock */
     int progress_fd;               /* rank 0 only, else -1 */
@@ -68,9 +70,9 @@ struct tt_engine_private {
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
     struct tt_made_file *_Atomic made;
-    void *filler;       /* buffers of the collective filler */
-    bool facts_asked;   /* of the first file that was closed */
-    bool failure_noted; /* this rank's first failed call is in the folder */
+    void *filler;        /* buffers of the collective filler */
+    bool facts_asked[2]; /* of the first file that was closed, written and read */
+    bool failure_noted;  /* this rank's first failed call is in the folder */
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */
@@ -93,6 +95,9 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */
 void tt_engine_stop_clock(struct tt_engine *engine);
+/* The record of what is under way in the measured time; false if there is none. Async-signal-safe.
+ */
+bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
 int tt__reason_to_end(struct tt_engine *engine, double seconds);
 /* flight.c: into the record of this rank, of which rank 0's count. */

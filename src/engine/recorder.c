@@ -156,8 +156,10 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
     return rc;
 }
 
-void tt_recorder_terminate(struct tt_recorder *r)
+void tt_recorder_terminate(struct tt_recorder *r, const struct tt_iteration_record *last)
 {
     flush(r);
+    if (last)
+        append(r, TT_CHUNK_ITERATIONS, last, sizeof *last);
     set_state(r, TT_RANK_TERMINATED);
 }

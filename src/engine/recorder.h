@@ -22,7 +22,8 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
 /* The two clocks at the start of the records, and the instant of the common start. */
 const struct tt_records_header *tt_recorder_header(const struct tt_recorder *r);
 
-/* Only async-signal-safe calls: write out what is buffered and mark the rank as terminated. */
-void tt_recorder_terminate(struct tt_recorder *r);
+/* Only async-signal-safe calls: write out what is buffered and the record under way (NULL: none),
+ * and mark the rank as terminated. */
+void tt_recorder_terminate(struct tt_recorder *r, const struct tt_iteration_record *last);
 
 #endif

@@ -15,7 +15,9 @@ static struct tt_engine *_Atomic interrupted_engine;
 
 static void save_and_clean(struct tt_engine *engine)
 {
-    tt_recorder_terminate(engine->p->recorder);
+    struct tt_iteration_record last;
+
+    tt_recorder_terminate(engine->p->recorder, tt__record_so_far(engine, &last) ? &last : NULL);
     for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next)
         if (!f->withdrawn)
             unlink(f->path);

@@ -3,7 +3,9 @@
  * the backend's nonblocking calls, threads where calls may go on side by side, or the helper
  * thread, in which they queue: its depth then is that of the queue, not of the storage. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/agree.h"
 #include "engine/flight.h"
@@ -15,8 +17,9 @@
 
 enum way { DIRECT, NATIVE, THREADS, HELPER };
 static const char *const way_names[] = {
-    "none: one transfer at a time", "native nonblocking calls, several transfers in flight",
-    "a thread for each transfer in flight", "helper thread, one transfer at a time"};
+    "one at a time, by the caller", "in flight at a time, by nonblocking calls of the backend",
+    "in flight at a time, by a thread for each",
+    "queued at a time for the helper thread, which makes one after the other"};
 
 struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
@@ -323,12 +326,16 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
     if (depth == 0)
         return tt_fail(e, TT_USAGE, "a stream has at least one transfer in flight, not 0");
     if (depth == 1 || config->run->overlap != TT_OVERLAP_NONE || tt_stack_is_reentrant(stack) ||
-        (tt_stack_caps(stack) & TT_CAP_NONBLOCKING))
+        tt_stack_most_submitted(stack) >= depth)
         return TT_OK;
     return tt_fail(e, TT_USAGE,
-                   "%u transfers in flight: this backend or a layer above it takes one at a time; "
-                   "use a depth of 1, or --mode async+bg to queue them in a helper thread",
-                   depth);
+                   "%u transfers in flight: %s as it is set, or a layer above it, takes one at a "
+                   "time; use a depth of 1, --mode async+bg to queue them in a helper thread, or "
+                   "%s",
+                   depth, stack->elements[stack->n - 1]->name,
+                   strcmp(stack->elements[stack->n - 1]->name, "mpiio")
+                       ? "--backend uring"
+                       : "--mpiio.method nonblocking");
 }
 
 static void choose_way(struct tt_stream *stream)
@@ -340,8 +347,12 @@ static void choose_way(struct tt_stream *stream)
     else if (stream->spec.depth == 1)
         stream->way = DIRECT;
     else
-        stream->way = tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING ? NATIVE : THREADS;
-    p->overlap_way = way_names[stream->way];
+        stream->way = tt_stack_most_submitted(&p->stack) ? NATIVE : THREADS;
+    if (stream->way == DIRECT)
+        snprintf(p->transfers_way, sizeof p->transfers_way, "%s", way_names[DIRECT]);
+    else
+        snprintf(p->transfers_way, sizeof p->transfers_way, "up to %u %s", stream->spec.depth,
+                 way_names[stream->way]);
 }
 
 static size_t buffer_stride(const struct tt_stream *stream)

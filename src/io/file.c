@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/file.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,16 @@ unsigned tt_stack_caps(const struct tt_stack *stack)
         caps &= stack->elements[i]->caps | ~all_or_none;
     }
     return caps;
+}
+
+unsigned tt_stack_most_submitted(const struct tt_stack *stack)
+{
+    unsigned last = stack->n - 1;
+    const struct tt_backend *backend = stack->elements[last];
+
+    if (!(tt_stack_caps(stack) & TT_CAP_NONBLOCKING))
+        return 0;
+    return backend->most_submitted ? backend->most_submitted(stack->opts[last]) : UINT_MAX;
 }
 
 bool tt_stack_is_collective(const struct tt_stack *stack)

@@ -120,6 +120,9 @@ struct tt_backend {
      * them one at a time; n is 0 when they are about to go. */
     int (*use_buffers)(struct tt_file *file, void *base, size_t each, unsigned n,
                        struct tt_error *e);
+    /* How many transfers may be submitted with these options and not yet have been waited for;
+     * NULL: any number, if there is submit. */
+    unsigned (*most_submitted)(const void *opts);
     /* Whether transfers with these options are collective; NULL: never. */
     bool (*is_collective)(const void *opts);
     /* Everything written so far by this rank is durable when it returns. */
@@ -174,6 +177,8 @@ struct tt_stack {
 /* Checks the order (request layers above layout layers above a container backend). */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
 unsigned tt_stack_caps(const struct tt_stack *stack);
+/* Transfers that may be submitted and not yet have been waited for; 0: it cannot be done. */
+unsigned tt_stack_most_submitted(const struct tt_stack *stack);
 /* Whether ranks have to make their transfers together. */
 bool tt_stack_is_collective(const struct tt_stack *stack);
 /* Whether several threads may make transfers at the same time. */

@@ -167,11 +167,13 @@ static void print_overlap(FILE *out, const json_t *result)
     const char *kind = parameter(result, "overlap"), *sync = parameter(result, "sync");
     struct tt_paragraph p = {0}, q = {0};
 
-    if (!strcmp(kind, "none"))
+    if (text_of(overlap, "transfers")[0])
+        tt_paragraph_add(&p, "%s", text_of(overlap, "transfers"));
+    else if (!strcmp(kind, "none"))
         tt_paragraph_add(&p, "none: computation waits for each write");
     else if (kind[0])
         tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", text_of(overlap, "how"));
-    tt_paragraph_print(&p, out, "overlap");
+    tt_paragraph_print(&p, out, text_of(overlap, "transfers")[0] ? "transfers" : "overlap");
     if (sync[0])
         tt_paragraph_add(&q, "%s: %s", sync, sync_in_words(sync));
     tt_paragraph_print(&q, out, "sync");
@@ -212,15 +214,28 @@ static void add_proof(struct tt_paragraph *p, const char *given, const char *rea
         tt_paragraph_add(p, " (%s)", proof);
 }
 
+/* The workload's own word for where its files are; empty: in the data folder. */
+static const char *own_path(const json_t *result)
+{
+    static const char *const keys[] = {"path", "paths"};
+    const char *path = parameter(result, "write.path");
+    char key[96];
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !path[0]; i++) {
+        snprintf(key, sizeof key, "%.60s.%s", text_of(json_object_get(result, "plan"), "workload"),
+                 keys[i]);
+        path = parameter(result, key);
+    }
+    return path;
+}
+
 /* Where files were left that would have been removed. */
 static void print_kept(FILE *out, const json_t *result)
 {
     const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
-    const char *path = parameter(result, "write.path");
+    const char *path = own_path(result);
     struct tt_paragraph p = {0};
 
-    if (!path[0])
-        path = parameter(result, "pattern.path");
     if (strcmp(parameter(result, "keep"), "yes") != 0 ||
         !(number_of(json_object_get(json_object_get(result, "metrics"), "files"), "value") > 0))
         return;

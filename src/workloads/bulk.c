@@ -34,7 +34,9 @@ static const struct tt_param params[] = {
      "read it after writing and compare every byte, outside of any timing"},
     {"check_read", TT_PARAM_BOOL, AT(check_read), "no", NULL, "compare every byte that is read"},
     {"timed_check", TT_PARAM_BOOL, AT(timed_check), "no", NULL,
-     "count the comparing of check_read as reading, as IOR does"},
+     "count the comparing of check_read as reading, as IOR does; with a depth above 1 it always "
+     "is: "
+     "transfers go on meanwhile"},
     {"reorder", TT_PARAM_CHOICE, AT(reorder), "none", NULL,
      "whose data a rank reads: its own, that of the rank a constant distance away, of a random "
      "one, or of another each (permutation)",
@@ -142,8 +144,9 @@ static int check_combination(const struct tt_config *config, const struct tt_bul
                        config->run->backend);
     if (collective && (o->deadline > 0 || o->depth > 1 || o->order == TT_BULK_REPEATED))
         return tt_fail(e, TT_USAGE,
-                       "bulk: with collective transfers (%s.method) all ranks go in step: no "
-                       "deadline, a depth of 1, no repeated order",
+                       "bulk: with collective transfers all ranks go in step: no deadline, a depth "
+                       "of 1, no repeated order; use --%s.method independent, or bulk.files "
+                       "process",
                        config->run->backend);
     return TT_OK;
 }

@@ -12,15 +12,27 @@ column() { jq ".tables.accesses[$1][$2] * 1" out.json; } # ROW COLUMN, see src/w
 # A file each, by other ranks than those that wrote it.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 5 --files process --reorder permutation --order random
 equal "$(column 0 3)" 60 "transfers"
+# Checking what was written is no part of the run.
+expect 0 "${bulk[@]}" --check-write yes -n 2
+equal "$(metric bytes_read) $(jq .calls.read.count out.json)" "196608 24" "bytes and calls of reading"
 # In step.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --backend mpiio --mpiio.method collective --order strided
 usage 'in step: no deadline' "${bulk[@]}" -n 2 --backend mpiio --mpiio.method collective --deadline 1
 
 # Several transfers in flight: by threads, by nonblocking calls, in the helper's queue.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --depth 4 --order random
+way() { equal "$(jq -r .overlap.transfers out.json)" "up to 4 $1" "what the result says of transfers"; }
+way "in flight at a time, by a thread for each"
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --depth 4 --backend mpiio --mpiio.method nonblocking
+way "in flight at a time, by nonblocking calls of the backend"
+holds '$rate > 0' rate="$(metric write_rate)"
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --depth 4 --layers verify --mode async+bg
-usage 'one at a time; use a depth of 1' "${bulk[@]}" --depth 4 --layers verify
+way "queued at a time for the helper thread, which makes one after the other"
+jq -e '.facts[] | select(.key == "verify.comparing") | .read_back | test("12 blocks compared")' out.json >/dev/null ||
+    fail "verify does not say what it compared"
+usage 'takes one at a time; use a depth of 1' "${bulk[@]}" --depth 4 --layers verify
+usage 'or --mpiio.method nonblocking' "${bulk[@]}" --depth 4 --files process --backend mpiio
+usage 'use --mpiio.method independent' "${bulk[@]}" --depth 4 --backend mpiio
 
 # The kernel sees the same calls.
 observe -e trace=pwritev,preadv -o calls "${bulk[@]}" --cold no
@@ -28,7 +40,8 @@ equal "$(grep -c 'pwritev(.* = 8192' calls) $(grep -c 'preadv(.* = 8192' calls)"
 
 # A file that is there: its data is known by its signature, and a single byte that differs is found.
 kept=(--paths "$data/kept" --signature 5)
-expect 0 "${bulk[@]}" "${kept[@]}" --read no --keep
+expect 0 "${bulk[@]}" "${kept[@]}" --read no --keep --quiet no
+grep -q "^  kept  *$data/kept$" out || fail "the result does not say where the file is"
 equal "$(stat -c %s "$data/kept")" 98304 "size of the file"
 [ "$(gzip <"$data/kept" | wc -c)" -ge 98304 ] || fail "the data can be compressed"
 expect 0 "${bulk[@]}" "${kept[@]}" --write no --check-read yes --order random
@@ -57,6 +70,7 @@ expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --segments 1000000 --transfer 4k --fi
 holds '$done < 16000000 and $bytes > 0 and $least <= $most' done="$(column 0 3)" bytes="$(column 0 10)" least="$(column 0 11)" \
     most="$(column 0 12)"
 equal "$(column 1 3)" "$(column 0 3)" "transfers checked and written"
+! jq -e '.warnings[] | select(.text | test("holes"))' out.json >/dev/null || fail "only what was written was read"
 no_data_left
 cut=(-n 2 --segments 1000000 --files process --order random --paths "$data/cut" --count-file "$data/count")
 expect 0 "${bulk[@]}" "${cut[@]}" --deadline 0.05 --wear-out yes --read no --keep --max-bytes 4g

@@ -35,6 +35,20 @@ for launcher in driver mpirun; do
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
 
+# What is under way when it ends was measured, too.
+rm -rf "$runs"
+"$TUTTI" run bulk -n 2 --block 1g --layers throttle --throttle.rate 4m "${here[@]}" >out 2>err &
+pid=$!
+until [ -n "$(find "$data" -type f -size +1M)" ]; do
+    kill -0 $pid || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid || true
+expect 0 "$TUTTI" show "$(last_run)"
+holds '$n >= 1048576' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
+no_data_left
+
 # The driver is gone, and the ranks are told to end more than once: they clean up all the same. Not so their launcher,
 # which kills them the second time (prterun).
 rm -rf "$runs"

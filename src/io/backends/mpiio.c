@@ -15,6 +15,7 @@
  * Left out: nonblocking collective calls (they aggregate nothing in ompio and crash in romio; the
  * engine's helper thread with write_at_all is better) and shared file pointers. */
 #include <errno.h>
+#include <limits.h>
 
 #include "base/agree.h"
 #include "io/backends/mpiio/parts.h"
@@ -174,6 +175,14 @@ static bool mpiio_is_collective(const void *opts)
     return method == COLLECTIVE || method == SPLIT;
 }
 
+/* A file has at most one split collective call under way. */
+static unsigned mpiio_most_submitted(const void *opts)
+{
+    int method = ((const struct mpiio_opts *)opts)->method;
+
+    return method == NONBLOCKING ? UINT_MAX : method == SPLIT;
+}
+
 static int mpiio_check(const void *opts, struct tt_error *e)
 {
     return tt_mpi_hints_check(&((const struct mpiio_opts *)opts)->hints, "mpiio", e);
@@ -196,6 +205,7 @@ const struct tt_backend tt_backend_mpiio = {
     .opts_size = sizeof(struct mpiio_opts),
     .params = params,
     .check = mpiio_check,
+    .most_submitted = mpiio_most_submitted,
     .is_collective = mpiio_is_collective,
     .open = mpiio_open,
     .define = mpiio_define,

@@ -243,11 +243,20 @@ static int make_room(struct bulk *b, const char *path, struct tt_error *e)
     return tt_agree(b->engine->comm, rc, e);
 }
 
+/* Whether places may be read that nobody has written. Libraries leave gaps between what is theirs.
+ */
+static bool may_read_holes(const struct bulk *b)
+{
+    const struct tt_bulk_options *o = b->options;
+
+    return is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
+}
+
 /* What the page cache still holds of a file that is about to be read, and whether parts of it were
  * never written. */
-static void look_at_cache(struct bulk *b, const char *path)
+static void look_at_cache(struct bulk *b, const struct tt_bulk_access_state *a)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(a->path, O_RDONLY | O_CLOEXEC);
     int64_t resident;
     struct stat st;
     off_t hole;
@@ -259,12 +268,14 @@ static void look_at_cache(struct bulk *b, const char *path)
     }
     if (b->options->cold)
         tt_cache_evict(fd);
-    resident = tt_cache_resident(fd, (uint64_t)st.st_size);
-    b->cache_unknown = b->cache_unknown || resident < 0;
-    if (resident > 0 && (b->options->files || b->engine->rank == 0))
-        b->cached += (double)resident;
-    hole = lseek(fd, 0, SEEK_HOLE);
-    b->holes = b->holes || (hole >= 0 && hole < st.st_size);
+    if (a->kind == TT_BULK_READ) {
+        resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+        b->cache_unknown = b->cache_unknown || resident < 0;
+        if (resident > 0 && (b->options->files || b->engine->rank == 0))
+            b->cached += (double)resident;
+        hole = may_read_holes(b) ? lseek(fd, 0, SEEK_HOLE) : -1;
+        b->holes = b->holes || (hole >= 0 && hole < st.st_size);
+    }
     close(fd);
 }
 
@@ -383,6 +394,32 @@ static void note_doubts(struct bulk *b, const struct tt_bulk_access_state *a)
         b->start = start;
 }
 
+/* Collective. A check of what was written is no part of what is measured. */
+static int begin_access(struct bulk *b, const struct tt_bulk_access_state *a, struct tt_error *e)
+{
+    int rc = a->path ? TT_OK : tt_fail_nomem(e, "a path");
+
+    if (rc == TT_OK && a->kind == TT_BULK_CHECK)
+        rc = tt_aside_begin(b->engine, e);
+    rc = tt_agree(b->engine->comm, rc, e);
+    if (rc == TT_OK && a->kind != TT_BULK_CHECK)
+        rc = tt_iteration_begin(b->engine, ++b->accesses, b->planned, e);
+    if (rc == TT_OK && a->kind == TT_BULK_WRITE)
+        rc = make_room(b, a->path, e);
+    else if (rc == TT_OK)
+        look_at_cache(b, a);
+    return rc;
+}
+
+static void end_access(struct bulk *b, const struct tt_bulk_access_state *a)
+{
+    if (a->kind == TT_BULK_CHECK)
+        tt_aside_end(b->engine);
+    else
+        tt_iteration_end(b->engine);
+    b->progress += a->done;
+}
+
 /* Collective. */
 static int access_once(struct bulk *b, enum tt_bulk_access kind, uint64_t repetition,
                        struct tt_error *e)
@@ -392,17 +429,10 @@ static int access_once(struct bulk *b, enum tt_bulk_access kind, uint64_t repeti
 
     memset(&b->pace, 0, sizeof b->pace);
     describe_access(b, &a, kind, repetition);
-    rc = tt_agree(b->engine->comm, a.path ? TT_OK : tt_fail_nomem(e, "a path"), e);
-    if (rc == TT_OK)
-        rc = tt_iteration_begin(b->engine, ++b->accesses, b->planned, e);
-    if (rc == TT_OK && kind == TT_BULK_WRITE)
-        rc = make_room(b, a.path, e);
-    else if (rc == TT_OK)
-        look_at_cache(b, a.path);
+    rc = begin_access(b, &a, e);
     if (rc == TT_OK)
         rc = tt_bulk_access_run(&a, e);
-    tt_iteration_end(b->engine);
-    b->progress += a.done;
+    end_access(b, &a);
     if (rc == TT_OK) {
         add_row(b, &a, repetition);
         note_doubts(b, &a);
