@@ -406,6 +406,21 @@ static void print_alone(FILE *out, const json_t *step)
     }
 }
 
+/* Few runs give a range, in brackets, and no interval. */
+static bool has_interval(const json_t *steps, const json_t *kind)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        if (same_kind(step, kind) && number_of(step, "others") > 0 &&
+            json_is_number(json_object_get(json_object_get(step, "slowdown"), "low")))
+            return true;
+    }
+    return false;
+}
+
 static void print_group(FILE *out, const json_t *answer, const json_t *first)
 {
     const json_t *steps = json_object_get(answer, "steps"), *step, *last = first;
@@ -417,8 +432,9 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
         print_warnings(out, first);
         return;
     }
-    fprintf(out, "\n  others runs   runtime slowdown  %-15s %10s  %s\n", "95 % interval",
-            "all write", "what grew");
+    fprintf(out, "\n  others runs   runtime slowdown  %-15s %10s  %s\n",
+            has_interval(steps, first) ? "95 % interval" : "(least to most)", "all write",
+            "what grew");
     json_array_foreach(steps, i, step)
     {
         if (!same_kind(step, first))

@@ -39,7 +39,7 @@ equal 1 "$(answer '[.repetitions[].jobs[0].metrics.residual] | unique | length')
 no_data_left
 no_process_left
 expect 0 "${ensemble[@]}" show "$folder"
-grep -q 'others runs' out
+grep -q 'others runs .*(least to most)' out || fail "a range of two runs is called an interval"
 cp out shown
 expect 0 "$TUTTI" show "$folder"
 cmp out shown
