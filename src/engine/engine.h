@@ -157,7 +157,7 @@ struct tt_stream_slot {
     void *buffer;
     struct tt_block block; /* what is or was transferred; its data is set by the stream */
     bool landed;           /* a transfer of this slot has finished, without an error */
-    int64_t took_ns;       /* the finished transfer, from start to end */
+    int64_t took_ns;       /* the finished transfer, with its own sync */
     uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
     bool prepared;
 };

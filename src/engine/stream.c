@@ -98,7 +98,7 @@ static int count(struct tt_stream *stream, struct slot *slot, int rc, struct tt_
         return tt__noted(stream->series, rc, e);
     }
     slot->shown.landed = true;
-    slot->shown.took_ns = slot->ended_ns - slot->started_ns;
+    slot->shown.took_ns = slot->ended_ns - slot->started_ns + slot->sync_ns;
     slot->seen = false;
     if (slot->bytes == 0)
         return TT_OK;

@@ -17,6 +17,11 @@ awk '$1 == "write" && $NF ~ /^[01]$/ { if ($5 != "64.00" || $6 != "16.00") exit 
     fail "block, transfer or times are wrong"
 no_data_left
 
+# A transfer's latency has its fsync in it: one after the other they fill the time of writing and syncing.
+expect 0 "${ior[@]}" -n 1 -b 1m -t 64k -Y -w --quiet --json out.json
+holds '($l * 16 - $w - $s | fabs) < 1e-6 and $s > 0' l="$(jq '.tables.accesses[0][8]' out.json)" w="$(jq .phases.submit.max out.json)" \
+    s="$(jq .phases.sync.max out.json)"
+
 # Machines get one document on stdout, and nothing else.
 expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 -O summaryFormat=JSON,segmentCount=4
 jq -e '.tests[0].Results | length == 2' "$work/out" >/dev/null
