@@ -44,6 +44,21 @@ rm "$data"/x.*
 expect 0 "${ior[@]}" -n 2 "${table[@]}" -C -D=0.1 -F -e -g -w -z
 no_data_left
 
+# A file that is shorter than asked for is read as far as it goes, and that is said, in lines of 80 columns.
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -F -w -k
+expect 0 "${ior[@]}" -n 2 -b 256k -t 16k -F -r -k
+grep -q '^WARNING: short files: there were only 64.0 KiB of the 256 KiB' out || fail "no word of what is missing"
+awk '/^(WARNING:|        )/ && length > 80 { exit 1 }' out || fail "a warning is wider than 80 columns"
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -F -r
+! grep -q 'short files' out || fail "a warning of nothing"
+rm "$data"/x.*
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 2 -w -k
+expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 -r -k --json out.json
+equal "$(metric bytes_read)" 262144 "bytes of two segments"
+expect 1 "${ior[@]}" -n 2 -b 256k -t 16k -r -k
+one_line "less than a block of every rank"
+rm "$data/x"
+
 # Data that another call can check; a changed byte is an error, and -K leaves the file.
 expect 0 "${ior[@]}" -b 64k -t 16k -w -k -G 7 -l offset
 expect 0 "${ior[@]}" -b 64k -t 16k -R -k -G 7 -l offset

@@ -13,6 +13,7 @@
 #include "base/agree.h"
 #include "engine/cache.h"
 #include "engine/counts.h"
+#include "spec/units.h"
 #include "workloads/bulk/access.h"
 
 #define SAMPLE_BYTES ((uint64_t)4 << 20) /* of the data, to be compressed */
@@ -166,24 +167,41 @@ static char *path_of(struct bulk *b, uint64_t rank, uint64_t repetition)
     return out;
 }
 
-/* How much an existing file holds where it is nothing but the data. */
+/* How much an existing file holds where it is nothing but the data: of a shared one as much as it
+ * has of every rank. */
 static int count_from_size(struct bulk *b, const char *path, uint64_t *transfers,
                            struct tt_error *e)
 {
     const struct tt_bulk_options *o = b->options;
-    uint64_t block = o->block / o->transfer, ranks = o->files ? 1 : b->ranks, there;
+    bool in_blocks = o->order == TT_BULK_SEQUENTIAL && !o->files;
+    uint64_t each = in_blocks ? o->block : o->transfer, all = each * (o->files ? 1 : b->ranks);
+    uint64_t there;
     struct stat st;
 
     if (stat(path, &st) != 0)
         return tt_fail_call(e, errno, "stat", path, -1);
-    there = (uint64_t)st.st_size / o->transfer / ranks;
-    if (o->order == TT_BULK_SEQUENTIAL && !o->files)
-        there = there / block * block;
+    there = (uint64_t)st.st_size / all * (each / o->transfer);
     *transfers = there < b->transfers ? there : b->transfers;
     if (*transfers == 0)
-        return tt_fail(e, TT_FAILED, "'%s' holds %lld bytes, less than there are to be read", path,
-                       (long long)st.st_size);
+        return tt_fail(e, TT_FAILED,
+                       "'%s' holds %lld bytes, less than a %s%s: choose a smaller one", path,
+                       (long long)st.st_size, in_blocks ? "block" : "transfer",
+                       o->files ? "" : " of every rank");
     return TT_OK;
+}
+
+/* Unless a deadline or a count says that less than everything is to be expected. */
+static void warn_of_short_files(struct bulk *b)
+{
+    const struct tt_bulk_options *o = b->options;
+    uint64_t planned = tt_bulk_transfers(o);
+    char some[TT_UNIT_TEXT], all[TT_UNIT_TEXT];
+
+    if (b->transfers < planned && o->deadline <= 0 && b->engine->rank == 0)
+        tt_warning(b->engine,
+                   "short files: there were only %s of the %s that each rank was to read",
+                   tt_format_bytes((double)(b->transfers * o->transfer), some),
+                   tt_format_bytes((double)(planned * o->transfer), all));
 }
 
 static bool is_plain_file(const struct bulk *b)
@@ -212,6 +230,8 @@ static int look_at_old_files(struct bulk *b, struct tt_error *e)
         b->transfers = least;
     for (uint64_t i = 0; i < b->ranks; i++)
         b->written[i] = least < b->transfers ? least : b->transfers;
+    if (rc == TT_OK)
+        warn_of_short_files(b);
     return rc;
 }
 
