@@ -92,6 +92,8 @@ usage "^tutti: -b: '1x'" "${ior[@]}" -b 1x
 usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
 usage 'needs -G' "${ior[@]}" -R
 usage 'needs -F' "${ior[@]}" -z -C
+usage '^tutti: -a DUMMY keeps nothing that could be read: use -w' "${ior[@]}" -a DUMMY
+expect 0 "${ior[@]}" -a DUMMY -w
 usage "'S3' is none of POSIX" "${ior[@]}" -a S3
 usage 'has no collective transfers' "${ior[@]}" -c
 usage 'not a multiple' "${ior[@]}" -b 3m -t 2m

@@ -318,8 +318,15 @@ static void emit_folder(struct emitter *to, const char *file)
     emit(to, "-o", "dir", end ? folder : ".");
 }
 
+static bool asks_to_read(const struct parameters *p)
+{
+    return p->read || p->check_read || p->check_write || !p->write;
+}
+
 static int check(const struct parameters *p, struct tt_error *e)
 {
+    if (!strcasecmp(p->api, "DUMMY") && asks_to_read(p))
+        return tt_fail(e, TT_USAGE, "-a DUMMY keeps nothing that could be read: use -w alone");
     if (p->reorder && p->reorder_random)
         return tt_fail(e, TT_USAGE, "-C and -Z exclude each other");
     if (p->random_offset && (p->reorder || p->reorder_random) && !p->per_process)
