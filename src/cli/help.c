@@ -280,7 +280,7 @@ static bool print_command(const char *name)
 {
     for (size_t i = 0; i < NSYNOPSES; i++)
         if (!strcmp(synopses[i].name, name)) {
-            printf("usage: %s\n", synopses[i].synopsis);
+            tt_print_wrapped(stdout, "usage: ", synopses[i].synopsis);
             tt_print_entry(stdout, "", 2, synopses[i].text);
             if (synopses[i].options)
                 printf("\n");

@@ -5,16 +5,10 @@
 
 #define WIDTH 80
 
-void tt_print_entry(FILE *out, const char *name, int column, const char *text)
+/* The first line is filled up to column already. */
+static void wrap(FILE *out, int column, const char *text)
 {
-    int at = fprintf(out, "  %s", name);
-
-    if (at + 2 > column && *name) {
-        fputc('\n', out);
-        at = 0;
-    }
-    fprintf(out, "%*s", column - at, "");
-    for (at = column; *text; text += strspn(text, " ")) {
+    for (int at = column; *text; text += strspn(text, " ")) {
         int length = (int)strcspn(text, " ");
 
         if (at > column && at + 1 + length > WIDTH) {
@@ -25,4 +19,21 @@ void tt_print_entry(FILE *out, const char *name, int column, const char *text)
         text += length;
     }
     fputc('\n', out);
+}
+
+void tt_print_entry(FILE *out, const char *name, int column, const char *text)
+{
+    int at = fprintf(out, "  %s", name);
+
+    if (at + 2 > column && *name) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", column - at, "");
+    wrap(out, column, text);
+}
+
+void tt_print_wrapped(FILE *out, const char *mark, const char *text)
+{
+    wrap(out, fprintf(out, "%s", mark), text);
 }

@@ -8,4 +8,7 @@
  * too long has its text in the next line. */
 void tt_print_entry(FILE *out, const char *name, int column, const char *text);
 
+/* "mark text", the lines below indented to the text. */
+void tt_print_wrapped(FILE *out, const char *mark, const char *text);
+
 #endif

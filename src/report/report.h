@@ -21,7 +21,7 @@ int tt_report_csv(const char *path, const json_t *result, const json_t *samples,
 void tt_report_comparison(FILE *out, const json_t *comparison);
 int tt_report_comparison_json(const char *path, const json_t *comparison, struct tt_error *e);
 
-/* "WARNING: ..." a line each, for tables in the manner of other programs. */
+/* "WARNING: ..." at most 80 columns wide, for tables in the manner of other programs. */
 void tt_report_warning_lines(FILE *out, const json_t *result);
 
 #endif

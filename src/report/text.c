@@ -512,6 +512,10 @@ void tt_report_warning_lines(FILE *out, const json_t *result)
 {
     const json_t *list = json_object_get(result, "warnings");
 
-    for (size_t i = 0; i < json_array_size(list); i++)
-        fprintf(out, "WARNING: %s\n", text_of(json_array_get(list, i), "text"));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct tt_paragraph p = {0};
+
+        tt_paragraph_add(&p, "%s", text_of(json_array_get(list, i), "text"));
+        tt_paragraph_print_marked(&p, out, "WARNING: ");
+    }
 }

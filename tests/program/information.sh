@@ -42,7 +42,7 @@ grep -q 'not in this build' backends || diff -u "$SOURCE/docs/reference.md" out 
     fail "docs/reference.md is not current: run make docs"
 
 # --help works wherever it is typed.
-for words in run 'run stencil' 'run stencil --size 64' show info list explain verify numio; do
+for words in run 'run stencil' 'run stencil --size 64' show info list explain verify numio ensemble h5bench; do
     expect 0 "$TUTTI" $words --help
     awk 'length > 80 { exit 1 }' out || fail "$words --help is wider than 80 columns"
 done
