@@ -292,16 +292,18 @@ static bool may_have(const json_t *result, const char *metric)
     return !json_is_number(value) || json_number_value(value) > 0;
 }
 
-/* How data went to storage and back, of a run that moved any. */
+/* How data went to storage and back, of a run that moved any, or that measured the calls of a file
+ * system by themselves. */
 static void print_io(FILE *out, const json_t *result)
 {
     bool wrote = may_have(result, "bytes_written");
+    bool calls = json_object_get(json_object_get(result, "tables"), "operations") != NULL;
 
-    if (!wrote && !may_have(result, "bytes_read"))
+    if (!wrote && !calls && !may_have(result, "bytes_read"))
         return;
     print_backend(out, result);
     print_layers(out, result);
-    if (wrote)
+    if (wrote && !calls)
         print_overlap(out, result);
     print_facts(out, result);
     print_verified(out, result);

@@ -71,20 +71,35 @@ static int check_tree(const struct tt_metadata_options *o, uint64_t ranks, struc
     return TT_OK;
 }
 
-static int metadata_check(const struct tt_config *config, struct tt_error *e)
+/* Options of every run that have no effect here are refused where they ask for something. */
+static int check_run(const struct tt_run_options *run, struct tt_error *e)
 {
-    const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
+    const char *given = run->mode                         ? "mode"
+                        : run->overlap != TT_OVERLAP_NONE ? "overlap"
+                        : run->sync != TT_SYNC_DUMP       ? "sync"
+                        : run->inflight != 1              ? "inflight"
+                                                          : NULL;
 
-    if (strcmp(config->run->backend, "posix") != 0)
+    if (strcmp(run->backend, "posix") != 0)
         return tt_fail(e, TT_USAGE,
                        "metadata measures the calls of the file system itself: not possible on "
                        "backend %s, because it stores variables; use --backend posix",
-                       config->run->backend);
-    if (config->run->layers.n > 0)
+                       run->backend);
+    if (run->layers.n > 0)
         return tt_fail(e, TT_USAGE,
                        "metadata measures the calls of the file system itself, which layers do not "
                        "see: leave out --layers %s",
-                       config->run->layers.words[0]);
+                       run->layers.words[0]);
+    if (given)
+        return tt_fail(e, TT_USAGE,
+                       "--%s has no effect on metadata, which makes no dumps: leave it out; "
+                       "metadata.fsync makes files durable",
+                       given);
+    return TT_OK;
+}
+
+static int check_choices(const struct tt_metadata_options *o, struct tt_error *e)
+{
     if (!o->create && !o->path)
         return tt_fail(e, TT_USAGE,
                        "metadata.create is off: metadata.path has to name a tree that was kept");
@@ -99,7 +114,17 @@ static int metadata_check(const struct tt_config *config, struct tt_error *e)
     if (o->count_file && o->create && o->deadline <= 0)
         return tt_fail(e, TT_USAGE,
                        "metadata.count_file needs metadata.deadline when making files");
-    return check_tree(o, config->run->ranks, e);
+    return TT_OK;
+}
+
+static int metadata_check(const struct tt_config *config, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
+    int rc = check_run(config->run, e);
+
+    if (rc == TT_OK)
+        rc = check_choices(o, e);
+    return rc == TT_OK ? check_tree(o, config->run->ranks, e) : rc;
 }
 
 static int metadata_estimate(const struct tt_config *config, struct tt_estimate *out,

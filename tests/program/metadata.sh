@@ -50,6 +50,13 @@ expect 0 "${metadata[@]}" --path "$data/tree" --remove no --keep
 expect 1 "${metadata[@]}" --path "$data/tree" --create no --count-file "$work/counts"
 one_line "says 99 items, more than metadata.items"
 rm -r "$data/tree"
+# The result says where it was measured, also if no byte moved, and why bytes have no rate.
+expect 0 "$TUTTI" run metadata "${here[@]}" --items 50
+grep -qE "^  data +$data, " out || fail "no word of the folder and its file system"
+expect 0 "$TUTTI" run metadata "${here[@]}" --items 50 --write 100 --path "$data/tree" --remove no --keep --json out.json
+equal "$(jq -r .metrics.write_rate.note out.json)" "not timed apart from opening and closing" "why there is no rate"
+grep -qE "^  kept +$data/tree$" out || fail "not said where the tree is"
+rm -r "$data/tree"
 # A failing call is an error, and the tree goes all the same.
 expect 1 "$TUTTI" run metadata --quiet --dir "$data" --results "$runs" --min-free 0 -n 2 --items 2000000000 --max-time 0.3
 one_line 'stopped by --max-time'
@@ -73,6 +80,9 @@ usage "^tutti: -S: a file shared by all" "$TUTTI" mdtest -S
 usage "^tutti: -a: 'S3'" "$TUTTI" mdtest -a S3
 
 usage 'not possible on backend mpiio' "${metadata[@]}" --backend mpiio
+for without in '--mode async' '--sync never' '--overlap async --sync background' '--inflight 4'; do
+    usage "${without%% *} has no effect on metadata" "${metadata[@]}" $without
+done
 usage 'leave out --layers verify' "${metadata[@]}" --layers verify
 usage 'metadata.path has to name' "${metadata[@]}" --create no
 usage 'rename is for folders' "${metadata[@]}" --rename yes
