@@ -47,6 +47,15 @@ const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i);
 /* An item: "file.RANK.I", "folder.RANK.I"; with renamed, what a folder is called after that. */
 const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed);
 
+/* ---- count.c ---- */
+/* The items of every rank, for a later run: those that a deadline left of a tree that stays. */
+int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, uint64_t items,
+                           struct tt_error *e);
+/* *items stays what it is if nobody has kept a number. */
+int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root, uint64_t *items,
+                           struct tt_error *e);
+void tt_metadata_count_remove(const char *root);
+
 /* ---- run.c ---- */
 enum tt_metadata_operation {
     TT_METADATA_TREE,

@@ -11,7 +11,6 @@
 #include "base/agree.h"
 #include "base/permutation.h"
 #include "engine/content.h"
-#include "engine/counts.h"
 #include "engine/engine.h"
 #include "workloads/metadata/metadata.h"
 
@@ -376,18 +375,6 @@ static uint64_t phases_of(const struct tt_metadata_options *o)
            (o->rename ? folders : 0) + (o->remove ? kinds + 1 : 0);
 }
 
-static int take_count(struct metadata *m, struct tt_error *e)
-{
-    uint64_t most = m->items;
-    int rc = tt_counts_load(m->options->count_file, &m->items, e);
-
-    if (rc == TT_OK && m->items > most)
-        rc = tt_fail(e, TT_USAGE,
-                     "metadata.count_file: '%s' says %llu items, more than metadata.items",
-                     m->options->count_file, (unsigned long long)m->items);
-    return rc;
-}
-
 static int prepare(struct metadata *m, struct tt_error *e)
 {
     const struct tt_metadata_options *o = m->options;
@@ -403,7 +390,7 @@ static int prepare(struct metadata *m, struct tt_error *e)
     m->root = o->path ? strdup(o->path) : tt_data_path(m->engine, "tree");
     if (!m->rows || !m->buffer || !m->root)
         return tt_fail_nomem(e, "the metadata workload");
-    return !o->create && o->count_file ? take_count(m, e) : TT_OK;
+    return o->create ? TT_OK : tt_metadata_count_load(o, m->root, &m->items, e);
 }
 
 static void report(struct metadata *m)
@@ -427,10 +414,12 @@ static int finish_tree(struct metadata *m, struct tt_error *e)
     const struct tt_metadata_options *o = m->options;
     int rc = TT_OK;
 
-    if (m->engine->rank == 0 && o->create && o->count_file)
-        rc = tt_counts_save(o->count_file, m->items, e);
-    if (m->engine->rank == 0 && !o->create && o->remove)
+    if (m->engine->rank == 0 && o->create)
+        rc = tt_metadata_count_save(o, m->root, m->items, e);
+    if (m->engine->rank == 0 && !o->create && o->remove) {
+        tt_metadata_count_remove(m->root);
         (void)!rmdir(m->root); /* unless there is something that is not ours */
+    }
     return tt_agree(m->engine->comm, rc, e);
 }
 
