@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/dialect.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "plan/config.h"
@@ -15,15 +17,29 @@ int tt_dialect_rest(int n, char **words, struct tt_settings *settings, struct tt
     return rc == TT_OK && word ? tt_fail(e, TT_USAGE, "unexpected word '%.80s'", word) : rc;
 }
 
-static int read_words(int argc, char **argv, tt_translate *translate, struct tt_settings *settings,
-                      struct tt_error *e)
+char *tt_dialect_line(int argc, char **argv)
+{
+    size_t size = sizeof "tutti", at;
+    char *line;
+
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    line = malloc(size);
+    at = line ? (size_t)snprintf(line, size, "tutti") : 0;
+    for (int i = 0; line && i < argc; i++)
+        at += (size_t)snprintf(line + at, size - at, " %s", argv[i]);
+    return line;
+}
+
+int tt_dialect_read(int argc, char **argv, tt_translate *translate, struct tt_settings *settings,
+                    struct tt_error *e)
 {
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
     int nrest = 0, rc;
 
     if (!rest)
         return tt_fail_nomem(e, "arguments");
-    rc = translate(argc, argv, settings, rest, &nrest, e);
+    rc = translate(argc - 1, argv + 1, settings, rest, &nrest, e);
     if (rc == TT_OK)
         rc = tt_dialect_rest(nrest, rest, settings, e);
     free(rest);
@@ -37,7 +53,7 @@ int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *tr
     struct tt_settings settings = {0};
     int status;
 
-    if (read_words(argc - 1, argv + 1, translate, &settings, &e) != TT_OK)
+    if (tt_dialect_read(argc, argv, translate, &settings, &e) != TT_OK)
         status = tt_report_error(&e);
     else
         status = tt_run_settings(workload, &settings, (struct tt_printer){print, NULL});

@@ -12,6 +12,11 @@ typedef int tt_translate(int argc, char **argv, struct tt_settings *s, char **re
 
 /* Adds tutti's own words to settings; they come later and win. */
 int tt_dialect_rest(int n, char **words, struct tt_settings *settings, struct tt_error *e);
+/* argv[0] is the command's name here and below. All of a command's words into settings. */
+int tt_dialect_read(int argc, char **argv, tt_translate *translate, struct tt_settings *settings,
+                    struct tt_error *e);
+/* "tutti ior -b 1m"; NULL: no memory. The caller frees it. */
+char *tt_dialect_line(int argc, char **argv);
 /* The whole command: returns the exit status. */
 int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *translate,
                    tt_print_function *print);

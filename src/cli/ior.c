@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti ior: the workload bulk with IOR's options and IOR's columns. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/command.h"
 #include "cli/dialect.h"
@@ -68,25 +67,12 @@ static int finish(const struct session *s, struct tt_error *e)
     return rc == TT_OK ? tt_outfile_close(&file, e) : tt_outfile_discard(&file, rc);
 }
 
-static char *join(int argc, char **argv)
-{
-    size_t size = 1, at = 0;
-    char *line;
-
-    for (int i = 0; i < argc; i++)
-        size += strlen(argv[i]) + 1;
-    line = malloc(size);
-    for (int i = 0; line && i < argc; i++)
-        at += (size_t)snprintf(line + at, size - at, "%s%s", i ? " " : "", argv[i]);
-    return line;
-}
-
 static int read_words(struct session *s, int argc, char **argv, struct tt_error *e)
 {
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
     int nrest = 0, rc;
 
-    s->command_line = join(argc + 1, argv - 1);
+    s->command_line = tt_dialect_line(argc + 1, argv - 1);
     s->results = json_array();
     if (!rest || !s->command_line || !s->results) {
         free(rest);

@@ -71,6 +71,22 @@ mdtest=("${ranks[@]}" 2 "$TUTTI" mdtest --results "$runs" --min-free 0 -d "$data
 expect 0 "${mdtest[@]}" -n 20 -N 1 -i 2 -w 3901 -e 3901 -b 2 -z 1
 equal "$(grep -cE '^   (File|Directory) [a-z]+ +:' out)" 8 "rows"
 grep -q '^tutti .*the tests of mdtest' out || fail "the head does not say that it is tutti"
+grep -q "^Command line used: tutti mdtest .*-N 1 -i 2" out || fail "the head does not say how it was called"
+grep -q "^Path: $data$" out && grep -q '^FS: .* Used FS: ' out || fail "the head does not say where it was"
+grep -q "^Run folder: $(last_run)$" out || fail "the head does not name the run folder"
+grep -q '^2 tasks, 40 files/directories$' out || fail "the head does not say how much it was"
+# A tree that a deadline has left says itself how large it is; each phase is an iteration. The folder is made, and goes if empty.
+half=("${mdtest[@]}" -d "$data/new" -F -n 10000000)
+expect 0 "${half[@]}" -W 0.05 -C
+for phase in T E r; do
+    expect 0 "${half[@]}" -$phase
+    grep -q '(of 1 iterations)' out || fail "an iteration was not counted"
+done
+rmdir "$data/new"
+expect 0 "${mdtest[@]}" -d "$data/new" -n 5
+expect 1 "$TUTTI" mdtest --results "$runs" -d "$data/new/more"
+one_line '^tutti: -d: cannot make the folder'
+no_data_left
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -C
 equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -T -E -R7
