@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/survey.h"
+#include "plan/folder.h"
+#include "survey/folder.h"
+
+struct gathering {
+    const struct tt_survey_stage *stage;
+    json_t *samples;
+};
+
+static int gather(void *context, size_t point, const char *folder, struct tt_error *e)
+{
+    struct gathering *g = context;
+    const struct tt_survey_point *p = &g->stage->points[point];
+    json_t *result = NULL;
+    int rc = tt_folder_read_json(folder, "result.json", &result, e);
+
+    if (rc == TT_OK)
+        rc = tt_survey_sample(result,
+                              &(struct tt_survey_place){.title = g->stage->title,
+                                                        .nodes = p->nodes,
+                                                        .processes = p->processes,
+                                                        .transfer = p->transfer,
+                                                        .size = p->size},
+                              g->samples, e);
+    json_decref(result);
+    return rc;
+}
+
+int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
+                     struct tt_error *e)
+{
+    json_t *samples = json_array();
+    int rc = samples ? TT_OK : tt_fail_nomem(e, "the answer");
+
+    for (size_t i = 0; rc == TT_OK && i < s->nstages; i++) {
+        struct gathering g = {&s->stages[i], samples};
+
+        if (g.stage->title)
+            rc = tt_survey_each_run(folder, g.stage, gather, &g, e);
+    }
+    if (rc == TT_OK)
+        rc = tt_survey_summarise(samples, answer, e);
+    if (rc == TT_OK) {
+        json_object_set_new(*answer, "folder", json_string(folder));
+        rc = tt_folder_write_json(folder, "answer.json", *answer, e);
+    }
+    json_decref(samples);
+    return rc;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "survey/folder.h"
+
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ensemble/collect.h"
+#include "ensemble/conduct.h"
+#include "plan/folder.h"
+#include "plan/settings_json.h"
+
+#define PLAN_VERSION 1
+
+int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
+                     struct tt_error *e)
+{
+    json_t *plan =
+        json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", tt_settings_to_json(settings));
+    int rc =
+        plan ? tt_folder_make(s->o.results, "survey-", folder, e) : tt_fail_nomem(e, "the plan");
+
+    if (rc == TT_OK)
+        rc = tt_folder_write_json(*folder, TT_SURVEY_PLAN, plan, e);
+    json_decref(plan);
+    return rc;
+}
+
+int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e)
+{
+    json_t *plan = NULL;
+    int rc = tt_settings_from_folder(folder, TT_SURVEY_PLAN, PLAN_VERSION, &plan, settings, e);
+
+    json_decref(plan);
+    return rc;
+}
+
+char *tt_survey_stage_folder(const char *folder, const struct tt_survey_stage *stage)
+{
+    return tt_folder_path(folder, stage->name);
+}
+
+char *tt_survey_find_ensemble(const char *folder)
+{
+    char *roots[] = {(char *)folder, NULL}, *found = NULL;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *entry;
+
+    while (walk && !found && (entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_D && entry->fts_level == 1) {
+            char *plan = tt_folder_path(entry->fts_path, TT_ENSEMBLE_PLAN);
+
+            if (plan && access(plan, F_OK) == 0)
+                found = strdup(entry->fts_path);
+            free(plan);
+            fts_set(walk, (FTSENT *)entry, FTS_SKIP);
+        }
+    }
+    if (walk)
+        fts_close(walk);
+    return found;
+}
+
+bool tt_survey_is_complete(const char *folder, const struct tt_survey_stage *stage)
+{
+    char *own = tt_survey_stage_folder(folder, stage),
+         *mark = own ? tt_folder_path(own, "complete") : NULL;
+    bool complete = mark && access(mark, F_OK) == 0;
+
+    free(mark);
+    free(own);
+    return complete;
+}
+
+int tt_survey_mark_complete(const char *folder, const struct tt_survey_stage *stage,
+                            struct tt_error *e)
+{
+    char *own = tt_survey_stage_folder(folder, stage);
+    int rc = own ? tt_folder_write_text(own, "complete", "yes\n", e) : tt_fail_nomem(e, "a path");
+
+    free(own);
+    return rc;
+}
+
+/* The run folder of a repetition's only job; caller frees. */
+static int run_folder(const char *ensemble, const struct tt_repetition *r, char **out,
+                      struct tt_error *e)
+{
+    char *repetition = tt_folder_path(ensemble, r->folder);
+    const char *name;
+    json_t *o = NULL;
+    int rc = repetition ? tt_folder_read_json(repetition, TT_REPETITION, &o, e)
+                        : tt_fail_nomem(e, "a path");
+
+    *out = NULL;
+    name =
+        json_string_value(json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "folder"));
+    if (rc == TT_OK && (!name || strchr(name, '/')))
+        rc = tt_fail(e, TT_CORRUPT, "%s/" TT_REPETITION " names no run folder", repetition);
+    if (rc == TT_OK && !(*out = tt_folder_path(repetition, name)))
+        rc = tt_fail_nomem(e, "a path");
+    json_decref(o);
+    free(repetition);
+    return rc;
+}
+
+int tt_survey_each_run(const char *folder, const struct tt_survey_stage *stage,
+                       tt_survey_visit_run *visit, void *context, struct tt_error *e)
+{
+    char *own = tt_survey_stage_folder(folder, stage),
+         *ensemble = own ? tt_survey_find_ensemble(own) : NULL;
+    struct tt_runner_report report = {0};
+    int rc = ensemble ? tt_journal_read(ensemble, stage->n, &report, e) : TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < report.n; i++) {
+        char *run = NULL;
+
+        if (!report.list[i].complete)
+            continue;
+        rc = run_folder(ensemble, &report.list[i], &run, e);
+        if (rc == TT_OK)
+            rc = visit(context, report.list[i].point, run, e);
+        free(run);
+    }
+    free(report.list);
+    free(ensemble);
+    free(own);
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The folder of a survey, and what its stages have left there. */
+#ifndef TT_SURVEY_FOLDER_H
+#define TT_SURVEY_FOLDER_H
+
+#include "survey/survey.h"
+
+/* <survey>/<stage>; caller frees. */
+char *tt_survey_stage_folder(const char *folder, const struct tt_survey_stage *stage);
+/* The one ensemble below the folder of a stage; NULL: none yet. */
+char *tt_survey_find_ensemble(const char *folder);
+
+bool tt_survey_is_complete(const char *folder, const struct tt_survey_stage *stage);
+int tt_survey_mark_complete(const char *folder, const struct tt_survey_stage *stage,
+                            struct tt_error *e);
+
+/* Calls visit for the run folder of every complete repetition of a stage that has been played. */
+typedef int tt_survey_visit_run(void *context, size_t point, const char *folder,
+                                struct tt_error *e);
+int tt_survey_each_run(const char *folder, const struct tt_survey_stage *stage,
+                       tt_survey_visit_run *visit, void *context, struct tt_error *e);
+
+#endif
