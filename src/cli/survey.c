@@ -55,6 +55,9 @@ static void announce(const struct tt_survey *s, FILE *out)
     fprintf(out, "writes      %s at most, of which %s at a time\n",
             tt_format_bytes((double)x.bytes_written, bytes),
             tt_format_bytes((double)x.bytes_on_disk, disk));
+    if (x.nodes > 1)
+        fprintf(out, "needs       a Slurm allocation of %llu nodes, or --job.launch.by batch\n",
+                (unsigned long long)x.nodes);
     if (x.seconds > 0)
         fprintf(out, "takes       %s at most until all deadlines, and what comes after them\n",
                 tt_format_seconds(x.seconds, time));
@@ -66,7 +69,8 @@ static int show(const struct tt_survey *s, const char *folder, struct tt_error *
     json_t *answer = NULL;
     int rc = tt_survey_answer(s, folder, &answer, e);
 
-    if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")))
+    if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")) &&
+        json_array_size(json_object_get(answer, "summary")) > 0)
         tt_report_survey(stdout, answer);
     if (rc == TT_OK && s->o.json) {
         rc = tt_outfile_open(&file, s->o.json, e);
@@ -110,6 +114,8 @@ static int run(const struct tt_survey *s, const struct tt_settings *settings, co
         announce(s, stdout);
         return 0;
     }
+    if (rc == TT_OK)
+        rc = tt_survey_check_jobs(s, &e);
     if (rc == TT_OK && !s->o.quiet)
         announce(s, stderr);
     if (rc == TT_OK && resume)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/local.h"
 #include "launch/slurm.h"
 
 /* "4(x3)": CPUs of a node. */
@@ -70,6 +71,40 @@ int tt_nodes_spread(struct tt_stage *s, struct tt_error *e)
                             own ? &own_next : &next, e);
     }
     free_nodes(&allocated);
+    return rc;
+}
+
+/* How many nodes there are for steps of this player. */
+static int count_nodes(const struct tt_launch_options *o, size_t *n, struct tt_error *e)
+{
+    struct tt_words allocated = {0};
+    int rc = o->nodes.n > 0 ? TT_OK : tt_slurm_nodes(&allocated, e);
+
+    *n = o->nodes.n > 0 ? o->nodes.n : allocated.n;
+    free_nodes(&allocated);
+    return rc;
+}
+
+int tt_nodes_check(const struct tt_player *p, uint64_t nodes, struct tt_error *e)
+{
+    const struct tt_launch_options *o = tt_config_opts(&p->config, "launch");
+    const struct tt_launcher *launcher = tt_launcher_choose(o);
+    unsigned long long wanted = nodes;
+    size_t n = 0;
+    int rc = TT_OK;
+
+    if (nodes <= 1 || (launcher != &tt_launcher_local && launcher != &tt_launcher_slurm))
+        return TT_OK;
+    if (launcher == &tt_launcher_slurm)
+        rc = count_nodes(o, &n, e);
+    if (rc == TT_OK && n == 0)
+        return tt_fail(e, TT_USAGE,
+                       "nodes: %llu, but this is no Slurm allocation; run it within salloc -N %llu "
+                       "or sbatch -N %llu, or let launch.by=batch submit every job",
+                       wanted, wanted, wanted);
+    if (rc == TT_OK && n < nodes)
+        rc = tt_fail(e, TT_USAGE, "nodes: %llu, but this allocation has %zu; ask for -N %llu",
+                     wanted, n, wanted);
     return rc;
 }
 

@@ -11,4 +11,8 @@ int tt_nodes_spread(struct tt_stage *s, struct tt_error *e);
  * way that does not tell where. */
 int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct tt_error *e);
 
+/* Whether a job of this player can have so many nodes, where we know: not on this machine alone,
+ * nor of an allocation that has fewer. */
+int tt_nodes_check(const struct tt_player *p, uint64_t nodes, struct tt_error *e);
+
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "ensemble/conduct.h"
+#include "ensemble/nodes.h"
 #include "launch/launch.h"
 #include "survey/data.h"
 #include "survey/folder.h"
@@ -19,7 +20,7 @@ struct builder {
     int rc;
 };
 
-static void put(struct builder *b, const char *key, const char *value)
+static void put_from(struct builder *b, const char *key, const char *value, const char *place)
 {
     char *full = NULL;
 
@@ -28,8 +29,13 @@ static void put(struct builder *b, const char *key, const char *value)
     if (asprintf(&full, "%s%s", b->prefix, key) < 0)
         b->rc = tt_fail_nomem(b->e, "settings");
     else
-        b->rc = tt_settings_add(b->out, full, value, "the survey", b->e);
+        b->rc = tt_settings_add(b->out, full, value, place, b->e);
     free(full);
+}
+
+static void put(struct builder *b, const char *key, const char *value)
+{
+    put_from(b, key, value, "the survey");
 }
 
 static void put_number(struct builder *b, const char *key, uint64_t value)
@@ -60,10 +66,9 @@ static void put_point(struct builder *b, const struct tt_survey *s,
 
     put(b, "workload", "bulk");
     for (size_t i = 0; i < s->job.n; i++)
-        put(b, s->job.list[i].key, s->job.list[i].value);
+        put_from(b, s->job.list[i].key, s->job.list[i].value, s->job.list[i].place);
     put_number(b, "ranks", p->nodes * p->processes);
-    if (p->nodes > 1)
-        put_number(b, "launch.tasks_per_node", p->processes);
+    put_number(b, "launch.tasks_per_node", p->processes);
     put(b, "files", "process");
     put_number(b, "transfer", p->transfer);
     put_number(b, "block", p->transfer);
@@ -155,6 +160,24 @@ static int play_stage(const struct tt_survey *s, const struct tt_survey_stage *s
     tt_survey_free_sources(&sources);
     tt_settings_free(&settings);
     free(own);
+    return rc;
+}
+
+/* The first stage reads nothing, and has a point with the most nodes. */
+int tt_survey_check_jobs(const struct tt_survey *s, struct tt_error *e)
+{
+    const struct tt_survey_stage *first = &s->stages[0];
+    const struct tt_survey_sources none = {0};
+    struct tt_settings settings = {0};
+    struct tt_ensemble x = {0};
+    int rc = stage_settings(s, first, s->o.results, &none, &settings, e);
+
+    if (rc == TT_OK)
+        rc = tt_ensemble_make(&x, &settings, true, e);
+    for (size_t i = 0; rc == TT_OK && i < first->n; i++)
+        rc = tt_nodes_check(&x.players[i], first->points[i].nodes, e);
+    tt_ensemble_free(&x);
+    tt_settings_free(&settings);
     return rc;
 }
 

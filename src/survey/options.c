@@ -330,7 +330,13 @@ int tt_survey_make(struct tt_survey *s, const struct tt_settings *settings, stru
     rc = tt_params_default(params, &s->o, e);
     for (size_t i = 0; i < settings->n && rc == TT_OK; i++)
         rc = take(s, &settings->list[i], e);
-    return rc == TT_OK ? add_parts(s, e) : rc;
+    if (rc == TT_OK)
+        rc = add_parts(s, e);
+    if (rc == TT_OK && (s->nstages == 0 || s->stages[0].n == 0))
+        rc = tt_fail(e, TT_USAGE,
+                     "survey: nothing to measure; parts, nodes, processes and transfers each need "
+                     "a value");
+    return rc;
 }
 
 void tt_survey_free(struct tt_survey *s)
@@ -382,7 +388,7 @@ void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *ou
 {
     uint64_t live = 0;
 
-    *out = (struct tt_survey_estimate){0};
+    *out = (struct tt_survey_estimate){.nodes = largest(&s->o.nodes)};
     for (size_t i = 0; i < s->nstages; i++) {
         uint64_t kept = 0, most = 0, peak = live;
 

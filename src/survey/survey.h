@@ -51,12 +51,14 @@ int tt_survey_make(struct tt_survey *s, const struct tt_settings *settings, stru
 void tt_survey_free(struct tt_survey *s);
 
 struct tt_survey_estimate {
-    uint64_t runs, bytes_written, bytes_on_disk; /* at most */
-    double seconds;                              /* until all deadlines; 0: there is none */
+    uint64_t runs, nodes, bytes_written, bytes_on_disk; /* at most */
+    double seconds; /* until all deadlines; 0: there is none */
 };
 void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out);
 /* Whether the data folder has room for it, and --max-bytes allows it. */
 int tt_survey_check_room(const struct tt_survey *s, struct tt_error *e);
+/* Whether the keys of every run are good, and there are as many nodes as are asked for. */
+int tt_survey_check_jobs(const struct tt_survey *s, struct tt_error *e);
 
 /* Makes <results>/survey-<utc>-<id>/; caller frees the path. */
 int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
