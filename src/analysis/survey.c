@@ -32,6 +32,46 @@ static struct totals add_up(const json_t *result, int access)
     return t;
 }
 
+/* ---- a run ---- */
+
+/* Nodes its ranks ran on; 0: not known. */
+static size_t count_hosts(const json_t *result)
+{
+    json_t *seen = json_object();
+    const json_t *rank;
+    size_t i, n;
+
+    json_array_foreach(json_object_get(result, "ranks"), i, rank)
+    {
+        const char *host = json_string_value(json_object_get(rank, "host"));
+
+        if (host)
+            json_object_set_new(seen, host, json_true());
+    }
+    n = json_object_size(seen);
+    json_decref(seen);
+    return n;
+}
+
+/* A new reference. */
+static json_t *warnings_of(const json_t *result, const struct tt_survey_place *place)
+{
+    json_t *texts = json_array();
+    size_t hosts = count_hosts(result), i;
+    const json_t *one;
+
+    json_array_foreach(json_object_get(result, "warnings"), i, one)
+    {
+        if (json_is_string(json_object_get(one, "text")))
+            json_array_append(texts, json_object_get(one, "text"));
+    }
+    if (hosts > 0 && hosts != place->nodes)
+        json_array_append_new(texts, json_sprintf("on %zu node%s instead of %llu", hosts,
+                                                  hosts == 1 ? "" : "s",
+                                                  (unsigned long long)place->nodes));
+    return texts;
+}
+
 int tt_survey_sample(const json_t *result, const struct tt_survey_place *place, json_t *samples,
                      struct tt_error *e)
 {
@@ -41,11 +81,12 @@ int tt_survey_sample(const json_t *result, const struct tt_survey_place *place, 
 
         if (!(t.total_s > 0 && t.transfer_s > 0))
             continue;
-        one = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "table", place->title, "access",
-                        access == TT_BULK_WRITE ? "write" : "read", "nodes",
+        one = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "table", place->title,
+                        "access", access == TT_BULK_WRITE ? "write" : "read", "nodes",
                         (json_int_t)place->nodes, "processes", (json_int_t)place->processes,
                         "transfer", (json_int_t)place->transfer, "size", (json_int_t)place->size,
-                        "bandwidth", t.bytes / t.total_s, "iops", t.transfers / t.transfer_s);
+                        "bandwidth", t.bytes / t.total_s, "iops", t.transfers / t.transfer_s,
+                        "warnings", warnings_of(result, place));
         if (json_array_append_new(samples, one) != 0)
             return tt_fail_nomem(e, "a sample");
     }
@@ -157,6 +198,97 @@ static void fill_row(json_t *row, const json_t *samples)
                         n > 1 && mean > 0 ? json_real(deviation / mean) : json_null());
 }
 
+/* ---- warnings ---- */
+
+/* The same words, up to the first number in them. */
+static bool is_same_warning(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strcspn(a, digits);
+
+    return n == strcspn(b, digits) && !strncmp(a, b, n);
+}
+
+static bool has_warning(const json_t *sample, const char *text)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(sample, "warnings"), i, one)
+    {
+        if (is_same_warning(text, json_string_value(one)))
+            return true;
+    }
+    return false;
+}
+
+/* Of how many of its runs a row's figure is made that have this warning. */
+static json_int_t count_warned(const json_t *row, const json_t *samples, const char *warning)
+{
+    const json_t *sample;
+    json_int_t n = 0;
+    size_t i;
+
+    json_array_foreach(samples, i, sample)
+    {
+        n += is_of(row, sample) && has_warning(sample, warning);
+    }
+    return n;
+}
+
+static json_t *concerned_rows(const json_t *summary, const json_t *samples, const char *warning)
+{
+    json_t *rows = json_array();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(summary, i, row)
+    {
+        json_int_t runs = count_warned(row, samples, warning);
+
+        if (runs > 0)
+            json_array_append_new(rows, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "table",
+                                                  text(row, "table"), "access", text(row, "access"),
+                                                  "ranks", integer(row, "ranks"), "size",
+                                                  integer(row, "size"), "runs", runs, "of",
+                                                  integer(row, "n")));
+    }
+    return rows;
+}
+
+static bool is_listed(const json_t *list, const char *warning)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (is_same_warning(text(one, "text"), warning))
+            return true;
+    }
+    return false;
+}
+
+static json_t *list_warnings(const json_t *summary, const json_t *samples)
+{
+    const json_t *sample, *one;
+    json_t *list = json_array();
+    size_t i, k;
+
+    json_array_foreach(samples, i, sample)
+    {
+        json_array_foreach(json_object_get(sample, "warnings"), k, one)
+        {
+            const char *warning = json_string_value(one);
+
+            if (!is_listed(list, warning))
+                json_array_append_new(list, json_pack("{s:O, s:o}", "text", one, "rows",
+                                                      concerned_rows(summary, samples, warning)));
+        }
+    }
+    return list;
+}
+
 int tt_survey_summarise(json_t *samples, json_t **answer, struct tt_error *e)
 {
     json_t *summary = json_array(), *one;
@@ -170,6 +302,7 @@ int tt_survey_summarise(json_t *samples, json_t **answer, struct tt_error *e)
     {
         fill_row(one, samples);
     }
-    *answer = json_pack("{s:O, s:o}", "samples", samples, "summary", summary);
+    *answer = json_pack("{s:O, s:o, s:o}", "samples", samples, "summary", summary, "warnings",
+                        list_warnings(summary, samples));
     return *answer ? TT_OK : tt_fail_nomem(e, "the answer");
 }

@@ -52,7 +52,7 @@ void tt_survey_free(struct tt_survey *s);
 
 struct tt_survey_estimate {
     uint64_t runs, nodes, bytes_written, bytes_on_disk; /* at most */
-    double seconds; /* until all deadlines; 0: there is none */
+    double seconds;                                     /* until all deadlines; 0: there is none */
 };
 void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out);
 /* Whether the data folder has room for it, and --max-bytes allows it. */
