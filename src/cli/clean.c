@@ -3,8 +3,6 @@
  * killed, or was told to keep them. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/option.h"
@@ -12,15 +10,6 @@
 #include "plan/clean.h"
 #include "plan/folder.h"
 #include "survey/survey.h"
-
-static bool is_survey(const char *folder)
-{
-    char *plan = tt_folder_path(folder, TT_SURVEY_PLAN);
-    bool survey = plan && access(plan, F_OK) == 0;
-
-    free(plan);
-    return survey;
-}
 
 static int check_run(const char *folder, bool force, struct tt_error *e)
 {
@@ -33,7 +22,7 @@ static int check_run(const char *folder, bool force, struct tt_error *e)
 
 static int clean(const char *folder, bool force, struct tt_error *e)
 {
-    bool survey = is_survey(folder);
+    bool survey = tt_survey_is_folder(folder);
     uint64_t removed = 0;
     int rc = survey ? TT_OK : check_run(folder, force, e);
 

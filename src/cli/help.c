@@ -142,7 +142,9 @@ static const struct {
      "{backend: ..., layers: ...}.",
      NULL},
     {"show", "tutti show FOLDER|ID [--json FILE] [--csv FILE]",
-     "Print the result of a run folder again; an ID is one of tutti runs.", show_options},
+     "Print the result of a run, or the answer of an ensemble or survey, again; an ID is one of "
+     "tutti runs.",
+     show_options},
     {"runs", "tutti runs [DIR] [FILTER ...] [--json FILE]",
      "List the runs below DIR (tutti-runs) that match every filter: KEY=VALUE, or with != >= <= > "
      "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",

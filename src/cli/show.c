@@ -12,10 +12,12 @@
 #include "cli/ensemble_show.h"
 #include "cli/option.h"
 #include "cli/result.h"
+#include "cli/survey.h"
 #include "ensemble/conduct.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
 #include "report/report.h"
+#include "survey/survey.h"
 
 struct show {
     const char *folder, *json, *csv;
@@ -120,6 +122,10 @@ int tt_cmd_show(int argc, char **argv)
         tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
     else if (is_ensemble(s.folder))
         return tt_ensemble_show(argc, argv);
+    else if (tt_survey_is_folder(s.folder) && s.csv)
+        tt_fail(&e, TT_USAGE, "a survey has no --csv; --json has all samples");
+    else if (tt_survey_is_folder(s.folder))
+        tt_survey_show(s.folder, s.json, &e);
     else
         show(&s, &e);
     return e.code == TT_OK ? 0 : tt_report_error(&e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/survey.h"
 #include "report/outfile.h"
 #include "report/survey.h"
 #include "spec/read.h"
@@ -69,8 +70,7 @@ static int show(const struct tt_survey *s, const char *folder, struct tt_error *
     json_t *answer = NULL;
     int rc = tt_survey_answer(s, folder, &answer, e);
 
-    if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")) &&
-        json_array_size(json_object_get(answer, "summary")) > 0)
+    if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")))
         tt_report_survey(stdout, answer);
     if (rc == TT_OK && s->o.json) {
         rc = tt_outfile_open(&file, s->o.json, e);
@@ -125,6 +125,25 @@ static int run(const struct tt_survey *s, const struct tt_settings *settings, co
     status = rc == TT_OK ? conduct(s, folder) : tt_report_error(&e);
     free(folder);
     return status;
+}
+
+int tt_survey_show(const char *folder, const char *json, struct tt_error *e)
+{
+    struct tt_settings settings = {0};
+    struct tt_survey s = {0};
+    int rc = tt_survey_load(folder, &settings, e);
+
+    if (rc == TT_OK)
+        rc = tt_survey_make(&s, &settings, e);
+    if (rc == TT_OK) {
+        free(s.o.json);
+        s.o.json = json ? strdup(json) : NULL;
+        s.o.quiet = false;
+        rc = json && !s.o.json ? tt_fail_nomem(e, "a path") : show(&s, folder, e);
+    }
+    tt_survey_free(&s);
+    tt_settings_free(&settings);
+    return rc;
 }
 
 int tt_cmd_survey(int argc, char **argv)

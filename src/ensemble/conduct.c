@@ -216,20 +216,31 @@ static int make_folder(const struct conductor *c, struct tt_repetition *r, char 
     return tt_fail(e, TT_FAILED, "'%s' is full of unfinished repetitions", c->folder);
 }
 
+/* "stencil with 2 others", or the title that its owner gave it. */
+static void describe(const struct tt_ensemble *x, const struct tt_step *step, char *out,
+                     size_t size)
+{
+    const struct tt_player *reference = &x->players[step->reference];
+    const char *load = step->others == 1 ? "other" : "others";
+
+    if (step->others > 0 && x->nmixes > 1)
+        load = x->players[tt_step_load(x, step, 0)].name;
+    if (reference->title)
+        snprintf(out, size, "%s", reference->title);
+    else
+        snprintf(out, size, "%s with %" PRIu64 " %s", reference->name, step->others, load);
+}
+
 static void tell(const struct conductor *c, const struct tt_runner_state *state,
                  const struct tt_repetition *r)
 {
-    const struct tt_step *step = &c->ensemble->steps[r->point];
-    const char *name = c->ensemble->players[step->reference].name;
-    const char *load = step->others == 1 ? "other" : "others";
+    char what[256];
 
     if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
         return;
-    if (step->others > 0 && c->ensemble->nmixes > 1)
-        load = c->ensemble->players[tt_step_load(c->ensemble, step, 0)].name;
-    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s with %" PRIu64 " %s%s%s\n",
-            state->done + r->complete, state->planned, name, step->others, load,
-            r->complete ? "" : " is not used: ", r->why);
+    describe(c->ensemble, &c->ensemble->steps[r->point], what, sizeof what);
+    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s%s%s\n", state->done + r->complete,
+            state->planned, what, r->complete ? "" : " is not used: ", r->why);
 }
 
 static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
@@ -244,6 +255,7 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
 {
     const struct conductor *c = context;
     const struct tt_step *step = &c->ensemble->steps[r->point];
+    const char *title = c->ensemble->players[step->reference].title;
     struct tt_stage stage = {0};
     char *folder = NULL;
     int rc = check_space(c->ensemble, step, c->bytes, e);
@@ -261,7 +273,8 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
     }
     /* What cannot be done alone even once will not be done with others. */
     if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
-        rc = tt_fail(e, TT_FAILED, "alone, %s (more: %s)", r->why, folder);
+        rc = tt_fail(e, TT_FAILED, "%s%s %s (more: %s)", title ? title : "alone", title ? ":" : ",",
+                     r->why, folder);
     if (rc == TT_OK)
         tell(c, state, r);
     tt_stage_free(&stage);
@@ -364,8 +377,7 @@ static int read_repetitions(const struct tt_ensemble *x, const char *folder, jso
     return rc;
 }
 
-/* Also of those that others may only look at. */
-static int keep_answer(const char *folder, const json_t *answer, struct tt_error *e)
+int tt_answer_keep(const char *folder, const json_t *answer, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
     int rc = tt_folder_write_json(folder, "answer.json", answer, &why);
@@ -396,7 +408,7 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t *
         json_object_set_new(*answer, "repeat", json_integer((json_int_t)x->o.repeat));
         json_object_set(*answer, "players", json_object_get(plan, "players"));
         json_object_set(*answer, "repetitions", repetitions);
-        rc = keep_answer(folder, *answer, e);
+        rc = tt_answer_keep(folder, *answer, e);
     }
     json_decref(plan);
     json_decref(repetitions);

@@ -30,5 +30,7 @@ int tt_ensemble_conduct(const struct tt_ensemble *x, const char *folder,
 /* Analyse what has been played and write answer.json; *answer is a new reference. */
 int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t **answer,
                        struct tt_error *e);
+/* Write answer.json, unless this is a folder that we may only look at. */
+int tt_answer_keep(const char *folder, const json_t *answer, struct tt_error *e);
 
 #endif

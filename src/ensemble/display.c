@@ -57,6 +57,7 @@ static int describe_loads(const struct tt_stage *s, char *out, size_t size)
 void tt_display_draw(const struct tt_stage *s)
 {
     const struct tt_runner_state *state = s->state;
+    const char *title = s->actors[0].player->title;
     char line[256], left[TT_UNIT_TEXT];
     int used;
 
@@ -67,11 +68,15 @@ void tt_display_draw(const struct tt_stage *s)
     if (state->left >= 0)
         used += snprintf(line + used, sizeof line - (size_t)used, ", %s left",
                          tt_format_seconds(state->left, left));
-    used += snprintf(line + used, sizeof line - (size_t)used,
-                     " | %llu other%s, no. %llu | reference ", (unsigned long long)s->step->others,
-                     s->step->others == 1 ? "" : "s", (unsigned long long)state->number);
+    if (!title)
+        used += snprintf(line + used, sizeof line - (size_t)used, " | %llu other%s, no. %llu",
+                         (unsigned long long)s->step->others, s->step->others == 1 ? "" : "s",
+                         (unsigned long long)state->number);
+    used += snprintf(line + used, sizeof line - (size_t)used, " | %s", title ? "" : "reference ");
     used += describe_reference(&s->actors[0], line + used, sizeof line - (size_t)used);
-    describe_loads(s, line + used, sizeof line - (size_t)used);
+    used += describe_loads(s, line + used, sizeof line - (size_t)used);
+    if (title)
+        snprintf(line + used, sizeof line - (size_t)used, " | %s", title);
     fprintf(stderr, "\r%.*s\033[K", COLUMNS, line);
     fflush(stderr);
 }

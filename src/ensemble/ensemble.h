@@ -33,7 +33,8 @@ struct tt_player_options {
 extern const struct tt_component tt_player_component;
 
 struct tt_player {
-    char *name; /* "reference", "load", "load.1" or its name in a set */
+    char *name;  /* "reference", "load", "load.1" or its name in a set */
+    char *title; /* what progress calls it instead; NULL: the name, with others around it */
     struct tt_player_options o;
     const char *workload;        /* o.workload, or "command" */
     struct tt_settings settings; /* of the workload, "same" resolved */

@@ -369,6 +369,7 @@ void tt_ensemble_free(struct tt_ensemble *x)
         struct tt_player *p = &x->players[i];
 
         free(p->name);
+        free(p->title);
         tt_params_free(tt_player_component.params, &p->o);
         tt_settings_free(&p->settings);
         tt_config_free(&p->config);

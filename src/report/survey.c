@@ -170,8 +170,11 @@ void tt_report_survey(FILE *out, const json_t *answer)
             print_table(out, summary, titles[k]);
     print_warnings(out, answer);
     fputc('\n', out);
-    tt_paragraph_add(&levels,
-                     "naive and buffered figures are application-level: what a program sees, with "
+    if (json_array_size(summary) == 0)
+        tt_paragraph_add(&levels, "nothing has been measured so far");
+    else
+        tt_paragraph_add(
+            &levels, "naive and buffered figures are application-level: what a program sees, with "
                      "the write buffers and caches on its way. Aged and direct ones are "
                      "system-level: reads come from where data rests after more has been written, "
                      "requests reach the storage one by one. N x p: processes in all; mean, "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/survey.h"
+#include "ensemble/conduct.h"
 #include "plan/folder.h"
 #include "survey/folder.h"
 
@@ -43,7 +44,7 @@ int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **ans
         rc = tt_survey_summarise(samples, answer, e);
     if (rc == TT_OK) {
         json_object_set_new(*answer, "folder", json_string(folder));
-        rc = tt_folder_write_json(folder, "answer.json", *answer, e);
+        rc = tt_answer_keep(folder, *answer, e);
     }
     json_decref(samples);
     return rc;

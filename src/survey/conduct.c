@@ -8,6 +8,7 @@
 #include "ensemble/conduct.h"
 #include "ensemble/nodes.h"
 #include "launch/launch.h"
+#include "spec/units.h"
 #include "survey/data.h"
 #include "survey/folder.h"
 
@@ -118,6 +119,29 @@ static int stage_settings(const struct tt_survey *s, const struct tt_survey_stag
     return b.rc;
 }
 
+/* "naive, 2 nodes x 4 processes, 1 GiB each, transfers of 1 MiB" */
+static int name_points(const struct tt_survey_stage *stage, struct tt_ensemble *x,
+                       struct tt_error *e)
+{
+    for (size_t i = 0; i < stage->n; i++) {
+        const struct tt_survey_point *p = &stage->points[i];
+        char size[TT_UNIT_TEXT], transfer[TT_UNIT_TEXT], nodes[40] = "";
+        int n;
+
+        if (p->nodes > 1)
+            snprintf(nodes, sizeof nodes, "%" PRIu64 " nodes x ", p->nodes);
+        n = asprintf(&x->players[i].title, "%s, %s%" PRIu64 " process%s, %s each, transfers of %s",
+                     stage->name, nodes, p->processes, p->processes == 1 ? "" : "es",
+                     tt_format_bytes((double)p->size, size),
+                     tt_format_bytes((double)p->transfer, transfer));
+        if (n < 0) {
+            x->players[i].title = NULL;
+            return tt_fail_nomem(e, "a title");
+        }
+    }
+    return TT_OK;
+}
+
 /* Begins the ensemble of the stage, or goes on with it. */
 static int play_points(const struct tt_survey_stage *stage, const struct tt_settings *settings,
                        const char *folder, struct tt_error *e)
@@ -127,6 +151,8 @@ static int play_points(const struct tt_survey_stage *stage, const struct tt_sett
     char *ensemble = tt_survey_find_ensemble(folder);
     int rc = tt_ensemble_make(&x, settings, true, e);
 
+    if (rc == TT_OK)
+        rc = name_points(stage, &x, e);
     if (rc == TT_OK && !ensemble)
         rc = tt_ensemble_check_room(&x, e);
     if (rc == TT_OK && !ensemble)
@@ -196,9 +222,9 @@ static void tell(const struct tt_survey *s, size_t i)
     const struct tt_survey_stage *stage = &s->stages[i];
 
     if (!s->o.quiet)
-        fprintf(stderr, "tutti: stage %zu of %zu: %s, %zu point%s, %" PRIu64 " time%s\n", i + 1,
-                s->nstages, stage->name, stage->n, stage->n == 1 ? "" : "s", stage->repeat,
-                stage->repeat == 1 ? "" : "s");
+        fprintf(stderr, "tutti: stage %zu of %zu: %s, %s: %zu point%s, %" PRIu64 " time%s\n", i + 1,
+                s->nstages, stage->part, stage->name, stage->n, stage->n == 1 ? "" : "s",
+                stage->repeat, stage->repeat == 1 ? "" : "s");
 }
 
 /* A stage whose data is gone must not be played again. A signal between two stages waits for the

@@ -27,6 +27,15 @@ int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settin
     return rc;
 }
 
+bool tt_survey_is_folder(const char *folder)
+{
+    char *plan = tt_folder_path(folder, TT_SURVEY_PLAN);
+    bool is = plan && access(plan, F_OK) == 0;
+
+    free(plan);
+    return is;
+}
+
 int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e)
 {
     json_t *plan = NULL;

@@ -68,7 +68,7 @@ static struct tt_survey_stage *add_stage(struct tt_survey *s, const char *name, 
 {
     struct tt_survey_stage *stage = &s->stages[s->nstages++];
 
-    *stage = (struct tt_survey_stage){.name = name, .title = title, .repeat = 1};
+    *stage = (struct tt_survey_stage){.part = s->part, .name = name, .title = title, .repeat = 1};
     return stage;
 }
 
@@ -287,6 +287,7 @@ static int add_parts(struct tt_survey *s, struct tt_error *e)
         if (k == 3)
             return tt_fail(e, TT_USAGE, "parts: '%.40s' is none of bandwidth, iops, sizes",
                            s->o.parts.words[i]);
+        s->part = parts[k].name;
         if (!seen[k])
             rc = parts[k].add(s, e);
         seen[k] = true;

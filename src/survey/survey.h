@@ -30,7 +30,7 @@ struct tt_survey_point {
 };
 
 struct tt_survey_stage {
-    const char *name, *title; /* of the folder, and in a table */
+    const char *part, *name, *title; /* of the method, of the folder, and in a table */
     bool write, read, random, direct, keep, wear_out, flushes;
     uint64_t repeat;
     const struct tt_survey_stage *data; /* NULL: it reads nothing that an earlier stage wrote */
@@ -42,6 +42,7 @@ struct tt_survey_stage {
 struct tt_survey {
     struct tt_survey_options o;
     struct tt_settings job; /* further keys of every run, such as backend and layers */
+    const char *part;       /* whose stages are being added */
     size_t nstages;
     struct tt_survey_stage stages[TT_SURVEY_MAX_STAGES];
 };
@@ -63,6 +64,7 @@ int tt_survey_check_jobs(const struct tt_survey *s, struct tt_error *e);
 /* Makes <results>/survey-<utc>-<id>/; caller frees the path. */
 int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
                      struct tt_error *e);
+bool tt_survey_is_folder(const char *folder);
 /* The settings it was made with. */
 int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e);
 /* Play what is still to be played, stage after stage, and remove the data that nobody reads any
