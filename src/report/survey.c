@@ -180,7 +180,7 @@ void tt_report_survey(FILE *out, const json_t *answer)
                      "requests reach the storage one by one. N x p: processes in all; mean, "
                      "deviation and CV (deviation / mean) are over all transfer sizes and "
                      "repetitions with as many processes");
-    tt_paragraph_print(&levels, out, "levels");
+    tt_paragraph_print(&levels, out, json_array_size(summary) > 0 ? "levels" : "figures");
     tt_paragraph_add(&folder, "%s", text(answer, "folder"));
     tt_paragraph_print(&folder, out, "folder");
 }

@@ -3,20 +3,43 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "ensemble/conduct.h"
 #include "ensemble/nodes.h"
 #include "launch/launch.h"
+#include "plan/folder.h"
 #include "spec/units.h"
 #include "survey/data.h"
 #include "survey/folder.h"
 
 /* ---- a stage ---- */
 
+/* Layer throttle's log, by which its buffer outlives a run: a plain name is a file of the survey's
+ * folder, so that none is left elsewhere. *path: caller frees; NULL: there is no such log. */
+static int own_tier(const struct tt_survey *s, const char *folder, char **path, struct tt_error *e)
+{
+    struct tt_error later = TT_ERROR_CLEAR; /* what is wrong with the keys the stages will say */
+    struct tt_config config = {0};
+    json_t *keys = tt_config_make(&config, "bulk", &s->job, &later) == TT_OK
+                       ? tt_config_to_json(&config)
+                       : NULL;
+    const char *name = json_string_value(json_object_get(keys, "throttle.tier"));
+    int rc = TT_OK;
+
+    *path = NULL;
+    if (name && *name && !strchr(name, '/') && !(*path = tt_folder_path(folder, name)))
+        rc = tt_fail_nomem(e, "a path");
+    json_decref(keys);
+    tt_config_free(&config);
+    return rc;
+}
+
 struct builder {
     struct tt_settings *out;
     struct tt_error *e;
+    char *tier; /* NULL: as the job has it */
     char prefix[32];
     int rc;
 };
@@ -68,6 +91,8 @@ static void put_point(struct builder *b, const struct tt_survey *s,
     put(b, "workload", "bulk");
     for (size_t i = 0; i < s->job.n; i++)
         put_from(b, s->job.list[i].key, s->job.list[i].value, s->job.list[i].place);
+    if (b->tier)
+        put(b, "throttle.tier", b->tier);
     put_number(b, "ranks", p->nodes * p->processes);
     put_number(b, "launch.tasks_per_node", p->processes);
     put(b, "files", "process");
@@ -97,14 +122,15 @@ static int stage_settings(const struct tt_survey *s, const struct tt_survey_stag
                           struct tt_settings *out, struct tt_error *e)
 {
     struct builder b = {.out = out, .e = e};
-    char time[40];
+    char *own = tt_survey_stage_folder(folder, stage), time[40];
 
+    b.rc = own ? own_tier(s, folder, &b.tier, e) : tt_fail_nomem(e, "a path");
     put(&b, "others", "0");
     put_number(&b, "repeat", stage->repeat);
     put_number(&b, "seed", s->o.seed);
     put(&b, "dir", s->o.dir);
     put(&b, "min_free", s->o.min_free);
-    put(&b, "results", folder);
+    put(&b, "results", own);
     put_flag(&b, "quiet", s->o.quiet);
     snprintf(time, sizeof time, "%.9g", s->o.max_time);
     put(&b, "max_time", time);
@@ -116,6 +142,8 @@ static int stage_settings(const struct tt_survey *s, const struct tt_survey_stag
         if (sources->paths)
             put(&b, "paths", sources->paths[stage->points[i].source]);
     }
+    free(b.tier);
+    free(own);
     return b.rc;
 }
 
@@ -180,7 +208,7 @@ static int play_stage(const struct tt_survey *s, const struct tt_survey_stage *s
     if (rc == TT_OK && stage->data)
         rc = tt_survey_find_sources(folder, stage->data, &sources, e);
     if (rc == TT_OK)
-        rc = stage_settings(s, stage, own, &sources, &settings, e);
+        rc = stage_settings(s, stage, folder, &sources, &settings, e);
     if (rc == TT_OK)
         rc = play_points(stage, &settings, own, e);
     tt_survey_free_sources(&sources);
@@ -227,25 +255,26 @@ static void tell(const struct tt_survey *s, size_t i)
                 stage->repeat, stage->repeat == 1 ? "" : "s");
 }
 
-/* A stage whose data is gone must not be played again. A signal between two stages waits for the
- * next one, which it ends. */
+/* A stage is complete before its data goes, so that it is not played again without. A signal
+ * between two stages waits for the next one, which it ends. */
 int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_error *e)
 {
     uint64_t removed = 0;
-    int rc = TT_OK;
+    int rc;
 
     tt_processes_begin();
+    rc = tt_survey_redo_lost(s, folder, e);
     for (size_t i = 0; rc == TT_OK && i < s->nstages; i++) {
         const struct tt_survey_stage *stage = &s->stages[i];
 
-        if (tt_survey_is_complete(folder, stage))
-            continue;
-        tell(s, i);
-        rc = play_stage(s, stage, folder, e);
+        if (!tt_survey_is_complete(folder, stage)) {
+            tell(s, i);
+            rc = play_stage(s, stage, folder, e);
+            if (rc == TT_OK)
+                rc = tt_survey_mark_complete(folder, stage, e);
+        }
         if (rc == TT_OK && stage->data && !is_read_later(s, stage->data, i))
             rc = tt_survey_clean_stage(folder, stage->data, true, &removed, e);
-        if (rc == TT_OK)
-            rc = tt_survey_mark_complete(folder, stage, e);
     }
     tt_processes_end();
     return rc;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "survey/data.h"
 
+#include <errno.h>
 #include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/ended.h"
 #include "plan/clean.h"
 #include "plan/folder.h"
+#include "spec/units.h"
 #include "survey/folder.h"
 
 /* <dir>/tutti-<id>/bulk, as the workload names it. */
@@ -95,5 +98,84 @@ int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt
             rc = tt_survey_clean_stage(folder, &s.stages[i], force, removed, e);
     tt_survey_free(&s);
     tt_settings_free(&settings);
+    return rc;
+}
+
+/* ---- data that is gone ---- */
+
+static int note_missing(void *context, const char *path, struct tt_error *e)
+{
+    bool *missing = context;
+    struct stat st;
+
+    (void)e;
+    *missing |= lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return TT_OK;
+}
+
+static int look_for_data(void *context, size_t point, const char *folder, struct tt_error *e)
+{
+    (void)point;
+    return tt_manifest_each(folder, note_missing, context, e);
+}
+
+/* What the survey may write in all, if these stages are played once more. */
+static int check_bytes(const struct tt_survey *s, const char *folder, const bool *again,
+                       struct tt_error *e)
+{
+    struct tt_survey_estimate x;
+    char bytes[TT_UNIT_TEXT], cap[TT_UNIT_TEXT];
+    double all;
+
+    tt_survey_estimate(s, &x);
+    all = (double)x.bytes_written;
+    for (size_t i = 0; i < s->nstages; i++)
+        all += (double)tt_survey_stage_bytes(&s->stages[i]) *
+               (double)(tt_survey_times_lost(folder, &s->stages[i]) + again[i]);
+    if (s->o.max_bytes == 0 || all <= (double)s->o.max_bytes)
+        return TT_OK;
+    return tt_fail(e, TT_LIMIT,
+                   "data of the survey is gone; with what is to be written again it may write %s, "
+                   "more than --max-bytes %s; allow more, or start a new survey",
+                   tt_format_bytes(all, bytes), tt_format_bytes((double)s->o.max_bytes, cap));
+}
+
+/* The stages without which an open one cannot be played: again[i]. */
+static int find_lost(const struct tt_survey *s, const char *folder, bool *again, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < s->nstages; i++) {
+        const struct tt_survey_stage *data = s->stages[i].data;
+        bool missing = false;
+
+        if (!data || tt_survey_is_complete(folder, &s->stages[i]))
+            continue;
+        rc = tt_survey_each_run(folder, data, look_for_data, &missing, e);
+        for (size_t k = (size_t)(data - s->stages); missing && k < i; k++)
+            again[k] |= &s->stages[k] == data || s->stages[k].flushes;
+    }
+    return rc;
+}
+
+/* The last first: a stage that empties buffers is never older than the data. */
+int tt_survey_redo_lost(const struct tt_survey *s, const char *folder, struct tt_error *e)
+{
+    bool again[TT_SURVEY_MAX_STAGES] = {false};
+    uint64_t removed = 0;
+    int rc = find_lost(s, folder, again, e);
+
+    if (rc == TT_OK)
+        rc = check_bytes(s, folder, again, e);
+    for (size_t i = s->nstages; rc == TT_OK && i-- > 0;) {
+        if (!again[i])
+            continue;
+        if (!s->o.quiet && !s->stages[i].flushes)
+            fprintf(stderr, "tutti: data of stage %s is gone: it is written again\n",
+                    s->stages[i].name);
+        rc = tt_survey_clean_stage(folder, &s->stages[i], false, &removed, e);
+        if (rc == TT_OK)
+            rc = tt_survey_set_aside(folder, &s->stages[i], e);
+    }
     return rc;
 }

@@ -20,4 +20,9 @@ void tt_survey_free_sources(struct tt_survey_sources *all);
 int tt_survey_clean_stage(const char *folder, const struct tt_survey_stage *stage, bool force,
                           uint64_t *removed, struct tt_error *e);
 
+/* If data that an open stage has to read is gone, by tutti clean for one, sets the stage that wrote
+ * it aside, and those that have emptied write buffers since, so that they are played again; not if
+ * all in all more would be written than --max-bytes allows. */
+int tt_survey_redo_lost(const struct tt_survey *s, const char *folder, struct tt_error *e);
+
 #endif

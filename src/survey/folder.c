@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "survey/folder.h"
 
+#include <errno.h>
 #include <fts.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +19,12 @@
 int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
                      struct tt_error *e)
 {
-    json_t *plan =
-        json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", tt_settings_to_json(settings));
-    int rc =
-        plan ? tt_folder_make(s->o.results, "survey-", folder, e) : tt_fail_nomem(e, "the plan");
+    json_t *list = tt_settings_to_json(settings), *plan;
+    int rc;
 
+    json_array_append_new(list, json_pack("[s, s, s]", "dir", s->o.dir, "the survey"));
+    plan = json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", list);
+    rc = plan ? tt_folder_make(s->o.results, "survey-", folder, e) : tt_fail_nomem(e, "the plan");
     if (rc == TT_OK)
         rc = tt_folder_write_json(*folder, TT_SURVEY_PLAN, plan, e);
     json_decref(plan);
@@ -135,5 +139,40 @@ int tt_survey_each_run(const char *folder, const struct tt_survey_stage *stage,
     free(report.list);
     free(ensemble);
     free(own);
+    return rc;
+}
+
+/* ---- stages that are played again ---- */
+
+/* <survey>/<stage>.lost-<k>; caller frees. */
+static char *lost_folder(const char *folder, const struct tt_survey_stage *stage, uint64_t k)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s.lost-%" PRIu64, folder, stage->name, k) < 0 ? NULL : path;
+}
+
+uint64_t tt_survey_times_lost(const char *folder, const struct tt_survey_stage *stage)
+{
+    for (uint64_t k = 0;; k++) {
+        char *path = lost_folder(folder, stage, k + 1);
+        bool is = path && access(path, F_OK) == 0;
+
+        free(path);
+        if (!is)
+            return k;
+    }
+}
+
+int tt_survey_set_aside(const char *folder, const struct tt_survey_stage *stage, struct tt_error *e)
+{
+    char *own = tt_survey_stage_folder(folder, stage);
+    char *aside = lost_folder(folder, stage, tt_survey_times_lost(folder, stage) + 1);
+    int rc = own && aside ? TT_OK : tt_fail_nomem(e, "a path");
+
+    if (rc == TT_OK && rename(own, aside) != 0 && errno != ENOENT)
+        rc = tt_fail_call(e, errno, "rename", own, -1);
+    free(own);
+    free(aside);
     return rc;
 }

@@ -20,4 +20,10 @@ typedef int tt_survey_visit_run(void *context, size_t point, const char *folder,
 int tt_survey_each_run(const char *folder, const struct tt_survey_stage *stage,
                        tt_survey_visit_run *visit, void *context, struct tt_error *e);
 
+/* A stage whose data is lost is to be played again: its folder gets another name, so that what it
+ * measured counts no more. */
+int tt_survey_set_aside(const char *folder, const struct tt_survey_stage *stage,
+                        struct tt_error *e);
+uint64_t tt_survey_times_lost(const char *folder, const struct tt_survey_stage *stage);
+
 #endif

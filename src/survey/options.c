@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/limits.h"
 #include "spec/units.h"
 #include "survey/survey.h"
 
@@ -323,6 +322,20 @@ static int take(struct tt_survey *s, const struct tt_setting *one, struct tt_err
                    near ? "'?)" : "");
 }
 
+/* It may be gone on with from elsewhere. A folder that does not exist is refused later. */
+static int find_dir(struct tt_survey *s, struct tt_error *e)
+{
+    char *found = realpath(s->o.dir ? s->o.dir : "", NULL);
+
+    if (!s->o.dir)
+        return tt_fail(e, TT_USAGE, "survey: dir may not be empty");
+    if (found) {
+        free(s->o.dir);
+        s->o.dir = found;
+    }
+    return TT_OK;
+}
+
 int tt_survey_make(struct tt_survey *s, const struct tt_settings *settings, struct tt_error *e)
 {
     int rc;
@@ -331,6 +344,8 @@ int tt_survey_make(struct tt_survey *s, const struct tt_settings *settings, stru
     rc = tt_params_default(params, &s->o, e);
     for (size_t i = 0; i < settings->n && rc == TT_OK; i++)
         rc = take(s, &settings->list[i], e);
+    if (rc == TT_OK)
+        rc = find_dir(s, e);
     if (rc == TT_OK)
         rc = add_parts(s, e);
     if (rc == TT_OK && (s->nstages == 0 || s->stages[0].n == 0))
@@ -347,76 +362,4 @@ void tt_survey_free(struct tt_survey *s)
     tt_params_free(params, &s->o);
     tt_settings_free(&s->job);
     *s = (struct tt_survey){0};
-}
-
-/* ---- beforehand ---- */
-
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static void add_to(uint64_t *sum, uint64_t amount)
-{
-    if (__builtin_add_overflow(*sum, amount, sum))
-        *sum = UINT64_MAX;
-}
-
-static void add_stage_estimate(const struct tt_survey *s, const struct tt_survey_stage *stage,
-                               struct tt_survey_estimate *out, uint64_t *kept, uint64_t *most)
-{
-    double accesses = stage->write + stage->read;
-
-    for (size_t k = 0; k < stage->n; k++) {
-        const struct tt_survey_point *p = &stage->points[k];
-        uint64_t bytes = times(times(p->nodes, p->processes), p->size);
-
-        out->runs += stage->repeat;
-        if (!stage->flushes)
-            out->seconds += (double)stage->repeat * s->o.deadline * accesses;
-        if (!stage->write)
-            continue;
-        add_to(&out->bytes_written, times(bytes, stage->repeat));
-        add_to(kept, stage->keep ? bytes : 0);
-        *most = bytes > *most ? bytes : *most;
-    }
-}
-
-/* What stages keep is there until a stage has read it, beside what others write meanwhile. */
-void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out)
-{
-    uint64_t live = 0;
-
-    *out = (struct tt_survey_estimate){.nodes = largest(&s->o.nodes)};
-    for (size_t i = 0; i < s->nstages; i++) {
-        uint64_t kept = 0, most = 0, peak = live;
-
-        add_stage_estimate(s, &s->stages[i], out, &kept, &most);
-        add_to(&peak, s->stages[i].keep ? kept : most);
-        add_to(&live, kept);
-        if (peak > out->bytes_on_disk)
-            out->bytes_on_disk = peak;
-        if (s->stages[i].data) /* the last reader may come later: never too little */
-            live = i + 1 < s->nstages && s->stages[i + 1].data == s->stages[i].data ? live : 0;
-    }
-}
-
-int tt_survey_check_room(const struct tt_survey *s, struct tt_error *e)
-{
-    const struct tt_param space = {.key = "min_free", .type = TT_PARAM_SPACE};
-    struct tt_survey_estimate x;
-    struct tt_space min_free = {0};
-    char need[TT_UNIT_TEXT], cap[TT_UNIT_TEXT];
-    int rc = tt_param_set(&space, &min_free, s->o.min_free, e);
-
-    tt_survey_estimate(s, &x);
-    if (rc == TT_OK && s->o.max_bytes > 0 && x.bytes_written > s->o.max_bytes)
-        rc = tt_fail(e, TT_LIMIT,
-                     "the survey may write %s, more than --max-bytes %s; lower size, repeat, "
-                     "flushes, or the numbers of nodes and processes",
-                     tt_format_bytes((double)x.bytes_written, need),
-                     tt_format_bytes((double)s->o.max_bytes, cap));
-    return rc == TT_OK ? tt_limits_check_space(s->o.dir, &min_free, x.bytes_on_disk, e) : rc;
 }

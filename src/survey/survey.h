@@ -56,6 +56,8 @@ struct tt_survey_estimate {
     double seconds;                                     /* until all deadlines; 0: there is none */
 };
 void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out);
+/* What a stage writes at most. */
+uint64_t tt_survey_stage_bytes(const struct tt_survey_stage *stage);
 /* Whether the data folder has room for it, and --max-bytes allows it. */
 int tt_survey_check_room(const struct tt_survey *s, struct tt_error *e);
 /* Whether the keys of every run are good, and there are as many nodes as are asked for. */
