@@ -153,6 +153,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
         return TT_OK;
     rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
+    tt_signals_watch_limit(engine);
     p->start_ns = tt_now_ns();
     before.start_ns = tt_recorder_header(p->recorder)->start_monotonic_ns - p->start_ns;
     before.span_ns = -before.start_ns;
@@ -233,6 +234,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
 
     if (p->start_ns == 0 || p->stop_ns != 0)
         return;
+    tt_signals_limit_is_kept(engine);
     tt_aside_end(engine);
     p->stop_ns = tt_now_ns();
     p->cpu = tt_cpu_since(p->cpu);

@@ -211,6 +211,7 @@ static void free_private(struct tt_engine_private *p)
         free(f);
     }
     free(p->calls);
+    free(p->last_words);
     free(p->data_folder);
     free(p->filler);
     json_decref(p->results);

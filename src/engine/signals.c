@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and
  * to take the data files away, with nothing but async-signal-safe calls. */
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -12,6 +17,23 @@
 
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
+
+/* What is said of a rank that is stuck, made before it is needed: a handler may not. */
+struct tt__last_words {
+    char path[PATH_MAX];
+    char line[256];
+};
+
+static void say_last_words(const struct tt_engine *engine)
+{
+    const struct tt__last_words *words = engine->p->last_words;
+    int fd = words && !engine->p->failure_noted
+                 ? open(words->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                 : -1;
+
+    if (fd < 0 || write(fd, words->line, strlen(words->line)) < 0 || close(fd) != 0)
+        return; /* then the launcher's word has to do */
+}
 
 static void save_and_clean(struct tt_engine *engine)
 {
@@ -32,6 +54,8 @@ static void save_and_end(int signal_number)
 
     if (!engine && signal_number != SIGALRM)
         return;
+    if (engine && signal_number == SIGALRM)
+        say_last_words(engine);
     if (engine)
         save_and_clean(engine);
     _exit(128 + signal_number);
@@ -80,15 +104,45 @@ void tt_signals_install(struct tt_engine *engine)
     tt_agree_last_resort(&resort);
 }
 
-/* The handler of SIGALRM ends this rank, and so the job: the reason is in the folder already. Twice
- * the patience, so that a rank that only waits for the others' agreement can still write the
- * outcome. */
-void tt_signals_watch_failure(const struct tt_engine *engine)
+/* The handler of SIGALRM ends this rank, and so the job. Twice the patience, so that a rank that
+ * only waits for the others' agreement can still write the outcome. */
+static void end_after(double seconds)
 {
-    double seconds = 2 * engine->config->run->patience;
-    struct itimerval once = {.it_value = {.tv_sec = (time_t)seconds, .tv_usec = 1000}};
+    const struct itimerval once = {.it_value = {.tv_sec = (time_t)seconds, .tv_usec = 1000}};
 
     setitimer(ITIMER_REAL, &once, NULL);
+}
+
+void tt_signals_watch_failure(const struct tt_engine *engine)
+{
+    end_after(2 * engine->config->run->patience);
+}
+
+void tt_signals_watch_limit(struct tt_engine *engine)
+{
+    const struct tt_run_options *run = engine->config->run;
+    struct tt__last_words *words = malloc(sizeof *words);
+
+    if (run->max_time <= 0 || !words) {
+        free(words);
+        return;
+    }
+    snprintf(words->path, sizeof words->path, "%s/failure", engine->p->folder);
+    snprintf(
+        words->line, sizeof words->line,
+        "rank %d: stopped by --max-time %g s and twice --patience %g s: this rank is stuck, or one "
+        "that it waits for is\n",
+        engine->rank, run->max_time, run->patience);
+    engine->p->last_words = words;
+    end_after(ceil(run->max_time + 2 * run->patience));
+}
+
+void tt_signals_limit_is_kept(struct tt_engine *engine)
+{
+    const struct itimerval never = {0};
+
+    if (!engine->p->failure_noted)
+        setitimer(ITIMER_REAL, &never, NULL);
 }
 
 void tt_signals_restore(void)

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -134,10 +136,39 @@ static void the_tier_holds_what_was_written_last(void **state)
     unlink(log);
 }
 
+/* Neither somebody's file nor a pipe, for whose writer it would wait, is taken for a log. */
+static void only_its_own_log_is_used(void **state)
+{
+    char folder[] = "/tmp/tutti-unit-XXXXXX", log[64];
+    struct tt_error e = TT_ERROR_CLEAR;
+    bool holds = true;
+    FILE *foreign;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(log, sizeof log, "%s/log", folder);
+    foreign = fopen(log, "w");
+    assert_non_null(foreign);
+    fputs("precious\n", foreign);
+    fclose(foreign);
+    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_FAILED);
+    tt_error_clear(&e);
+    assert_int_equal(tt_tier_holds(log, "/a", 60, &holds, &e), TT_FAILED);
+    unlink(log);
+    assert_int_equal(mkfifo(log, 0600), 0);
+    tt_error_clear(&e);
+    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_FAILED);
+    tt_error_clear(&e);
+    assert_int_equal(tt_tier_holds(log, "/a", 60, &holds, &e), TT_FAILED);
+    unlink(log);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tier_holds_what_was_written_last),
+        cmocka_unit_test(only_its_own_log_is_used),
         cmocka_unit_test(writes_take_their_bytes),
         cmocka_unit_test(idle_time_is_not_saved_up),
         cmocka_unit_test(buffer_takes_writes_until_full),

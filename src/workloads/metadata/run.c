@@ -180,6 +180,8 @@ static int grow_or_fell(struct phase *p, struct tt_error *e)
         if ((fell ? rmdir(path) : mkdir(path, 0777)) != 0)
             rc = fail(e, fell ? "rmdir" : "mkdir", path);
         p->done += rc == TT_OK;
+        if (rc == TT_OK)
+            rc = tt_watch(p->m->engine, p->m->progress, p->m->planned * p->m->items, e);
     }
     return rc;
 }
@@ -232,13 +234,13 @@ static int work(struct phase *p, struct tt_error *e)
     uint64_t most;
     int rc, reason;
 
+    tt_watch_begin(m->engine);
     if (p->operation == TT_METADATA_TREE || p->operation == TT_METADATA_FELL) {
         rc = grows_tree(m) ? grow_or_fell(p, e) : TT_OK;
         tt_phase_add(m->engine, TT_METADATA, since);
-        return rc;
+    } else {
+        rc = work_through(p, m->items, false, since, e);
     }
-    tt_watch_begin(m->engine);
-    rc = work_through(p, m->items, false, since, e);
     if (m->options->deadline > 0 && p->operation == TT_METADATA_CREATE) {
         MPI_Allreduce(&p->done, &most, 1, MPI_UINT64_T, MPI_MAX, m->engine->comm);
         if (rc == TT_OK)
