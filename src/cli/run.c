@@ -264,24 +264,45 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
     return status;
 }
 
+/* What is wrong with a later run is said before the first begins. */
+static int check_sequence(const char *workload, size_t n, struct tt_settings *list,
+                          struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && n > 1 && i < n; i++) {
+        struct tt_error inner = TT_ERROR_CLEAR;
+        struct tt_config config = {0};
+
+        rc = tt_config_make(&config, workload, &list[i], &inner);
+        tt_config_free(&config);
+        if (rc != TT_OK)
+            tt_fail(e, rc, "test %zu of %zu: %s", i + 1, n, inner.text);
+    }
+    return rc;
+}
+
 /* The launcher has said how many ranks there are, for all of the runs. */
 static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list,
                         struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    int level, size, status = 0;
+    int level, size, status, rc = TT_OK;
     char ranks[16];
 
     if (tt_ranks_begin(&list[0], &level, &e) != TT_OK)
         return tt_exit_status(e.code);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     snprintf(ranks, sizeof ranks, "%d", size);
+    for (size_t i = 1; i < n && rc == TT_OK; i++)
+        rc = tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e);
+    if (rc == TT_OK)
+        rc = check_sequence(workload, n, list, &e);
+    status = rc == TT_OK ? 0 : tt_report_error(&e);
     for (size_t i = 0; i < n && status == 0; i++) {
         struct tt_config config = {0};
-        int rc = i ? tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e) : TT_OK;
 
-        if (rc == TT_OK)
-            rc = tt_config_make(&config, workload, &list[i], &e);
+        rc = tt_config_make(&config, workload, &list[i], &e);
         status = rc == TT_OK ? perform_as_ranks(&config, level, printer) : tt_report_error(&e);
         tt_config_free(&config);
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -310,10 +331,13 @@ static int drive_settings(const char *workload, struct tt_settings *settings,
 int tt_run_sequence(const char *workload, size_t n, struct tt_settings *list,
                     struct tt_printer printer)
 {
+    struct tt_error e = TT_ERROR_CLEAR;
     int status = 0;
 
     if (tt_is_rank(&list[0]))
         return run_as_ranks(workload, n, list, printer);
+    if (check_sequence(workload, n, list, &e) != TT_OK)
+        return tt_report_error(&e);
     for (size_t i = 0; i < n && status == 0; i++)
         status = drive_settings(workload, &list[i], printer);
     return status;

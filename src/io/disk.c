@@ -5,10 +5,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+int tt_disk_check_name(const char *path, struct tt_error *e)
+{
+    if (!strchr(path, ':'))
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "'%s': this library takes what stands before ':' for the name of a file system; "
+                   "choose a data folder and a path without ':', or --backend posix",
+                   path);
+}
+
+bool tt_disk_is_romio(void)
+{
+#ifdef OPEN_MPI
+    return false;
+#else
+    return true;
+#endif
+}
 
 int tt_disk_touch(const struct tt_file *file, struct tt_error *e)
 {
@@ -16,6 +36,8 @@ int tt_disk_touch(const struct tt_file *file, struct tt_error *e)
     bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
     int fd;
 
+    if (tt_disk_is_romio() && tt_disk_check_name(path, e) != TT_OK)
+        return e->code;
     if (create && file->rank != 0)
         return TT_OK;
     fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)

@@ -100,3 +100,11 @@ for backend in posix mpiio hdf5; do
         one_line "'$work/$source' is a (pipe|folder)"
     done
 done
+
+# PnetCDF opens what stands behind a ':', whoever's it is.
+if has_backend pnetcdf; then
+    echo precious >foreign
+    expect 1 "$TUTTI" run "${job[@]}" --dir "$data" --backend pnetcdf --write every=5,path=ufs:foreign
+    one_line "without ':'"
+    equal precious "$(cat foreign)" "the foreign file"
+fi

@@ -84,7 +84,13 @@ expect 0 "${ranks[@]}" 2 "${ior[@]}" -f "$work/script" -O summaryFormat=JSON
 equal "$(jq -c '[.tests[].Results | length]' "$work/out")" '[2,4]' "tests of the script"
 printf '%s\n' 'blokSize=1m' RUN >"$work/script"
 usage "script:1: 'blokSize' is none .*did you mean 'blockSize'" "${ior[@]}" -f "$work/script"
+printf '%s\n' 'blockSize=8' 'transferSize=8' RUN 'blockSize=12' RUN >"$work/script"
+usage "test 2 of 2: .*not a multiple" "${ior[@]}" -f "$work/script"
 no_data_left
+usage '^tutti: -T: .*too large' "${ior[@]}" -T 307445734561825861
+expect 0 "$TUTTI" ior --results "$runs" --min-free 0 -o "$data/a\\,b" -w -k -b 8 -t 8
+[ -e "$data/a\\,b" ] || fail "the file has another name: $(ls "$data")"
+rm "$data/a\\,b"
 
 usage '^tutti: -q: every error ends the run' "${ior[@]}" -q
 usage "^tutti: -O: 'foo' is none of the directives" "${ior[@]}" -O foo=1

@@ -4,13 +4,15 @@
 mpi_as_users_have_it
 needs jq pgrep
 
+# The first dump is over: a library may make its file long before.
+has_dumped() { [ "$(cut -d ' ' -f 1 "$runs"/*/progress 2>/dev/null || true)" -gt 50 ] 2>/dev/null; }
 for backend in posix mpiio hdf5 netcdf pnetcdf; do
     has_backend $backend || continue
     rm -rf "$runs"
     "$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --backend $backend \
         "${here[@]}" >out 2>err &
     driver=$!
-    until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && [ -n "$(find "$data" -type f -size +1k)" ]; do
+    until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && has_dumped; do
         kill -0 $driver || { cat err; fail "the run ended by itself"; }
         sleep 0.1
     done
@@ -26,3 +28,20 @@ for backend in posix mpiio hdf5 netcdf pnetcdf; do
     expect 0 "$TUTTI" show "$(last_run)"
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
+
+# A rank that hangs: the limit of time ends the others' waiting.
+rm -rf "$runs"
+"$TUTTI" run bulk -n 2 --block 1g --layers throttle --throttle.rate 4m --max-time 1 --patience 0.5 "${here[@]}" >out 2>err &
+driver=$!
+until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && [ -n "$(find "$data" -type f -size +100k)" ]; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+kill -STOP "$rank"
+timeout 60 tail --pid=$driver -f /dev/null || fail "hangs with a rank that is stopped"
+status=0
+wait $driver || status=$?
+equal 1 $status status
+one_line "rank [01]: stopped by --max-time 1 s and twice --patience 0.5 s: this rank is stuck, or one that it waits for is"
+no_process_left
+no_data_left

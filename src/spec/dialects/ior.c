@@ -297,7 +297,7 @@ static void emit_paths(struct emitter *to, const char *file)
     size_t n = 0;
 
     for (; *file; file++) {
-        if (*file == ',')
+        if (*file == ',' || *file == '\\')
             list[n++] = '\\';
         list[n++] = *file == '@' ? ',' : *file;
     }
@@ -357,8 +357,12 @@ static void emit_sizes(struct emitter *to, const struct parameters *p)
     emit_flag(to, "-u", "bulk.own_folders", p->unique_folders);
     if (p->memory[0])
         emit(to, "-M", "bulk.ballast", p->memory);
-    if (p->minutes)
-        emit_number(to, "-T", "max_time", p->minutes * 60);
+    if (p->minutes) {
+        char minutes[24];
+
+        snprintf(minutes, sizeof minutes, "%llumin", (unsigned long long)p->minutes);
+        emit(to, "-T", "max_time", minutes);
+    }
 }
 
 static void emit_accesses(struct emitter *to, const struct parameters *p)
