@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "plan/config.h"
@@ -44,6 +45,26 @@ int tt_dialect_read(int argc, char **argv, tt_translate *translate, struct tt_se
         rc = tt_dialect_rest(nrest, rest, settings, e);
     free(rest);
     return rc;
+}
+
+const char *tt_dialect_folder(const struct tt_settings *settings, const char *place)
+{
+    for (size_t i = settings->n; i-- > 0;)
+        if (!strcmp(settings->list[i].key, "dir"))
+            return strcmp(settings->list[i].place, place) ? NULL : settings->list[i].value;
+    return NULL;
+}
+
+int tt_dialect_check_folder(const char *folder, const char *place, struct tt_error *e)
+{
+    struct stat st;
+
+    if (stat(folder, &st) != 0)
+        return tt_fail(e, TT_FAILED, "%s: the folder '%.200s' does not exist; create it", place,
+                       folder);
+    return S_ISDIR(st.st_mode)
+               ? TT_OK
+               : tt_fail(e, TT_FAILED, "%s: '%.200s' is no folder; choose another", place, folder);
 }
 
 int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *translate,

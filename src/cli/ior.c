@@ -67,6 +67,13 @@ static int finish(const struct session *s, struct tt_error *e)
     return rc == TT_OK ? tt_outfile_close(&file, e) : tt_outfile_discard(&file, rc);
 }
 
+static int check_folder(const struct tt_settings *settings, struct tt_error *e)
+{
+    const char *folder = tt_dialect_folder(settings, "-o");
+
+    return folder ? tt_dialect_check_folder(folder, "-o", e) : TT_OK;
+}
+
 static int read_words(struct session *s, int argc, char **argv, struct tt_error *e)
 {
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
@@ -81,6 +88,8 @@ static int read_words(struct session *s, int argc, char **argv, struct tt_error 
     rc = tt_ior_translate(argc, argv, &s->tests, rest, &nrest, e);
     for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
         rc = tt_dialect_rest(nrest, rest, &s->tests.list[i], e);
+    for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
+        rc = check_folder(&s->tests.list[i], e);
     if (rc == TT_OK && s->tests.summary_file)
         rc = tt_outfile_check(s->tests.summary_file, e);
     free(rest);

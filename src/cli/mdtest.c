@@ -16,28 +16,21 @@ static void print_result(FILE *out, const json_t *result, void *context)
     tt_mdtest_print(out, result, context);
 }
 
-/* The folder of -d, unless --dir came after it; NULL: none. */
-static const char *own_folder(const struct tt_settings *s)
-{
-    for (size_t i = s->n; i-- > 0;)
-        if (!strcmp(s->list[i].key, "dir"))
-            return strcmp(s->list[i].place, "-d") ? NULL : s->list[i].value;
-    return NULL;
-}
-
 /* mdtest makes the folder of -d. Every rank tries, and *made is set for one of them. */
 static int make_folder(const char *folder, bool *made, struct tt_error *e)
 {
     *made = folder && mkdir(folder, 0777) == 0;
-    if (*made || !folder || errno == EEXIST)
+    if (*made || !folder)
         return TT_OK;
+    if (errno == EEXIST)
+        return tt_dialect_check_folder(folder, "-d", e);
     return tt_fail(e, TT_FAILED, "-d: cannot make the folder '%.200s': %s; choose another", folder,
                    strerror(errno));
 }
 
 static int run(struct tt_settings *settings, char *command_line)
 {
-    const char *folder = own_folder(settings);
+    const char *folder = tt_dialect_folder(settings, "-d");
     struct tt_error e = TT_ERROR_CLEAR;
     bool made;
     int status;

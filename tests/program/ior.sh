@@ -98,6 +98,8 @@ usage "^tutti: -b: '1x'" "${ior[@]}" -b 1x
 usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
 usage 'needs -G' "${ior[@]}" -R
 usage 'needs -F' "${ior[@]}" -z -C
+expect 1 "${ior[@]}" -o "$data/nosuch/x"
+one_line "^tutti: -o: the folder '.*nosuch' does not exist"
 usage '^tutti: -a DUMMY keeps nothing that could be read: use -w' "${ior[@]}" -a DUMMY
 expect 0 "${ior[@]}" -a DUMMY -w
 usage "'S3' is none of POSIX" "${ior[@]}" -a S3
