@@ -79,10 +79,7 @@ expect 0 "$TUTTI" run "${job[@]}" --results "$long" --dir "$data" --write every=
 "$TUTTI" run "${job[@]}" --results gone --dir "$data" --iterations 100000000 --max-time 5s \
     --write every=100,files=process >out 2>err &
 driver=$!
-until [ -n "$(find "$data" -type f -size +1k)" ]; do
-    kill -0 $driver || { cat err; fail "the run ended by itself"; }
-    sleep 0.1
-done
+wait_for_data $driver +1k
 rm -rf gone
 status=0
 wait $driver || status=$?

@@ -15,10 +15,7 @@ for launcher in driver mpirun; do
         "${ranks[@]}" 2 "${job[@]}" >out 2>err &
     fi
     pid=$!
-    until [ -n "$(find "$data" -type f -size +1k)" ]; do
-        kill -0 $pid || { cat err; fail "the run ended by itself"; }
-        sleep 0.1
-    done
+    wait_for_data $pid +1k
     kill -INT $pid
     timeout 60 tail --pid=$pid -f /dev/null || fail "hangs after Ctrl-C ($launcher)"
     status=0
@@ -39,10 +36,7 @@ done
 rm -rf "$runs"
 "$TUTTI" run bulk -n 2 --block 1g --layers throttle --throttle.rate 4m "${here[@]}" >out 2>err &
 pid=$!
-until [ -n "$(find "$data" -type f -size +1M)" ]; do
-    kill -0 $pid || { cat err; fail "the run ended by itself"; }
-    sleep 0.1
-done
+wait_for_data $pid +1M
 kill -INT $pid
 wait $pid || true
 expect 0 "$TUTTI" show "$(last_run)"
@@ -55,10 +49,7 @@ rm -rf "$runs"
 "$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --mode async+bg "${here[@]}" \
     >out 2>err &
 driver=$!
-until [ -n "$(find "$data" -type f -size +1k)" ]; do
-    kill -0 $driver || { cat err; fail "the run ended by itself"; }
-    sleep 0.1
-done
+wait_for_data $driver +1k
 kill -9 $driver
 for ((i = 0; i < 300; i++)); do
     pids=$(pgrep -f "^[^ ]*tutti perform.*$runs") || break

@@ -124,6 +124,13 @@ no_data_left() {
     done
     [ -z "$left" ] || fail "data files left behind: $left"
 }
+# Until a run in the background has a data file of that size, as find has sizes: wait_for_data PID +1k
+wait_for_data() {
+    until [ -n "$(find "$data" -type f -size "$2")" ]; do
+        kill -0 "$1" || { cat err; fail "the run ended by itself"; }
+        sleep 0.1
+    done
+}
 no_process_left() {
     local i
     for ((i = 0; i < 100; i++)); do
