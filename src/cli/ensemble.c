@@ -14,6 +14,7 @@
 #include "ensemble/scenario.h"
 #include "launch/launch.h"
 #include "plan/workload.h"
+#include "plan/settings_json.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "spec/read.h"
@@ -42,27 +43,11 @@ static int read_file(const char *path, struct tt_settings *settings, struct tt_e
 }
 
 /* Repetitions of different things are never put together. */
-static int check_resumed(const struct tt_settings *words, struct tt_error *e)
-{
-    static const char *const free_ones[] = {
-        "resume",   "repeat",    "stop_when.ci", "stop_when.at_most",
-        "max_time", "max_bytes", "watchdog",     "limit",
-        "require",  "json",      "csv",          "quiet",
-        "dry_run",  NULL};
-
-    for (size_t i = 0; i < words->n; i++) {
-        size_t k = 0;
-
-        while (free_ones[k] && !tt_same_key(free_ones[k], words->list[i].key))
-            k++;
-        if (!free_ones[k])
-            return tt_fail(e, TT_USAGE,
-                           "%.80s: %.80s would change what is measured by a resumed ensemble; "
-                           "start a new one",
-                           words->list[i].place, words->list[i].key);
-    }
-    return TT_OK;
-}
+static const char *const may_differ[] = {
+    "resume",   "repeat",    "stop_when.ci", "stop_when.at_most",
+    "max_time", "max_bytes", "watchdog",     "limit",
+    "require",  "json",      "csv",          "quiet",
+    "dry_run",  NULL};
 
 /* The file's settings, or those of the ensemble to be resumed; the command line wins. */
 static int read_settings(int argc, char **argv, struct tt_settings *settings, bool *is_matrix,
@@ -88,7 +73,7 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
                      "ensemble takes a file, a scenario (" SCENARIOS "), or --resume FOLDER; tutti "
                      "help ensemble");
     if (rc == TT_OK && *resume)
-        rc = check_resumed(&words, e);
+        rc = tt_settings_check_resumed(&words, may_differ, "ensemble", e);
     if (rc == TT_OK && *resume)
         rc = tt_ensemble_load(*resume, settings, is_matrix, e);
     else if (rc == TT_OK && tt_is_scenario(file))

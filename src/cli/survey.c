@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/survey.h"
+#include "plan/settings_json.h"
 #include "report/outfile.h"
 #include "report/survey.h"
 #include "spec/read.h"
@@ -12,6 +13,10 @@
 #include "survey/survey.h"
 
 #define HOW "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER; tutti help survey"
+
+/* Figures of different jobs are never put into one table. */
+static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",
+                                         "max_bytes", "max_time", NULL};
 
 static int read_settings(int argc, char **argv, struct tt_settings *settings, char **resume,
                          struct tt_error *e)
@@ -30,6 +35,8 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, ch
         }
     if (rc == TT_OK && (!flash == !*resume || (*resume && file)))
         rc = tt_fail(e, TT_USAGE, HOW);
+    if (rc == TT_OK && *resume)
+        rc = tt_settings_check_resumed(&words, may_differ, "survey", e);
     if (rc == TT_OK && *resume)
         rc = tt_survey_load(*resume, settings, e);
     else if (rc == TT_OK && file)

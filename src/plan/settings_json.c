@@ -37,6 +37,8 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
 
     if (rc == TT_OK && json_integer_value(json_object_get(*object, "version")) != version)
         rc = tt_fail(e, TT_CORRUPT, "%s/%s was made by another version of tutti", folder, name);
+    if (rc == TT_OK && !json_is_array(json_object_get(*object, "settings")))
+        rc = tt_fail(e, TT_CORRUPT, "%s/%s holds no settings", folder, name);
     json_array_foreach(json_object_get(*object, "settings"), i, one)
     {
         const char *key = json_string_value(json_array_get(one, 0));
@@ -49,4 +51,21 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
             rc = tt_settings_add(settings, key, value, place, e);
     }
     return rc;
+}
+
+int tt_settings_check_resumed(const struct tt_settings *words, const char *const *may_differ,
+                              const char *what, struct tt_error *e)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        size_t k = 0;
+
+        while (may_differ[k] && !tt_same_key(may_differ[k], words->list[i].key))
+            k++;
+        if (!may_differ[k])
+            return tt_fail(e, TT_USAGE,
+                           "%.80s: %.80s would change what is measured by a resumed %s; start a "
+                           "new one",
+                           words->list[i].place, words->list[i].key, what);
+    }
+    return TT_OK;
 }

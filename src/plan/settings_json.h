@@ -14,5 +14,9 @@ json_t *tt_settings_to_json(const struct tt_settings *settings);
  * released after a failure. Somebody's folder does not say which files are written here. */
 int tt_settings_from_folder(const char *folder, const char *name, int version, json_t **object,
                             struct tt_settings *settings, struct tt_error *e);
+/* What is gone on with keeps its settings, apart from those in may_differ, which ends with NULL.
+ * what: "survey" or the like. */
+int tt_settings_check_resumed(const struct tt_settings *words, const char *const *may_differ,
+                              const char *what, struct tt_error *e);
 
 #endif

@@ -16,6 +16,9 @@ static int gather(void *context, size_t point, const char *folder, struct tt_err
     json_t *result = NULL;
     int rc = tt_folder_read_json(folder, "result.json", &result, e);
 
+    if (rc == TT_OK &&
+        !json_array_size(json_object_get(json_object_get(result, "tables"), "accesses")))
+        rc = tt_fail(e, TT_CORRUPT, "%s/result.json is no result of a run of bulk", folder);
     if (rc == TT_OK)
         rc = tt_survey_sample(result,
                               &(struct tt_survey_place){.title = g->stage->title,

@@ -41,6 +41,19 @@ grep -q '^    bandwidth, naive: all runs$' out || fail "the report does not say 
 ! grep -E '.{81}' out || fail "wider than 80 columns"
 usage 'a survey has no --csv' "$TUTTI" show "$done" --csv -
 
+# Figures of other jobs, or none, do not get into its tables.
+usage '^tutti: --size: size would change what is measured by a resumed survey' "$TUTTI" survey --resume "$done" --size 1m
+cp "$result" "$work/result"
+echo '{"a": 1}' >"$result"
+expect 1 "$TUTTI" survey --resume "$done" --quiet
+one_line "^tutti: $result is no result of a run of bulk"
+mv "$work/result" "$result"
+cp "$done/survey.json" "$work/plan"
+echo '{"version": 1}' >"$done/survey.json"
+expect 1 "$TUTTI" survey --resume "$done" --quiet
+one_line 'survey.json holds no settings'
+mv "$work/plan" "$done/survey.json"
+
 # What it may write is announced, and capped before anything is written.
 expect 0 "${survey[@]}" flash.yaml --dry-run
 grep -q '^writes      8.91 MiB at most, of which ' out || fail "the announcement: $(cat out)"
