@@ -73,15 +73,16 @@ static struct tt_survey_stage *add_stage(struct tt_survey *s, const char *name, 
 
 static int add_point(struct tt_survey_stage *stage, struct tt_survey_point p, struct tt_error *e)
 {
-    struct tt_survey_point *grown = realloc(stage->points, (stage->n + 1) * sizeof *stage->points);
+    struct tt_survey_point *grown;
 
-    if (!grown)
-        return tt_fail_nomem(e, "the points of a survey");
     if (p.transfer > p.size || p.size % p.transfer != 0)
         return tt_fail(e, TT_USAGE,
                        "survey: %llu bytes per process are no multiple of a transfer of "
                        "%llu bytes",
                        (unsigned long long)p.size, (unsigned long long)p.transfer);
+    grown = realloc(stage->points, (stage->n + 1) * sizeof *stage->points);
+    if (!grown)
+        return tt_fail_nomem(e, "the points of a survey");
     stage->points = grown;
     stage->points[stage->n++] = p;
     return TT_OK;

@@ -105,7 +105,7 @@ no_data_left
 
 usage "unknown key 'transfer' .did you mean 'transfers'" "${survey[@]}" --transfer 1m
 usage "'random' is none of bandwidth" "${survey[@]}" --parts random
-usage 'no multiple of a transfer' "${survey[@]}" --size 100k --transfers 64k
+usage 'no multiple of a transfer' "${survey[@]}" --size 128k --transfers 64k,100k
 usage 'nothing to measure' "${survey[@]}" --parts ''
 usage "unknown key 'bakend'" "${survey[@]}" flash.yaml --job.bakend posix
 usage 'tutti survey flash FILE.yaml' "$TUTTI" survey
