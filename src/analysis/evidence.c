@@ -120,14 +120,23 @@ static int check_ranks(const struct tt_evidence *ev, struct tt_error *e)
     return TT_OK;
 }
 
+bool tt_rank_span(const struct tt_rank_records *r, int64_t *ns)
+{
+    const json_t *span = json_object_get(r->summary, "span_ns");
+
+    if (!json_is_integer(span)) /* of a command, or of a run before there was any difference */
+        span = json_object_get(r->summary, "runtime_ns");
+    *ns = json_integer_value(span);
+    return json_is_integer(span);
+}
+
 /* Files are opened before the clock starts, and closed after it has stopped. */
 static bool is_outside(const struct tt_rank_records *r, const struct tt_iteration_record *it)
 {
-    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
+    int64_t span;
 
     return it->iteration == 0 &&
-           (it->start_ns < 0 ||
-            (json_is_integer(runtime) && it->start_ns >= json_integer_value(runtime)));
+           (it->start_ns < 0 || (tt_rank_span(r, &span) && it->start_ns >= span));
 }
 
 static void add_iteration(struct tt_evidence *ev, size_t rank, const struct tt_iteration_record *it,
@@ -202,13 +211,13 @@ static int load_outcome(struct tt_evidence *ev, struct tt_error *e)
  * first record tells how long before the start the clocks were read. */
 static bool rank_window(const struct tt_rank_records *r, int64_t *from, int64_t *to)
 {
-    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
-    int64_t length = json_integer_value(runtime);
+    int64_t length;
+    bool known = tt_rank_span(r, &length);
 
     if (r->niterations == 0 || r->iterations[0].start_ns > 0 ||
         __builtin_sub_overflow(r->header.start_wall_ns, r->iterations[0].start_ns, from))
         return false;
-    for (size_t i = 0; !runtime && i < r->niterations; i++) {
+    for (size_t i = 0; !known && i < r->niterations; i++) {
         int64_t end;
 
         if (!__builtin_add_overflow(r->iterations[i].start_ns, r->iterations[i].span_ns, &end) &&

@@ -59,6 +59,8 @@ struct tt_evidence {
 
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e);
 void tt_evidence_free(struct tt_evidence *ev);
+/* From a rank's start to its end, with what was done aside; false if it did not get there. */
+bool tt_rank_span(const struct tt_rank_records *r, int64_t *ns);
 /* The measured time on the wall clock, from the first rank's start to the last one's end; false if
  * there is none. */
 bool tt_evidence_window(const struct tt_evidence *ev, int64_t *from, int64_t *to);

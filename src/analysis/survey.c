@@ -200,23 +200,23 @@ static void fill_row(json_t *row, const json_t *samples)
 
 /* ---- warnings ---- */
 
-/* The same words, up to the first number in them. */
+/* The same words, whatever the first number in them, and what follows it. */
 static bool is_same_warning(const char *a, const char *b)
 {
     static const char digits[] = "0123456789";
     size_t n = strcspn(a, digits);
 
-    return n == strcspn(b, digits) && !strncmp(a, b, n);
+    return n == strcspn(b, digits) && !strncmp(a, b, n) && (n > 0 || !strcmp(a, b));
 }
 
-static bool has_warning(const json_t *sample, const char *text)
+static bool has_warning(const json_t *sample, const char *warning)
 {
     const json_t *one;
     size_t i;
 
     json_array_foreach(json_object_get(sample, "warnings"), i, one)
     {
-        if (is_same_warning(text, json_string_value(one)))
+        if (is_same_warning(warning, json_string_value(one)))
             return true;
     }
     return false;

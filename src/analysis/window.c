@@ -38,12 +38,11 @@ static int64_t start_of(const struct tt_rank_records *r)
     return start;
 }
 
-static int64_t runtime_of(const struct tt_rank_records *r)
+static int64_t span_of(const struct tt_rank_records *r)
 {
-    const json_t *runtime = json_object_get(r->summary, "runtime_ns");
+    int64_t span;
 
-    return json_is_integer(runtime) && json_integer_value(runtime) > 0 ? json_integer_value(runtime)
-                                                                       : 0;
+    return tt_rank_span(r, &span) && span > 0 ? span : 0;
 }
 
 int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error *e)
@@ -136,7 +135,7 @@ static double slowest_between(const struct tt_evidence *ev, int phase)
         for (size_t k = 0; k < r->niterations; k++) {
             const struct tt_iteration_record *it = &r->iterations[k];
 
-            if (it->iteration == 0 && it->start_ns >= 0 && it->start_ns < runtime_of(r))
+            if (it->iteration == 0 && it->start_ns >= 0 && it->start_ns < span_of(r))
                 sum += tt_seconds((int64_t)it->phase_ns[phase]);
         }
         most = fmax(most, sum);

@@ -298,6 +298,8 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
         rc = tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e);
     if (rc == TT_OK)
         rc = check_sequence(workload, n, list, &e);
+    rc = tt_agree(MPI_COMM_WORLD, rc, &e);
+    e.rank = -1; /* a plan has no rank */
     status = rc == TT_OK ? 0 : tt_report_error(&e);
     for (size_t i = 0; i < n && status == 0; i++) {
         struct tt_config config = {0};

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,15 +83,17 @@ static bool has_happened(const struct tt_iteration_record *r)
 static void next_record(struct tt_engine *engine, uint64_t iteration)
 {
     struct tt_engine_private *p = engine->p;
+    struct tt_iteration_record last = p->now;
     int64_t now = tt_now_ns() - p->start_ns;
 
-    if (has_happened(&p->now)) {
-        p->now.span_ns = now - p->now.start_ns;
-        tt_recorder_iteration(p->recorder, &p->now);
-    }
-    memset(&p->now, 0, sizeof p->now);
+    memset(&p->now, 0, sizeof p->now); /* first: a signal in the middle must not count it twice */
     p->now.iteration = iteration;
     p->now.start_ns = now;
+    if (has_happened(&last)) {
+        atomic_signal_fence(memory_order_seq_cst);
+        last.span_ns = now - last.start_ns;
+        tt_recorder_iteration(p->recorder, &last);
+    }
 }
 
 bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out)
@@ -277,7 +280,6 @@ int tt_aside_begin(struct tt_engine *engine, struct tt_error *e)
     return TT_OK;
 }
 
-/* The clock had stood still. */
 void tt_aside_end(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
@@ -294,8 +296,8 @@ void tt_aside_end(struct tt_engine *engine)
     memcpy(p->total_ns, aside->total_ns, sizeof p->total_ns);
     memcpy(p->calls, aside->calls, sizeof aside->calls);
     memset(&p->now, 0, sizeof p->now);
-    p->start_ns += tt_now_ns() - aside->began_ns;
     p->now.start_ns = tt_now_ns() - p->start_ns;
+    p->aside_ns += tt_now_ns() - aside->began_ns;
     p->aside = NULL;
     free(aside);
 }

@@ -85,15 +85,14 @@ static int open_step_file(struct tt__flight *f, enum tt_access access, struct tt
 
 /* A file that is read has most of the settings of the one that was written; what only one of them
  * can prove is said once. */
-static bool is_known(const json_t *facts, const json_t *fact)
+static bool is_known(const json_t *facts, const char *key)
 {
     const json_t *known;
     size_t i;
 
     json_array_foreach(facts, i, known)
     {
-        if (!strcmp(json_string_value(json_object_get(known, "key")),
-                    json_string_value(json_object_get(fact, "key"))))
+        if (!strcmp(json_string_value(json_object_get(known, "key")), key))
             return true;
     }
     return false;
@@ -109,7 +108,7 @@ void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
             json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given", f->given, "read_back",
                       f->read_back, "proof", proofs[f->proof], "how", f->how);
 
-        if (is_known(engine->p->facts, fact))
+        if (fact && is_known(engine->p->facts, f->key))
             json_decref(fact);
         else
             json_array_append_new(engine->p->facts, fact);

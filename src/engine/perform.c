@@ -101,6 +101,8 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
         if (rc == TT_OK)
             rc = tt_probe_native(&p->stack, engine->comm, path, contiguous, &p->probes[contiguous],
                                  e);
+        if (path && engine->rank == 0) /* it is gone again */
+            tt_data_leave(engine, path);
         p->nfiles = 0;
         free(path);
     }
@@ -140,9 +142,10 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
     json_t *o = json_pack(
         "{s:O, s:O, s:f, s:I, s:I, s:I, s:[I, I]}", "results", p->results, "warnings", p->warnings,
         "cpu_seconds", p->cpu.own, "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
-        (json_int_t)(p->stop_ns - p->start_ns), "files", (json_int_t)p->nfiles, "library_bytes",
-        (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
+        (json_int_t)(p->stop_ns - p->start_ns - p->aside_ns), "files", (json_int_t)p->nfiles,
+        "library_bytes", (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
 
+    json_object_set_new(o, "span_ns", json_integer(p->stop_ns - p->start_ns));
     if (isfinite(p->cpu.waiting) && isfinite(p->cpu.node)) {
         json_object_set_new(o, "cpu_waiting_seconds", json_real(p->cpu.waiting));
         json_object_set_new(o, "node_cpu_seconds", json_real(p->cpu.node));

@@ -62,6 +62,7 @@ struct tt_engine_private {
     int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */
+    int64_t aside_ns;              /* between start and stop, and no part of the runtime */
     struct tt__aside *aside;       /* the accounts as they were when it began; NULL: not aside */
     uint64_t bytes_written;        /* by this rank */
     uint64_t next_check;           /* iteration of the next look at the clock */

@@ -108,7 +108,10 @@ void tt_signals_install(struct tt_engine *engine)
  * only waits for the others' agreement can still write the outcome. */
 static void end_after(double seconds)
 {
-    const struct itimerval once = {.it_value = {.tv_sec = (time_t)seconds, .tv_usec = 1000}};
+    double whole = floor(fmin(seconds, 1e9));
+    const struct itimerval once = {
+        .it_value = {.tv_sec = (time_t)whole,
+                     .tv_usec = (suseconds_t)(1e6 * (fmin(seconds, 1e9) - whole)) + 1}};
 
     setitimer(ITIMER_REAL, &once, NULL);
 }
@@ -134,7 +137,7 @@ void tt_signals_watch_limit(struct tt_engine *engine)
         "that it waits for is\n",
         engine->rank, run->max_time, run->patience);
     engine->p->last_words = words;
-    end_after(ceil(run->max_time + 2 * run->patience));
+    end_after(run->max_time + 2 * run->patience);
 }
 
 void tt_signals_limit_is_kept(struct tt_engine *engine)

@@ -319,6 +319,19 @@ int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **shown, stru
 
 /* ---- opening and closing ---- */
 
+static int refuse_depth(const struct tt_stack *stack, unsigned depth, struct tt_error *e)
+{
+    const char *backend = stack->elements[stack->n - 1]->name, *instead = "";
+
+    if (stack->n == 1)
+        instead =
+            strcmp(backend, "mpiio") ? ", or --backend uring" : ", or --mpiio.method nonblocking";
+    return tt_fail(e, TT_USAGE,
+                   "%u transfers in flight: %s takes one at a time%s; use a depth of 1, --mode "
+                   "async+bg to queue them in a helper thread%s",
+                   depth, stack->elements[0]->name, stack->n == 1 ? " as it is set" : "", instead);
+}
+
 int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct tt_error *e)
 {
     const struct tt_stack *stack = &config->stack;
@@ -328,14 +341,7 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
     if (depth == 1 || config->run->overlap != TT_OVERLAP_NONE || tt_stack_is_reentrant(stack) ||
         tt_stack_most_submitted(stack) >= depth)
         return TT_OK;
-    return tt_fail(e, TT_USAGE,
-                   "%u transfers in flight: %s as it is set, or a layer above it, takes one at a "
-                   "time; use a depth of 1, --mode async+bg to queue them in a helper thread, or "
-                   "%s",
-                   depth, stack->elements[stack->n - 1]->name,
-                   strcmp(stack->elements[stack->n - 1]->name, "mpiio")
-                       ? "--backend uring"
-                       : "--mpiio.method nonblocking");
+    return refuse_depth(stack, depth, e);
 }
 
 static void choose_way(struct tt_stream *stream)

@@ -16,18 +16,9 @@ int tt_disk_check_name(const char *path, struct tt_error *e)
     if (!strchr(path, ':'))
         return TT_OK;
     return tt_fail(e, TT_FAILED,
-                   "'%s': this library takes what stands before ':' for the name of a file system; "
-                   "choose a data folder and a path without ':', or --backend posix",
+                   "'%s': libraries over MPI-IO may take what stands before ':' for the name of a "
+                   "file system; choose a data folder and a path without ':', or --backend posix",
                    path);
-}
-
-bool tt_disk_is_romio(void)
-{
-#ifdef OPEN_MPI
-    return false;
-#else
-    return true;
-#endif
 }
 
 int tt_disk_touch(const struct tt_file *file, struct tt_error *e)
@@ -36,7 +27,7 @@ int tt_disk_touch(const struct tt_file *file, struct tt_error *e)
     bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
     int fd;
 
-    if (tt_disk_is_romio() && tt_disk_check_name(path, e) != TT_OK)
+    if (tt_disk_check_name(path, e) != TT_OK)
         return e->code;
     if (create && file->rank != 0)
         return TT_OK;

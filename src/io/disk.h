@@ -9,11 +9,10 @@
  * atomically, so that what a library truncates afterwards is ours. */
 int tt_disk_touch(const struct tt_file *file, struct tt_error *e);
 
-/* PnetCDF, and ROMIO below any library, take what stands before a ':' for the name of a file system and
- * open what follows: another file than the one that was looked at, and maybe somebody's. */
+/* PnetCDF, and ROMIO below any library, take what stands before a ':' for the name of a file system
+ * and open what follows: another file than the one that was looked at, and maybe somebody's. Which
+ * MPI-IO there is, is known too late. */
 int tt_disk_check_name(const char *path, struct tt_error *e);
-/* Whether the MPI library's own files are ROMIO's. */
-bool tt_disk_is_romio(void);
 
 /* Bytes this process may still write there; UINT64_MAX if the file system does not say. */
 uint64_t tt_disk_free(const char *path);

@@ -292,9 +292,9 @@ static bool take_header(struct reader *r, struct tt_ledger *l)
 
     if (!take_word(r, UINT64_MAX, &magic) || magic != MAGIC || !take_word(r, INT32_MAX, &rank) ||
         !take_word(r, INT32_MAX, &size) || !take_text(r, &l->spec.path) ||
-        !take_text(r, &l->spec.step_group) ||
-        !take_word(r, TT_GROUP, &policy) || !take_word(r, INT64_MAX, &steps) ||
-        !take_count(r, 64, &nvariables) || size == 0 || nvariables == 0)
+        !take_text(r, &l->spec.step_group) || !take_word(r, TT_GROUP, &policy) ||
+        !take_word(r, INT64_MAX, &steps) || !take_count(r, 64, &nvariables) || size == 0 ||
+        nvariables == 0)
         return false;
     l->rank = (int)rank;
     l->size = (int)size;

@@ -30,10 +30,20 @@ static int open_log(const char *log, int flags, int *fd, struct tt_error *e)
             return TT_OK;
     }
     close(*fd);
-    return tt_fail(e, TT_FAILED,
-                   "'%s' is not a log of a write buffer that tutti wrote; choose another "
-                   "throttle.tier",
-                   log);
+    return tt_fail(
+        e, TT_FAILED,
+        "'%s' is not a log of a write buffer that this version of tutti wrote; choose another "
+        "throttle.tier",
+        log);
+}
+
+int tt_tier_check(const char *log, struct tt_error *e)
+{
+    int fd, rc = open_log(log, O_RDWR | O_CREAT | O_APPEND, &fd, e);
+
+    if (rc == TT_OK)
+        close(fd);
+    return rc;
 }
 
 /* One append is one write: ranks do not disturb each other. */
@@ -62,9 +72,11 @@ int tt_tier_holds(const char *log, const char *file, uint64_t size, bool *holds,
     int fd, rc;
 
     *holds = false;
-    if (access(log, F_OK) != 0 && errno == ENOENT)
-        return TT_OK;
     rc = open_log(log, O_RDONLY, &fd, e);
+    if (rc != TT_OK && e->sys_errno == ENOENT) { /* nothing was written yet */
+        tt_error_clear(e);
+        return TT_OK;
+    }
     if (rc != TT_OK)
         return rc;
     in = fdopen(fd, "r");

@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 
+/* Whether it is a log, or can become one. */
+int tt_tier_check(const char *log, struct tt_error *e);
 /* So many bytes of a file were written. */
 int tt_tier_note(const char *log, const char *file, uint64_t bytes, struct tt_error *e);
 /* Whether all of the file's bytes are among the last `size` bytes written; a file that was never

@@ -61,23 +61,36 @@ int tt_survey_find_sources(const char *folder, const struct tt_survey_stage *dat
     return rc;
 }
 
+static int clean_run(const FTSENT *entry, bool force, uint64_t *removed, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS)
+        return tt_fail_call(e, entry->fts_errno, "read", entry->fts_path, -1);
+    if (entry->fts_info != FTS_D || entry->fts_level != 3) /* ensemble, repetition, run */
+        return TT_OK;
+    if (!force)
+        rc = tt_check_ended(entry->fts_path, e);
+    return rc == TT_OK ? tt_clean_data(entry->fts_path, removed, e) : rc;
+}
+
 int tt_survey_clean_stage(const char *folder, const struct tt_survey_stage *stage, bool force,
                           uint64_t *removed, struct tt_error *e)
 {
     char *own = tt_survey_stage_folder(folder, stage), *roots[] = {own, NULL};
-    FTS *walk =
-        own && access(own, F_OK) == 0 ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
-    const FTSENT *entry;
-    int rc = TT_OK;
+    FTS *walk = NULL;
+    FTSENT *entry;
+    int rc = own ? TT_OK : tt_fail_nomem(e, "a path");
 
+    if (rc == TT_OK && access(own, F_OK) == 0) {
+        walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+        if (!walk)
+            rc = tt_fail_call(e, errno, "read", own, -1);
+    }
     while (walk && rc == TT_OK && (entry = fts_read(walk))) {
-        if (entry->fts_info != FTS_D || entry->fts_level != 3) /* ensemble, repetition, run */
-            continue;
-        if (!force)
-            rc = tt_check_ended(entry->fts_path, e);
-        if (rc == TT_OK)
-            rc = tt_clean_data(entry->fts_path, removed, e);
-        fts_set(walk, (FTSENT *)entry, FTS_SKIP);
+        rc = clean_run(entry, force, removed, e);
+        if (entry->fts_level == 3)
+            fts_set(walk, entry, FTS_SKIP);
     }
     if (walk)
         fts_close(walk);

@@ -15,6 +15,8 @@ equal "$(column 0 3)" 60 "transfers"
 # Checking what was written is no part of the run.
 expect 0 "${bulk[@]}" --check-write yes -n 2
 equal "$(metric bytes_read) $(jq .calls.read.count out.json)" "196608 24" "bytes and calls of reading"
+holds '$runtime + $check <= $wall and $runtime >= $write + $read' runtime="$(metric runtime)" write="$(column 0 7)" \
+    check="$(column 1 7)" read="$(column 2 7)" wall="$(jq '[.samples.ranks[].rows[-1] | .[1] + .[2]] | max / 1e9' out.json)"
 # In step.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --backend mpiio --mpiio.method collective --order strided
 usage 'in step: no deadline' "${bulk[@]}" -n 2 --backend mpiio --mpiio.method collective --deadline 1
@@ -30,7 +32,7 @@ expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --depth 4 --layers verify --mode asyn
 way "queued at a time for the helper thread, which makes one after the other"
 jq -e '.facts[] | select(.key == "verify.comparing") | .read_back | test("12 blocks compared")' out.json >/dev/null ||
     fail "verify does not say what it compared"
-usage 'takes one at a time; use a depth of 1' "${bulk[@]}" --depth 4 --layers verify
+usage 'verify takes one at a time; use a depth of 1' "${bulk[@]}" --depth 4 --layers verify
 usage 'or --mpiio.method nonblocking' "${bulk[@]}" --depth 4 --files process --backend mpiio
 usage 'use --mpiio.method independent' "${bulk[@]}" --depth 4 --backend mpiio
 

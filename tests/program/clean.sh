@@ -67,3 +67,13 @@ expect 1 "$TUTTI" clean "$first"
 one_line "kept' is left alone"
 expect 0 "$TUTTI" clean "$(last_run)"
 no_data_left
+
+# What the list names is there: the files of a probe are gone, and withdrawn (with a tab before them).
+expect 0 "$TUTTI" run stencil -n 2 --size 64 --iterations 10 --write every=5 --backend mpiio --mpiio.method nonblocking \
+    --mode async --keep --quiet "${here[@]}"
+grep -q probe "$(last_run)/manifest" || fail "nothing was probed"
+for path in $(awk '/^\t/ { delete listed[substr($0, 2)]; next } { listed[$0] } END { for (p in listed) print p }' "$(last_run)/manifest"); do
+    [ -e "$path" ] || fail "the manifest lists $path, which is gone"
+done
+expect 0 "$TUTTI" clean "$(last_run)"
+no_data_left

@@ -98,10 +98,11 @@ for backend in posix mpiio hdf5; do
     done
 done
 
-# PnetCDF opens what stands behind a ':', whoever's it is.
-if has_backend pnetcdf; then
-    echo precious >foreign
-    expect 1 "$TUTTI" run "${job[@]}" --dir "$data" --backend pnetcdf --write every=5,path=ufs:foreign
+# PnetCDF and ROMIO open what stands behind a ':', whoever's it is.
+echo precious >foreign
+for backend in mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    expect 1 "$TUTTI" run "${job[@]}" --dir "$data" --backend $backend --write every=5,path=ufs:foreign
     one_line "without ':'"
     equal precious "$(cat foreign)" "the foreign file"
-fi
+done

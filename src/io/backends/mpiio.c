@@ -77,7 +77,7 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
     s->info = MPI_INFO_NULL;
     s->proof.process = tt_mpiio_method(file) == SPLIT || tt_mpiio_method(file) == NONBLOCKING;
     rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &s->info), "MPI_Info_set", NULL);
-    if (rc == TT_OK && tt_disk_is_romio())
+    if (rc == TT_OK)
         rc = tt_disk_check_name(file->spec->path, e);
     rc = tt_agree(file->spec->comm, rc, e);
     if (rc == TT_OK)

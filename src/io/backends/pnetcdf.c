@@ -218,7 +218,7 @@ static int prepare(struct tt_file *file, struct tt_error *e)
         return tt_fail_nomem(e, "the variables");
     for (unsigned i = 0; i < file->spec->nvariables; i++)
         s->slots[i].id = -1;
-    return tt_disk_check_name(file->spec->path, e);
+    return TT_OK;
 }
 
 static int begin(struct tt_file *file, struct tt_error *e)

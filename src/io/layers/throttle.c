@@ -66,9 +66,10 @@ static int throttle_open(struct tt_file *file, struct tt_error *e)
     s->store.rate = o->rate / file->size;
     s->store.ops = o->ops / file->size;
     s->store.buffer = (double)o->buffer / file->size;
-    if (o->tier) /* a log that is none is found before anything is written */
+    if (o->tier && file->spec->access == TT_READ_ONLY)
         rc = tt_tier_holds(o->tier, file->spec->path, o->buffer, &s->in_tier, e);
-    s->in_tier = s->in_tier && file->spec->access == TT_READ_ONLY;
+    else if (o->tier) /* found before anything is written */
+        rc = tt_tier_check(o->tier, e);
     below = tt_below_open(file, file->spec, e);
     return rc == TT_OK ? below : rc;
 }

@@ -27,8 +27,8 @@ struct bulk {
     uint64_t transfers; /* of every rank, for which the file has room */
     uint64_t *written;  /* of every rank; all of them unless a deadline came */
     unsigned char *ballast;
-    uint64_t accesses; /* begun; and how many there will be */
-    uint64_t planned;
+    uint64_t accesses;          /* begun, of those that are measured */
+    uint64_t measured, planned; /* without checks, and with them */
     uint64_t progress;
     size_t nrows;
     double *rows;                   /* rank 0: TT_BULK_NCOLUMNS each */
@@ -95,8 +95,8 @@ static int prepare(struct bulk *b, struct tt_error *e)
         .compressible = o->compressible,
         .duplicate = o->duplicate,
     };
-    b->planned = o->repetitions * ((uint64_t)o->write + (o->write && o->check_write) +
-                                   (o->read || (o->check_read && !o->write)));
+    b->measured = o->repetitions * ((uint64_t)o->write + (o->read || (o->check_read && !o->write)));
+    b->planned = b->measured + o->repetitions * (o->write && o->check_write);
     b->written = calloc(b->ranks, sizeof *b->written);
     b->rows = calloc(b->planned * TT_BULK_NCOLUMNS, sizeof *b->rows);
     if (!b->written || !b->rows)
@@ -423,7 +423,7 @@ static int begin_access(struct bulk *b, const struct tt_bulk_access_state *a, st
         rc = tt_aside_begin(b->engine, e);
     rc = tt_agree(b->engine->comm, rc, e);
     if (rc == TT_OK && a->kind != TT_BULK_CHECK)
-        rc = tt_iteration_begin(b->engine, ++b->accesses, b->planned, e);
+        rc = tt_iteration_begin(b->engine, ++b->accesses, b->measured, e);
     if (rc == TT_OK && a->kind == TT_BULK_WRITE)
         rc = make_room(b, a->path, e);
     else if (rc == TT_OK)

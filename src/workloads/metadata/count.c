@@ -41,6 +41,8 @@ int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root
         return tt_fail_nomem(e, "a path");
     if (o->count_file || access(inside, F_OK) == 0)
         rc = tt_counts_load(path, items, e);
+    if (!o->count_file && *items > most) /* fewer were asked for than are there */
+        *items = most;
     if (rc == TT_OK && *items > most)
         rc = tt_fail(e, TT_USAGE, "'%s' says %llu items, more than metadata.items", path,
                      (unsigned long long)*items);
