@@ -49,10 +49,10 @@ check-testbed: ## tests that need root, throttled devices, daemons or many kills
 	@$(MAKE) --no-print-directory build
 	@tools/check build --label-regex testbed
 
-bench: ## the figures of speed, as ratios inside one run
+bench: ## the figures of speed, as ratios inside one run (ONLY="transfers": only those)
 	@tools/setup required optional test
 	@$(MAKE) --no-print-directory build
-	@bench/run.sh build
+	@bench/run.sh build $(ONLY)
 
 install: build ## to PREFIX (and DESTDIR)
 	@cmake --install build --prefix $(PREFIX) >build/install.log || { cat build/install.log >&2; exit 1; }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The figures of speed, each a ratio inside one run, against its target: bench/run.sh BUILD
+# The figures of speed, each a ratio inside one run, against its target: bench/run.sh BUILD [FIGURES...]
 # What cannot be measured here (no root for the throttled device) says so. Status 1 if a target is missed.
 set -euo pipefail
 source=$(realpath "$(dirname "$0")/..")
 build=$(realpath "$1")
+chosen=("${@:2}")
 tutti=$build/tutti
 work=$(mktemp -d "${TMPDIR:-/tmp}/tutti-bench.XXXXXX")
 shm=$(mktemp -d /dev/shm/tutti-bench.XXXXXX)
@@ -158,6 +159,7 @@ fio_rate() { # RW SIZE DIRECT DEPTH
     fio --name=x --filename="$work/fio.data" --size=256m --rw="$1" --bs="$2" --direct="$3" --iodepth="$4" \
         --ioengine="$([ "$4" = 1 ] && echo psync || echo io_uring)" --fallocate=none --invalidate=0 --norandommap=0 \
         --output-format=json | jq '.jobs[0] | [.read.iops, .write.iops] | max'
+    rm -f "$work/fio.data" # so that both write into memory that the kernel has just got back
 }
 
 bulk_rate() { # RW SIZE DIRECT DEPTH BACKEND
@@ -339,21 +341,12 @@ read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
+all=(kernel large_dump particles hiding tiny_runs discard memory content transfers creates counters measuring starting
+    a_million many_ranks verdicts)
+[ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
+for figure in "${chosen[@]}"; do
+    [[ " ${all[*]} " == *" $figure "* ]] || { echo "bench: '$figure' is none of ${all[*]}" >&2; exit 2; }
+done
 heading
-kernel
-large_dump
-particles
-hiding
-tiny_runs
-discard
-memory
-content
-transfers
-creates
-counters
-measuring
-starting
-a_million
-many_ranks
-verdicts
+for figure in "${chosen[@]}"; do $figure; done
 exit $missed

@@ -166,6 +166,8 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
 /* Collective. */
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e);
+/* What opening took to get its buffers from the kernel, which is no part of opening the file. */
+int64_t tt_stream_preparing_ns(const struct tt_stream *stream);
 /* A slot with nothing in flight; waits for one if need be, and hands it out also if its transfer
  * has failed. If it has landed, its block and buffer are those of the finished transfer until it is
  * started again. */

@@ -42,6 +42,7 @@ struct tt_stream {
     struct slot *slots, *oldest, *newest, *free;
     char *buffers, *ticket_states;
     struct tt_stream_threads *threads;
+    int64_t preparing_ns;
     int64_t busy_since; /* something has been in flight since then */
     uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
 };
@@ -375,6 +376,8 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
     if (__builtin_mul_overflow(each, depth, &all) ||
         posix_memalign((void **)&stream->buffers, 4096, all) != 0)
         return tt_fail_nomem(e, "the buffers of transfers");
+    memset(stream->buffers, 0,
+           all); /* the kernel gives memory here, and not during the transfers */
     stream->slots = calloc(depth, sizeof *stream->slots);
     stream->ticket_states = calloc(depth, ticket);
     if (!stream->slots || !stream->ticket_states)
@@ -450,6 +453,8 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     if (rc == TT_OK)
         rc = allocate(stream, e);
     rc = tt_agree(s->comm, rc, e);
+    stream->preparing_ns = tt_now_ns() - t;
+    t += stream->preparing_ns;
     if (rc == TT_OK)
         rc = tt_agree(s->comm, tt_helper_call(s->engine->p->helper, begin, stream, e), e);
     tt_phase_add(s->engine, TT_OPEN, t);
@@ -457,6 +462,11 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
         return free_stream(stream, rc, e);
     *out = stream;
     return TT_OK;
+}
+
+int64_t tt_stream_preparing_ns(const struct tt_stream *stream)
+{
+    return stream->preparing_ns;
 }
 
 int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e)

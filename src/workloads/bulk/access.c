@@ -298,6 +298,7 @@ static int use_file(struct tt_bulk_access_state *a, struct tt_series *series, st
     a->opened = tt_now_ns();
     if (rc != TT_OK)
         return rc;
+    a->began += tt_stream_preparing_ns(stream); /* no part of anything */
     if (a->options->barriers)
         MPI_Barrier(a->engine->comm);
     rc = transfer_all(a, stream, e);

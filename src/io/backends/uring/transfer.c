@@ -242,7 +242,9 @@ int tt_uring_begin(struct tt_file *file, struct uring_transfer *t, enum tt_direc
     t->done = rc != TT_OK;
     if (rc != TT_OK)
         return rc;
-    t->by_worker = t->ticket && !s->raw.direct && !o->sqpoll;
+    /* Writes of a stream would only fight for the file's lock. */
+    t->by_worker = t->ticket && !s->raw.direct && !o->sqpoll &&
+                   (t->direction == TT_READING || s->buffers.n == 0);
     t->more = tt_extents_next(&t->it, &t->x);
     if (!t->more) {
         complete(s, t);
