@@ -75,8 +75,8 @@ int tt_stencil_check(const struct tt_config *config, struct tt_error *e)
     return rc == TT_OK ? check_reads(config, o->iterations, e) : rc;
 }
 
-/* Seconds per point of one thread, from about 0.1 s of sweeps, and not more than the run's, over a grid
- * of the real width but at most 64 MiB; 0 if there is no memory. */
+/* Seconds per point of one thread, from about 0.1 s of sweeps, and not more than the run's, over a
+ * grid of the real width but at most 64 MiB; 0 if there is no memory. */
 static double measure_point(const struct tt_stencil_options *o, const struct tt_owned *owned,
                             int ranks)
 {
