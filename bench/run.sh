@@ -48,9 +48,9 @@ kernel() {
 
 # Rounds of all contenders in turn, so that drift hits them alike; the median of the ratios.
 large_dump() {
-    local size=8192 dumps=4 backend round bare
+    local size=8192 dumps=4 backend bare
     [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -gt 6000000 ] || size=4096
-    for round in 1 2 3; do
+    for _ in 1 2 3 4 5; do
         bare=$(ranks "$build/bench/bench_pwrite_loop" "$shm/bare" $((size * size * 4)) $dumps | jq .rate)
         rm "$shm/bare"
         for backend in $backends; do

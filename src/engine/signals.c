@@ -24,15 +24,17 @@ struct tt__last_words {
     char line[256];
 };
 
+/* If it cannot be said, the launcher's word has to do. */
 static void say_last_words(const struct tt_engine *engine)
 {
     const struct tt__last_words *words = engine->p->last_words;
-    int fd = words && !engine->p->failure_noted
-                 ? open(words->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                 : -1;
+    int fd;
 
-    if (fd < 0 || write(fd, words->line, strlen(words->line)) < 0 || close(fd) != 0)
-        return; /* then the launcher's word has to do */
+    if (!words || engine->p->failure_noted)
+        return;
+    fd = open(words->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && write(fd, words->line, strlen(words->line)) >= 0)
+        close(fd);
 }
 
 static void save_and_clean(struct tt_engine *engine)

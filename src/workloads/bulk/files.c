@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workloads/bulk/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agree.h"
+#include "engine/cache.h"
+#include "engine/counts.h"
+#include "spec/units.h"
+
+static char *in_folder_of(const char *path, uint64_t rank)
+{
+    const char *slash = strrchr(path, '/');
+    int head = slash ? (int)(slash - path) : 1;
+    char *out;
+
+    return asprintf(&out, "%.*s/%llu/%s", head, slash ? path : ".", (unsigned long long)rank,
+                    slash ? slash + 1 : path) < 0
+               ? NULL
+               : out;
+}
+
+char *tt_bulk_path_of(struct tt_bulk *b, uint64_t rank, uint64_t repetition)
+{
+    const struct tt_bulk_options *o = b->options;
+    char *base =
+        o->paths.n ? strdup(o->paths.words[rank % o->paths.n]) : tt_data_path(b->engine, "bulk");
+    char number[32] = "", repeated[32] = "", *placed, *out = NULL;
+
+    if (o->files)
+        snprintf(number, sizeof number, ".%08llu", (unsigned long long)rank);
+    if (o->numbered)
+        snprintf(repeated, sizeof repeated, ".%llu", (unsigned long long)repetition);
+    placed = base && o->own_folders ? in_folder_of(base, rank) : base;
+    if (placed != base)
+        free(base);
+    if (placed && asprintf(&out, "%s%s%s", placed, number, repeated) < 0)
+        out = NULL;
+    free(placed);
+    return out;
+}
+
+/* How much an existing file holds where it is nothing but the data: of a shared one as much as it
+ * has of every rank. */
+static int count_from_size(struct tt_bulk *b, const char *path, uint64_t *transfers,
+                           struct tt_error *e)
+{
+    const struct tt_bulk_options *o = b->options;
+    bool in_blocks = o->order == TT_BULK_SEQUENTIAL && !o->files;
+    uint64_t each = in_blocks ? o->block : o->transfer, all = each * (o->files ? 1 : b->ranks);
+    uint64_t there;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    there = (uint64_t)st.st_size / all * (each / o->transfer);
+    *transfers = there < b->transfers ? there : b->transfers;
+    if (*transfers == 0)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' holds %lld bytes, less than a %s%s: choose a smaller one", path,
+                       (long long)st.st_size, in_blocks ? "block" : "transfer",
+                       o->files ? "" : " of every rank");
+    return TT_OK;
+}
+
+/* Unless a deadline or a count says that less than everything is to be expected. */
+static void warn_of_short_files(struct tt_bulk *b)
+{
+    const struct tt_bulk_options *o = b->options;
+    uint64_t planned = tt_bulk_transfers(o);
+    char some[TT_UNIT_TEXT], all[TT_UNIT_TEXT];
+
+    if (b->transfers < planned && o->deadline <= 0 && b->engine->rank == 0)
+        tt_warning(b->engine,
+                   "short files: there were only %s of the %s that each rank was to read",
+                   tt_format_bytes((double)(b->transfers * o->transfer), some),
+                   tt_format_bytes((double)(planned * o->transfer), all));
+}
+
+static bool is_plain_file(const struct tt_bulk *b)
+{
+    const struct tt_stack *stack = &b->engine->config->stack;
+
+    return stack->elements[stack->n - 1]->caps & TT_CAP_CONTAINER &&
+           strcmp(stack->elements[stack->n - 1]->name, "hdf5") != 0;
+}
+
+int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
+{
+    char *path = tt_bulk_path_of(b, b->rank, 0);
+    uint64_t there = b->transfers, least;
+    int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
+
+    if (rc == TT_OK && b->options->count_file)
+        rc = tt_counts_load(b->options->count_file, &there, e);
+    else if (rc == TT_OK && is_plain_file(b) && b->options->order != TT_BULK_REPEATED)
+        rc = count_from_size(b, path, &there, e);
+    free(path);
+    rc = tt_agree(b->engine->comm, rc, e);
+    MPI_Allreduce(&there, &least, 1, MPI_UINT64_T, MPI_MIN, b->engine->comm);
+    if (!b->options->count_file)
+        b->transfers = least;
+    for (uint64_t i = 0; i < b->ranks; i++)
+        b->written[i] = least < b->transfers ? least : b->transfers;
+    if (rc == TT_OK)
+        warn_of_short_files(b);
+    return rc;
+}
+
+static int make_folder(struct tt_bulk *b, const char *path, struct tt_error *e)
+{
+    char *folder = strdup(path);
+    int rc = TT_OK;
+
+    if (!folder)
+        return tt_fail_nomem(e, "a path");
+    *strrchr(folder, '/') = '\0';
+    if (mkdir(folder, 0777) == 0)
+        rc = tt_data_own_folder(b->engine, folder, e);
+    else if (errno != EEXIST)
+        rc = tt_fail_call(e, errno, "mkdir", folder, -1);
+    free(folder);
+    return rc;
+}
+
+int tt_bulk_make_room(struct tt_bulk *b, const char *path, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (b->options->files || b->engine->rank == 0)
+        rc = tt_data_remove(b->engine, path, e);
+    if (rc == TT_OK && b->options->own_folders)
+        rc = make_folder(b, path, e);
+    return tt_agree(b->engine->comm, rc, e);
+}
+
+/* Whether places may be read that nobody has written. Libraries leave gaps between what is theirs.
+ */
+static bool may_read_holes(const struct tt_bulk *b)
+{
+    const struct tt_bulk_options *o = b->options;
+
+    return is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
+}
+
+void tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a)
+{
+    int fd = open(a->path, O_RDONLY | O_CLOEXEC);
+    int64_t resident;
+    struct stat st;
+    off_t hole;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return; /* opening it for reading will say why */
+    }
+    if (b->options->cold)
+        tt_cache_evict(fd);
+    if (a->kind == TT_BULK_READ) {
+        resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+        b->cache_unknown = b->cache_unknown || resident < 0;
+        if (resident > 0 && (b->options->files || b->engine->rank == 0))
+            b->cached += (double)resident;
+        hole = may_read_holes(b) ? lseek(fd, 0, SEEK_HOLE) : -1;
+        b->holes = b->holes || (hole >= 0 && hole < st.st_size);
+    }
+    close(fd);
+}
