@@ -28,9 +28,8 @@ void tt_h5bench_adopt(struct h5bench_emitter *to)
 
 static bool covers(const struct h5bench_pattern *p, const struct tt_h5bench_content *c)
 {
-    bool same_blocks = c->count == 0 ? true
-                                     : p->is_strided && p->blocks == c->count &&
-                                           p->block[0] == c->block && p->stride[0] == c->stride;
+    bool same_blocks = c->count == 0 || (p->is_strided && p->blocks == c->count &&
+                                         p->block[0] == c->block && p->stride[0] == c->stride);
 
     return c->is_known && c->can_check && p->num_dims == c->ndims && p->steps <= c->steps &&
            !memcmp(p->dims, c->dims, p->num_dims * sizeof *p->dims) && same_blocks &&
@@ -66,9 +65,7 @@ static void overwrite_content(struct h5bench_emitter *to)
     struct tt_h5bench_content *c = to->content;
     const struct h5bench_pattern *p = to->p;
 
-    if (!c->is_known)
-        return;
-    if (c->deviation > 0)
+    if (!c->is_known || c->deviation > 0)
         return;
     if (!covers(p, c) || p->steps != c->steps || p->is_strided != (c->count > 0))
         c->can_check = false;
