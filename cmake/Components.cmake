@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Components are found by their place: src/io/backends/NAME.c is the backend NAME, and so on. A file
-# that needs a library says so in its second line, and is left out where the library is missing:
+# that needs a library says so in its second line; it becomes a module, a shared object that is opened
+# when it is chosen, and is left out where the library is missing:
 #   /* needs: PKGCONFIG-MODULE... (package DEBIAN-PACKAGE) */
 # A backend or layer that outgrows its file keeps its parts in a subfolder of its name.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
@@ -56,7 +57,7 @@ endfunction()
 
 # Debian's netcdf-mpi has its headers below its prefix, but does not say so.
 function(tutti_link target name)
-  target_link_libraries(${target} PUBLIC PkgConfig::NEED_${name})
+  target_link_libraries(${target} PRIVATE PkgConfig::NEED_${name})
   foreach(module ${ARGN})
     if(ARGC EQUAL 3)
       set(prefix ${NEED_${name}_PREFIX})
@@ -83,12 +84,11 @@ function(tutti_mend_includes found)
   set_target_properties(PkgConfig::${found} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${there}")
 endfunction()
 
-# Sets ${name}_OK and links the library to target; else records the package in TUTTI_MISSING.
-function(tutti_satisfy_needs target file name)
+# Sets ${name}_OK and links the library that the line asks for to target; else records the package.
+function(tutti_satisfy_needs target line name)
   set(${name}_OK TRUE PARENT_SCOPE)
-  file(STRINGS ${file} line REGEX "^/\\* needs: " LIMIT_COUNT 1)
   if(NOT line MATCHES "needs: ([^(]+) \\(package ([^)]+)\\)")
-    return()
+    message(FATAL_ERROR "${name}: '${line}' does not name a library and its package")
   endif()
   string(REPLACE "@mpi@" ${TUTTI_MPI} modules ${CMAKE_MATCH_1})
   string(REPLACE "@mpi@" ${TUTTI_MPI} package ${CMAKE_MATCH_2})
@@ -124,48 +124,62 @@ function(tutti_find_by_module target name)
   find_package(HDF5 QUIET COMPONENTS C)
   if(HDF5_FOUND AND HDF5_IS_PARALLEL)
     target_include_directories(${target} PRIVATE ${HDF5_INCLUDE_DIRS})
-    target_link_libraries(${target} PUBLIC ${HDF5_C_LIBRARIES})
+    target_link_libraries(${target} PRIVATE ${HDF5_C_LIBRARIES})
     set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_LIBRARIES " {\"hdf5\", \"${HDF5_VERSION}\"},")
     set(${name}_FOUND_BY_MODULE TRUE PARENT_SCOPE)
   endif()
 endfunction()
 
-# kind: backends, layers or workloads; type and prefix: of the C objects.
-function(tutti_add_kind target folder list type prefix)
+# A module of the given kind and name, in directory: a shared object that finds the core already there.
+function(tutti_add_module kind name directory)
+  add_library(${kind}_${name} MODULE EXCLUDE_FROM_ALL ${ARGN})
+  target_link_libraries(${kind}_${name} PRIVATE tutti_core)
+  set_target_properties(${kind}_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${directory})
+endfunction()
+
+# kind: backend, layer or workload; type and prefix: of the C objects.
+function(tutti_add_kind target folder kind type)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
   set(declared "")
   set(listed "")
   set(missing "")
   foreach(file ${files})
     get_filename_component(name ${file} NAME_WE)
-    tutti_satisfy_needs(${target} ${file} ${name})
-    if(${name}_OK)
-      set(parts "")
-      if(folder MATCHES "^io/")
-        file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/${name}/*.c)
-      endif()
+    set(parts "")
+    if(folder MATCHES "^io/")
+      file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/${name}/*.c)
+    endif()
+    file(STRINGS ${file} needs REGEX "^/\\* needs: " LIMIT_COUNT 1)
+    if(NOT needs)
       target_sources(${target} PRIVATE ${file} ${parts})
-      string(APPEND declared "extern const struct ${type} ${prefix}_${name};\n")
-      string(APPEND listed "    &${prefix}_${name},\n")
+      string(APPEND declared "extern const struct ${type} tt_${kind}_${name};\n")
+      string(APPEND listed "    &tt_${kind}_${name},\n")
+      continue()
+    endif()
+    tutti_add_module(${kind} ${name} ${CMAKE_BINARY_DIR}/modules ${file} ${parts})
+    tutti_satisfy_needs(${kind}_${name} "${needs}" ${name})
+    if(${name}_OK)
+      set_target_properties(${kind}_${name} PROPERTIES EXCLUDE_FROM_ALL FALSE)
+      install(TARGETS ${kind}_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti/modules)
     else()
       string(APPEND missing "    {\"${name}\", \"${${name}_PACKAGE}\"},\n")
     endif()
   endforeach()
-  set(TUTTI_REGISTRY "${TUTTI_REGISTRY}${declared}const struct ${type} *const ${list}[] = {\n${listed}    NULL};\n\n" PARENT_SCOPE)
+  set(TUTTI_REGISTRY "${TUTTI_REGISTRY}${declared}const struct ${type} *tt_${kind}s[TT_MAX_COMPONENTS + 1] = {\n${listed}    NULL};\n\n" PARENT_SCOPE)
   set(TUTTI_MISSING "${TUTTI_MISSING}${missing}" PARENT_SCOPE)
 endfunction()
 
 function(tutti_add_components target)
   set(TUTTI_REGISTRY "")
   set(TUTTI_MISSING "")
-  tutti_add_kind(${target} io/backends tt_backends tt_backend tt_backend)
-  tutti_add_kind(${target} io/layers tt_layers tt_backend tt_layer)
-  tutti_add_kind(${target} workloads tt_workloads tt_workload tt_workload)
+  tutti_add_kind(${target} io/backends backend tt_backend)
+  tutti_add_kind(${target} io/layers layer tt_backend)
+  tutti_add_kind(${target} workloads workload tt_workload)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/registry.c @ONLY CONTENT
 "/* Written by the build from the files in src/io/backends, src/io/layers and src/workloads. */
 #include \"plan/registry.h\"
 
-@TUTTI_REGISTRY@const struct tt_missing tt_missing_backends[] = {
+@TUTTI_REGISTRY@const struct tt_missing tt_missing_components[] = {
 @TUTTI_MISSING@    {NULL, NULL}};
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/registry.c)

@@ -14,6 +14,7 @@
 #include "cli/option.h"
 #include "cli/wrap.h"
 #include "launch/launch.h"
+#include "plan/module.h"
 #include "plan/registry.h"
 #include "report/environment.h"
 #include "spec/units.h"
@@ -81,7 +82,7 @@ static const char *thread_level(void)
 
 /* ---- everything as JSON ---- */
 
-static json_t *names_json(const struct tt_backend *const *list)
+static json_t *names_json(const struct tt_backend **list)
 {
     json_t *all = json_array();
 
@@ -103,7 +104,7 @@ static json_t *missing_json(void)
 {
     json_t *all = json_object();
 
-    for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
+    for (const struct tt_missing *m = tt_missing_components; m->name; m++)
         json_object_set_new(all, m->name, json_string(m->package));
     return all;
 }
@@ -234,6 +235,7 @@ int tt_cmd_info(int argc, char **argv)
 
     if (tt_take_options(argc, argv, options, NULL, &e) != TT_OK)
         return tt_report_error(&e);
+    tt_module_open_all();
     info = gather(dir ? dir : ".");
     if (!info) {
         tt_fail_nomem(&e, "what this machine is");

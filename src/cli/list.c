@@ -5,6 +5,7 @@
 #include "analysis/metrics.h"
 #include "cli/command.h"
 #include "cli/wrap.h"
+#include "plan/module.h"
 #include "plan/registry.h"
 
 #define COLUMN 22
@@ -19,7 +20,7 @@ static void list_backends(void)
 {
     for (size_t i = 0; tt_backends[i]; i++)
         tt_print_entry(stdout, tt_backends[i]->name, COLUMN, tt_backends[i]->summary);
-    for (const struct tt_missing *m = tt_missing_backends; m->name; m++) {
+    for (const struct tt_missing *m = tt_missing_components; m->name; m++) {
         char text[160];
 
         snprintf(text, sizeof text, "not in this build; package %s brings its library", m->package);
@@ -59,6 +60,7 @@ int tt_cmd_list(int argc, char **argv)
     const char *names[NKINDS + 1] = {0}, *near;
     struct tt_error e = TT_ERROR_CLEAR;
 
+    tt_module_open_all();
     for (size_t i = 0; i < NKINDS; i++) {
         names[i] = kinds[i].name;
         if (argc == 2 && !strcmp(argv[1], kinds[i].name)) {

@@ -4,65 +4,71 @@
 #include <string.h>
 
 #include "plan/config.h"
+#include "plan/module.h"
 
-#define MAX_NAMES 64
-
-static void fail_unknown(const char *kind, const char *name, const char *const *names,
+/* The nearest name may be that of a module. */
+static void fail_unknown(const void *const *list, const char *kind, const char *name,
                          struct tt_error *e)
 {
-    const char *near = tt_nearest_word(name, names);
+    const char *names[TT_MAX_COMPONENTS + 1] = {0}, *near;
 
+    tt_module_open_all();
+    for (size_t i = 0; list[i]; i++)
+        names[i] = *(const char *const *)list[i];
+    near = tt_nearest_word(name, names);
     tt_fail(e, TT_USAGE, "unknown %s '%.80s'%s%s%s; tutti list %ss names them", kind, name,
             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", kind);
 }
 
-static const struct tt_backend *find_element(const struct tt_backend *const *list, const char *kind,
-                                             const char *name, struct tt_error *e)
+/* Tables begin with their name. */
+static const char *name_of(const void *component)
 {
-    const char *names[MAX_NAMES + 1] = {0};
+    return *(const char *const *)component;
+}
 
-    for (size_t i = 0; list[i]; i++) {
-        if (!strcmp(list[i]->name, name))
-            return list[i];
-        if (i < MAX_NAMES)
-            names[i] = list[i]->name;
-    }
-    for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
+static const void *find_open(const void *const *list, const char *name)
+{
+    while (*list && strcmp(name_of(*list), name) != 0)
+        list++;
+    return *list;
+}
+
+static const void *find(const void *const *list, const char *kind, const char *name,
+                        struct tt_error *e)
+{
+    const void *found = find_open(list, name);
+
+    if (!found && tt_module_open_named(kind, name, e) != TT_OK)
+        return NULL;
+    if (found || (found = find_open(list, name)))
+        return found;
+    for (const struct tt_missing *m = tt_missing_components; m->name; m++)
         if (!strcmp(m->name, name)) {
             tt_fail(e, TT_USAGE, "%s '%s' is not in this build; package %s brings its library",
                     kind, name, m->package);
             return NULL;
         }
-    fail_unknown(kind, name, names, e);
+    fail_unknown(list, kind, name, e);
     return NULL;
 }
 
 const struct tt_backend *tt_find_backend(const char *name, struct tt_error *e)
 {
-    return find_element(tt_backends, "backend", name, e);
+    return find((const void *const *)tt_backends, "backend", name, e);
 }
 
 const struct tt_backend *tt_find_layer(const char *name, struct tt_error *e)
 {
-    return find_element(tt_layers, "layer", name, e);
+    return find((const void *const *)tt_layers, "layer", name, e);
 }
 
 const struct tt_workload *tt_find_workload(const char *name, struct tt_error *e)
 {
-    const char *names[MAX_NAMES + 1] = {0};
-
-    for (size_t i = 0; tt_workloads[i]; i++) {
-        if (!strcmp(tt_workloads[i]->name, name))
-            return tt_workloads[i];
-        if (i < MAX_NAMES)
-            names[i] = tt_workloads[i]->name;
-    }
-    fail_unknown("workload", name, names, e);
-    return NULL;
+    return find((const void *const *)tt_workloads, "workload", name, e);
 }
 
-static void each_element(const struct tt_backend *const *list, const char *kind,
-                         tt_component_fn *visit, void *context)
+static void each_element(const struct tt_backend **list, const char *kind, tt_component_fn *visit,
+                         void *context)
 {
     for (; *list; list++) {
         struct tt_component c = {(*list)->name, (*list)->summary, (*list)->params,
@@ -72,7 +78,7 @@ static void each_element(const struct tt_backend *const *list, const char *kind,
     }
 }
 
-void tt_each_component(tt_component_fn *visit, void *context)
+static void each_open(tt_component_fn *visit, void *context)
 {
     visit("run", &tt_run_component, context);
     visit("run", &tt_launch_component, context);
@@ -89,6 +95,12 @@ void tt_each_component(tt_component_fn *visit, void *context)
     }
     each_element(tt_backends, "backend", visit, context);
     each_element(tt_layers, "layer", visit, context);
+}
+
+void tt_each_component(tt_component_fn *visit, void *context)
+{
+    tt_module_open_all();
+    each_open(visit, context);
 }
 
 struct wanted {
@@ -114,6 +126,6 @@ const struct tt_param *tt_find_param(const char *key)
 {
     struct wanted wanted = {key, NULL};
 
-    tt_each_component(look_in, &wanted);
+    each_open(look_in, &wanted);
     return wanted.found;
 }

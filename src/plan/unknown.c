@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/module.h"
 #include "plan/registry.h"
 
 static bool is_named(const char *name, const char *key, size_t length)
@@ -18,6 +19,7 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
     static const struct tt_component *const parts[] = {
         &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component};
 
+    tt_module_open_all();
     for (size_t i = 0; tt_backends[i]; i++)
         if (is_named(tt_backends[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to backend '%s', but the backend is '%s'",
@@ -34,7 +36,7 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
         if (is_named(parts[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to '%s', which workload '%s' does not use",
                            key, parts[i]->name, c->workload->name);
-    for (const struct tt_missing *m = tt_missing_backends; m->name; m++)
+    for (const struct tt_missing *m = tt_missing_components; m->name; m++)
         if (is_named(m->name, key, length))
             return tt_fail(e, TT_USAGE,
                            "'%.80s' belongs to '%s', which is not in this build; package %s brings "

@@ -15,7 +15,7 @@
 #define N 10
 
 extern const struct tt_backend tt_backend_posix, tt_backend_discard, tt_layer_align,
-    tt_layer_template;
+    tt_layer_throttle;
 static const bool odirect = false; /* posix' own option */
 
 static int32_t value(unsigned variable, uint64_t step, uint64_t element)
@@ -112,9 +112,9 @@ static void unknown_steps_are_refused(void **state)
 static void order_of_stacks_is_checked(void **state)
 {
     const struct tt_stack good = {
-        .n = 3, .elements = {&tt_layer_template, &tt_layer_align, &tt_backend_posix}};
+        .n = 3, .elements = {&tt_layer_throttle, &tt_layer_align, &tt_backend_posix}};
     const struct tt_stack upside_down = {
-        .n = 3, .elements = {&tt_layer_align, &tt_layer_template, &tt_backend_posix}};
+        .n = 3, .elements = {&tt_layer_align, &tt_layer_throttle, &tt_backend_posix}};
     const struct tt_stack no_container = {.n = 2,
                                           .elements = {&tt_layer_align, &tt_backend_discard}};
     struct tt_error e = TT_ERROR_CLEAR;

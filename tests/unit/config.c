@@ -49,10 +49,10 @@ static const struct tt_workload probe = {
 
 extern const struct tt_backend tt_backend_posix, tt_backend_discard, tt_layer_throttle,
     tt_layer_align;
-const struct tt_backend *const tt_backends[] = {&tt_backend_posix, &tt_backend_discard, NULL};
-const struct tt_backend *const tt_layers[] = {&tt_layer_throttle, &tt_layer_align, NULL};
-const struct tt_workload *const tt_workloads[] = {&probe, NULL};
-const struct tt_missing tt_missing_backends[] = {{"absent", "libabsent-dev"}, {NULL, NULL}};
+const struct tt_backend *tt_backends[TT_MAX_COMPONENTS + 1] = {&tt_backend_posix, &tt_backend_discard, NULL};
+const struct tt_backend *tt_layers[TT_MAX_COMPONENTS + 1] = {&tt_layer_throttle, &tt_layer_align, NULL};
+const struct tt_workload *tt_workloads[TT_MAX_COMPONENTS + 1] = {&probe, NULL};
+const struct tt_missing tt_missing_components[] = {{"absent", "libabsent-dev"}, {NULL, NULL}};
 
 /* ---- helpers ---- */
 

@@ -10,11 +10,12 @@
 #include <errno.h>
 
 #include "io/file.h"
+#include "plan/registry.h"
 #include "scratch.h"
 
 #define N 1000
 
-extern const struct tt_backend tt_backend_posix, tt_backend_template, tt_layer_fault;
+extern const struct tt_backend tt_backend_posix, tt_layer_fault;
 static const bool odirect = false; /* posix' own option */
 
 struct fixture {
@@ -232,10 +233,11 @@ static void posix_recovers(void **state)
 static void others_see_a_short_write(void **state)
 {
     struct fixture *f = *state;
-    struct tt_error e;
+    struct tt_error e = TT_ERROR_CLEAR;
     int bits;
 
-    f->stack.elements[1] = &tt_backend_template;
+    f->stack.elements[1] = tt_find_backend("template", &e);
+    assert_non_null(f->stack.elements[1]);
     assert_int_equal(open_file(f, TT_CREATE, &e), TT_OK);
     for (int i = 0; i < N; i++)
         f->data[i] ^= 0xff;

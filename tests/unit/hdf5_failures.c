@@ -275,9 +275,7 @@ int main(int argc, char **argv)
     char folder[128];
     int failed;
 
-    for (const struct tt_backend *const *b = tt_backends; *b; b++)
-        if (strcmp((*b)->name, "hdf5") == 0)
-            hdf5 = *b;
+    hdf5 = tt_find_backend("hdf5", &(struct tt_error)TT_ERROR_CLEAR);
     if (!hdf5)
         return 77;
     MPI_Init(&argc, &argv);

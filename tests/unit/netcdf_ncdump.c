@@ -46,10 +46,7 @@ static const struct tt_variable variables[] = {
 
 static const struct tt_backend *find(const char *name)
 {
-    for (const struct tt_backend *const *b = tt_backends; *b; b++)
-        if (strcmp((*b)->name, name) == 0)
-            return *b;
-    return NULL;
+    return tt_find_backend(name, &(struct tt_error)TT_ERROR_CLEAR);
 }
 
 static double value(uint64_t step, uint64_t i)

@@ -13,6 +13,7 @@
 #include "io/backends/hdf5/parts.h"
 #include "io/chunk.h"
 #include "io/disk.h"
+#include "io/module.h"
 
 static const char *const methods[] = {"independent", "collective", NULL};
 static const char *const libvers[] = {"earliest", "latest", NULL};
@@ -386,3 +387,5 @@ const struct tt_backend tt_backend_hdf5 = {
     .close = hdf5_close,
     .query = tt_hdf5_query,
 };
+
+TT_MODULE(.backend = &tt_backend_hdf5);

@@ -19,6 +19,7 @@
 #include "io/backends/netcdf/parts.h"
 #include "io/chunk.h"
 #include "io/disk.h"
+#include "io/module.h"
 
 /* What HDF5 may hold back in memory: at least, and per variable. */
 enum { METADATA_RESERVE = 64 << 10, METADATA_PER_VARIABLE = 4 << 10 };
@@ -403,3 +404,5 @@ const struct tt_backend tt_backend_netcdf = {
     .close = netcdf_close,
     .query = netcdf_query,
 };
+
+TT_MODULE(.backend = &tt_backend_netcdf);

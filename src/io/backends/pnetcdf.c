@@ -20,6 +20,7 @@
 #include "base/agree.h"
 #include "io/backends/pnetcdf/parts.h"
 #include "io/disk.h"
+#include "io/module.h"
 
 enum { HEADER_ROOM = 1 << 20 }; /* for variables of steps that nobody has announced */
 
@@ -393,3 +394,5 @@ const struct tt_backend tt_backend_pnetcdf = {
     .close = pnetcdf_close,
     .query = pnetcdf_query,
 };
+
+TT_MODULE(.backend = &tt_backend_pnetcdf);

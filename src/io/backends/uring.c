@@ -19,6 +19,7 @@
 
 #include "base/agree.h"
 #include "io/backends/uring/parts.h"
+#include "io/module.h"
 
 /* ---- opening and closing ---- */
 
@@ -247,3 +248,5 @@ const struct tt_backend tt_backend_uring = {
     .close = uring_close,
     .query = uring_query,
 };
+
+TT_MODULE(.backend = &tt_backend_uring);

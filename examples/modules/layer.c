@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "io/file.h"
+#include "io/module.h"
 
 struct template_state {
     uint64_t calls[2], bytes[2]; /* by enum tt_direction */
@@ -97,3 +98,5 @@ const struct tt_backend tt_layer_template = {
     .close = template_close,
     .query = template_query,
 };
+
+TT_MODULE(.backend = &tt_layer_template);

@@ -9,6 +9,7 @@
 
 #include "base/agree.h"
 #include "io/file.h"
+#include "io/module.h"
 
 struct template_state {
     FILE *stream;
@@ -119,3 +120,5 @@ const struct tt_backend tt_backend_template = {
     .sync = template_sync,
     .close = template_close,
 };
+
+TT_MODULE(.backend = &tt_backend_template);

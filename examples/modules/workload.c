@@ -8,6 +8,7 @@
 
 #include "base/agree.h"
 #include "engine/engine.h"
+#include "io/module.h"
 #include "plan/workload.h"
 
 struct template_opts {
@@ -184,3 +185,5 @@ const struct tt_workload tt_workload_template = {
     .estimate = template_estimate,
     .run = template_run,
 };
+
+TT_MODULE(.workload = &tt_workload_template);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/module.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/module.h"
+#include "plan/registry.h"
+
+static const char *const kinds[] = {"backend", "layer", "workload"};
+
+/* Tables begin with their name. The first of a name wins: what is built in, then a module in
+ * TUTTI_MODULE_PATH, then tutti's own. */
+static int add(const void **list, const void *component, const char *file, struct tt_error *e)
+{
+    const char *const *name = component;
+    size_t n = 0;
+
+    for (; list[n]; n++)
+        if (!strcmp(*(const char *const *)list[n], *name))
+            return TT_OK;
+    if (n == TT_MAX_COMPONENTS)
+        return tt_fail(e, TT_USAGE, "'%s': more than %d components of a kind", file,
+                       TT_MAX_COMPONENTS);
+    list[n] = component;
+    return TT_OK;
+}
+
+static int check(const struct tt_module *m, const char *file, struct tt_error *e)
+{
+    if (!m)
+        return tt_fail(e, TT_USAGE, "'%s' is no module of tutti: it has no TT_MODULE line", file);
+    if (m->abi != TT_MODULE_ABI || m->sizes != TT_MODULE_SIZES)
+        return tt_fail(e, TT_USAGE,
+                       "'%s' was built for another version of tutti (module ABI %zu, this is %d); "
+                       "build it again",
+                       file, m->abi, TT_MODULE_ABI);
+    if (!m->backend == !m->workload)
+        return tt_fail(e, TT_USAGE, "'%s' must name one table in its TT_MODULE line", file);
+    return TT_OK;
+}
+
+/* Modules stay open until the process ends: tables are referred to from everywhere. */
+int tt_module_open(const char *file, struct tt_error *e)
+{
+    const struct tt_module *m;
+    void *handle;
+    char *path = NULL;
+    int rc;
+
+    if (!strchr(file, '/') && asprintf(&path, "./%s", file) < 0) /* else it is searched for */
+        return tt_fail_nomem(e, "a path");
+    handle = dlopen(path ? path : file, RTLD_NOW | RTLD_LOCAL);
+    free(path);
+    if (!handle) {
+        char why[256];
+
+        snprintf(why, sizeof why, "%s", dlerror());
+        tt_make_plain(why);
+        return tt_fail(e, TT_USAGE, "cannot open module '%.120s': %s", file, why);
+    }
+    m = dlsym(handle, "tt_module");
+    rc = check(m, file, e);
+    if (rc == TT_OK && m->workload)
+        rc = add((const void **)tt_workloads, m->workload, file, e);
+    else if (rc == TT_OK)
+        rc = add((const void **)(m->backend->kind == TT_BACKEND ? tt_backends : tt_layers),
+                 m->backend, file, e);
+    return rc;
+}
+
+/* ---- where they are ---- */
+
+typedef bool directory_fn(const char *directory, void *context);
+
+/* TUTTI_MODULE_PATH, then the directory beside the core, wherever that is: the build tree or an
+ * installation. Stops when visit says so. */
+static void each_directory(directory_fn *visit, void *context)
+{
+    const char *given = getenv("TUTTI_MODULE_PATH");
+    char *list = strdup(given ? given : ""), *rest = list, *one, *own, *slash;
+    bool found = false;
+    Dl_info core;
+
+    while (list && !found && (one = strsep(&rest, ":")))
+        found = *one && visit(one, context);
+    free(list);
+    if (found || !dladdr(kinds, &core) || !(slash = strrchr(core.dli_fname, '/')))
+        return;
+    if (asprintf(&own, "%.*s/modules", (int)(slash - core.dli_fname), core.dli_fname) < 0)
+        return;
+    visit(own, context);
+    free(own);
+}
+
+struct search {
+    const char *kind, *name;
+    struct tt_error *e;
+    int rc;
+};
+
+static bool open_here(const char *directory, void *context)
+{
+    struct search *s = context;
+    char *file;
+
+    if (asprintf(&file, "%s/%s_%s.so", directory, s->kind, s->name) < 0) {
+        s->rc = tt_fail_nomem(s->e, "a path");
+        return true;
+    }
+    if (access(file, F_OK) != 0) {
+        free(file);
+        return false;
+    }
+    s->rc = tt_module_open(file, s->e);
+    free(file);
+    return true;
+}
+
+int tt_module_open_named(const char *kind, const char *name, struct tt_error *e)
+{
+    struct search s = {kind, name, e, TT_OK};
+
+    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == 0)
+        each_directory(open_here, &s);
+    return s.rc;
+}
+
+static bool is_module(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(name, kinds[i], strlen(kinds[i])) && name[strlen(kinds[i])] == '_')
+            return length > 3 && !strcmp(name + length - 3, ".so");
+    return false;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool open_directory(const char *directory, void *context)
+{
+    struct dirent **entries;
+    int n = scandir(directory, &entries, NULL, by_name);
+
+    (void)context;
+    for (int i = 0; i < n; i++) {
+        struct tt_error ignored = TT_ERROR_CLEAR;
+        char *file;
+
+        if (is_module(entries[i]->d_name) &&
+            asprintf(&file, "%s/%s", directory, entries[i]->d_name) >= 0) {
+            tt_module_open(file, &ignored);
+            free(file);
+        }
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+    return false;
+}
+
+void tt_module_open_all(void)
+{
+    each_directory(open_directory, NULL);
+}
