@@ -200,15 +200,7 @@ static const char *topic_name(const struct tt_component *c)
 
 static const char *value_name(const struct tt_param *p)
 {
-    static const char *const names[] = {
-        [TT_PARAM_BOOL] = "yes|no",      [TT_PARAM_COUNT] = "COUNT",
-        [TT_PARAM_BYTES] = "BYTES",      [TT_PARAM_RATE] = "RATE",
-        [TT_PARAM_DURATION] = "TIME",    [TT_PARAM_REAL] = "NUMBER",
-        [TT_PARAM_TEXT] = "TEXT",        [TT_PARAM_CHOICE] = "WORD",
-        [TT_PARAM_COUNTS] = "N:N:...",   [TT_PARAM_WORDS] = "A,B,...",
-        [TT_PARAM_SPACE] = "SHARE|BYTES"};
-
-    return p->placeholder ? p->placeholder : names[p->type];
+    return p->placeholder ? p->placeholder : tt_param_values[p->type];
 }
 
 /* "1 to 64", "at least 9", "none, async" or nothing. */

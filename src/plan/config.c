@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/mode.h"
+#include "plan/module.h"
 #include "plan/registry.h"
 #include "plan/unknown.h"
 
@@ -361,6 +362,28 @@ json_t *tt_config_to_json(const struct tt_config *c)
         }
     }
     return object;
+}
+
+json_t *tt_config_describe_modules(const struct tt_config *c)
+{
+    json_t *all = json_object();
+
+    for (size_t i = WORKLOAD; all && i < c->nparts; i++) {
+        const struct tt_component *component = c->parts[i].component;
+
+        for (const struct tt_param *p = component->params; p && p->key; p++) {
+            char *key;
+
+            if (!tt_module_has(p) || asprintf(&key, "%s.%s", component->name, p->key) < 0)
+                continue;
+            json_object_set_new(all, key,
+                                json_pack("{s:s, s:s, s:s}", "value", tt_param_values[p->type],
+                                          "unit", p->unit ? p->unit : "", "default",
+                                          p->fallback ? p->fallback : ""));
+            free(key);
+        }
+    }
+    return all;
 }
 
 int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,

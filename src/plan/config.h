@@ -94,6 +94,9 @@ json_t *tt_config_to_json(const struct tt_config *c);
 /* The reverse, as settings whose place is the given name. */
 int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,
                           struct tt_error *e);
+/* {"hdf5.chunk": {"value": "BYTES", "unit": "B", "default": "0"}, ...}: the parameters of modules,
+ * so that a plan can be shown without them; a new reference. */
+json_t *tt_config_describe_modules(const struct tt_config *c);
 
 /* "overlap=async sync=deferred" for --mode async; the report says it in words. */
 const char *tt_mode_meaning(const char *mode); /* NULL if there is no such mode */

@@ -176,6 +176,8 @@ static int write_plan(const struct tt_config *config, const char *folder, struct
     plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "version", PLAN_VERSION, "id",
                      tt_folder_id(folder), "workload", config->workload->name, "ranks",
                      (json_int_t)config->run->ranks, "hash", hash, "parameters", parameters);
+    if (plan)
+        json_object_set_new(plan, "described", tt_config_describe_modules(config));
     rc = plan ? tt_folder_write_json(folder, "plan.json", plan, e) : tt_fail_nomem(e, "the plan");
     json_decref(plan);
     return rc;

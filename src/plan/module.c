@@ -97,6 +97,13 @@ static void each_directory(directory_fn *visit, void *context)
     free(own);
 }
 
+bool tt_module_has(const void *table)
+{
+    Dl_info core, other;
+
+    return dladdr(kinds, &core) && dladdr(table, &other) && other.dli_fbase != core.dli_fbase;
+}
+
 struct search {
     const char *kind, *name;
     struct tt_error *e;

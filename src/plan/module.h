@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening modules (io/module.h). One is found by its name in TUTTI_MODULE_PATH (directories with ':'
- * between them) and then beside tutti's own library, or is given by --module FILE. */
+/* Opening modules (io/module.h). One is found by its name in TUTTI_MODULE_PATH (directories with
+ * ':' between them) and then beside tutti's own library, or is given by --module FILE. */
 #ifndef TT_PLAN_MODULE_H
 #define TT_PLAN_MODULE_H
+
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -15,5 +17,7 @@ int tt_module_open_named(const char *kind, const char *name, struct tt_error *e)
 /* Opens every module that is found, for lists and help; those that cannot be opened are left out.
  */
 void tt_module_open_all(void);
+/* Whether this table came with a module. */
+bool tt_module_has(const void *table);
 
 #endif

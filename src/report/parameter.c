@@ -4,37 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/config.h"
 #include "plan/registry.h"
 #include "spec/units.h"
 
-static const struct tt_param *find_in(const char *name, const struct tt_param *p,
-                                      const char *component, const char *key)
+/* The parameter with a full key, built in or described by the plan; its key is NULL if there is
+ * none. */
+static struct tt_param find(const json_t *plan, const char *key)
 {
-    if (strcmp(name, component) != 0)
-        return NULL;
-    while (p && p->key && strcmp(p->key, key) != 0)
-        p++;
-    return p && p->key ? p : NULL;
-}
+    const json_t *described = json_object_get(json_object_get(plan, "described"), key);
+    const char *value = json_string_value(json_object_get(described, "value"));
+    const struct tt_param *known = tt_find_param(key);
+    struct tt_param p = {.key = key,
+                         .unit = json_string_value(json_object_get(described, "unit")),
+                         .fallback = json_string_value(json_object_get(described, "default"))};
 
-/* NULL if this build has no such parameter. */
-static const struct tt_param *find(const char *component, const char *key)
-{
-    const struct tt_component *const parts[] = {&tt_run_component,      &tt_write_component,
-                                                &tt_read_component,     &tt_collective_component,
-                                                &tt_counters_component, &tt_stripe_component};
-    const struct tt_param *p = NULL;
-
-    for (size_t i = 0; !p && i < sizeof parts / sizeof *parts; i++)
-        p = find_in(parts[i]->name, parts[i]->params, component, key);
-    for (size_t i = 0; !p && tt_workloads[i]; i++)
-        p = find_in(tt_workloads[i]->name, tt_workloads[i]->params, component, key);
-    for (size_t i = 0; !p && tt_backends[i]; i++)
-        p = find_in(tt_backends[i]->name, tt_backends[i]->params, component, key);
-    for (size_t i = 0; !p && tt_layers[i]; i++)
-        p = find_in(tt_layers[i]->name, tt_layers[i]->params, component, key);
-    return p;
+    if (known)
+        return *known;
+    for (int i = 0; value && tt_param_values[i]; i++)
+        if (!strcmp(tt_param_values[i], value)) {
+            p.type = (enum tt_param_type)i;
+            return p;
+        }
+    return (struct tt_param){0};
 }
 
 /* The number of a parameter that has a unit to be scaled. */
@@ -58,30 +49,30 @@ static bool parse(const struct tt_param *p, const char *text, double *number)
     }
 }
 
-void tt_parameter_format(const char *component, const char *key, const char *value, char *out,
+void tt_parameter_format(const json_t *plan, const char *key, const char *value, char *out,
                          size_t size)
 {
-    const struct tt_param *p = find(component, key);
+    struct tt_param p = find(plan, key);
     char text[TT_UNIT_TEXT];
     double number;
 
-    if (p && parse(p, value, &number))
-        snprintf(out, size, "%s", tt_format_value(number, p->unit ? p->unit : "1", text));
-    else if (p && p->unit && !strcmp(p->unit, "1/s"))
+    if (p.key && parse(&p, value, &number))
+        snprintf(out, size, "%s", tt_format_value(number, p.unit && *p.unit ? p.unit : "1", text));
+    else if (p.key && p.unit && !strcmp(p.unit, "1/s"))
         snprintf(out, size, "%s/s", value);
     else
         snprintf(out, size, "%s", value);
 }
 
-bool tt_parameter_is_silent(const char *component, const char *key, const char *value)
+bool tt_parameter_is_silent(const json_t *plan, const char *key, const char *value)
 {
-    const struct tt_param *p = find(component, key);
-    const char *fallback = p && p->fallback ? p->fallback : "";
+    struct tt_param p = find(plan, key);
+    const char *usual = p.fallback ? p.fallback : "";
     double a, b;
 
-    if (!p || (p->type == TT_PARAM_CHOICE && strcmp(value, "default") != 0))
+    if (!p.key || (p.type == TT_PARAM_CHOICE && strcmp(value, "default") != 0))
         return false;
-    if (parse(p, value, &a) && parse(p, fallback, &b))
+    if (parse(&p, value, &a) && parse(&p, usual, &b))
         return a == b;
-    return !strcmp(value, fallback);
+    return !strcmp(value, usual);
 }

@@ -42,7 +42,8 @@ static const char *parameter(const json_t *result, const char *key)
 static void add_component(struct tt_paragraph *p, const json_t *result, const char *component,
                           bool brief)
 {
-    json_t *all = json_object_get(json_object_get(result, "plan"), "parameters"), *value;
+    const json_t *plan = json_object_get(result, "plan");
+    json_t *all = json_object_get(plan, "parameters"), *value;
     size_t n = strlen(component);
     const char *key;
 
@@ -52,9 +53,9 @@ static void add_component(struct tt_paragraph *p, const json_t *result, const ch
         char shown[256];
 
         if (n == 0 || strncmp(key, component, n) != 0 || key[n] != '.' || !text || !text[0] ||
-            (brief && tt_parameter_is_silent(component, key + n + 1, text)))
+            (brief && tt_parameter_is_silent(plan, key, text)))
             continue;
-        tt_parameter_format(component, key + n + 1, text, shown, sizeof shown);
+        tt_parameter_format(plan, key, text, shown, sizeof shown);
         tt_paragraph_add(p, "%s%s %s", p->n ? ", " : "", key + n + 1, shown);
     }
 }

@@ -10,6 +10,13 @@
 
 #include "spec/units.h"
 
+const char *const tt_param_values[] = {
+    [TT_PARAM_BOOL] = "yes|no",   [TT_PARAM_COUNT] = "COUNT",       [TT_PARAM_BYTES] = "BYTES",
+    [TT_PARAM_RATE] = "RATE",     [TT_PARAM_DURATION] = "TIME",     [TT_PARAM_REAL] = "NUMBER",
+    [TT_PARAM_TEXT] = "TEXT",     [TT_PARAM_CHOICE] = "WORD",       [TT_PARAM_COUNTS] = "N:N:...",
+    [TT_PARAM_WORDS] = "A,B,...", [TT_PARAM_SPACE] = "SHARE|BYTES", NULL,
+};
+
 union value {
     bool flag;
     int choice;

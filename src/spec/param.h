@@ -25,6 +25,9 @@ enum tt_param_type {
     TT_PARAM_SPACE,    /* struct tt_space: 20% or 10g */
 };
 
+/* What the value of a type is called, in help and in plans; by enum tt_param_type. */
+extern const char *const tt_param_values[];
+
 struct tt_counts {
     size_t n;
     uint64_t *values;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/metrics.h"
+#include "plan/module.h"
 #include "plan/registry.h"
 #include "spec/units.h"
 
@@ -71,6 +72,19 @@ static int fail_unknown(const char *key, struct tt_error *e)
         free(w->list[i]);
     free(w);
     return e->code;
+}
+
+/* The user's own word may open a module, unlike what a run directory says. */
+static void open_module(const char *key)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char *name = strchr(key, '.') ? strndup(key, strcspn(key, ".")) : NULL;
+
+    if (name && tt_module_open_named("backend", name, &ignored) == TT_OK)
+        tt_module_open_named("layer", name, &ignored);
+    if (name)
+        tt_module_open_named("workload", name, &ignored);
+    free(name);
 }
 
 /* ---- values ---- */
@@ -227,6 +241,7 @@ int tt_filter_parse(struct tt_store *s, const char *word, struct tt_filter *f, s
             f->column = columns[i];
             return take_column(f, value, e);
         }
+    open_module(f->key);
     if ((p = tt_find_param(f->key))) {
         f->kind = tt__stored_names[TT_STORED_PARAMETERS];
         return take_parameter(f, p, value, e);

@@ -85,18 +85,24 @@ static int add_value(struct scan *c, enum tt_stored kind, const char *key, const
     return rc;
 }
 
-static int add_parameters(struct scan *c, const json_t *parameters)
+/* Parameters of modules are described by the plan itself. */
+static int add_parameters(struct scan *c, const json_t *plan)
 {
+    const json_t *described = json_object_get(plan, "described");
+    json_t *parameters = json_object_get(plan, "parameters");
     const char *key;
     json_t *value;
     int rc = TT_OK;
 
-    json_object_foreach((json_t *)parameters, key, value)
+    json_object_foreach(parameters, key, value)
     {
         const struct tt_param *p = tt_find_param(key);
+        const char *unit =
+            p ? p->unit
+              : json_string_value(json_object_get(json_object_get(described, key), "unit"));
 
         if (rc == TT_OK)
-            rc = add_value(c, TT_STORED_PARAMETERS, key, value, p && p->unit ? p->unit : "");
+            rc = add_value(c, TT_STORED_PARAMETERS, key, value, unit ? unit : "");
     }
     return rc;
 }
@@ -184,7 +190,7 @@ static int add_run(struct scan *c, const char *folder, const char *stamp, const 
     rc = tt__sql_step(c->s, q, c->e);
     c->run = sqlite3_last_insert_rowid(c->s->db);
     if (rc == TT_OK)
-        rc = add_parameters(c, parameters);
+        rc = add_parameters(c, plan);
     if (rc == TT_OK)
         rc = add_metrics(c, json_object_get(result, "metrics"));
     if (rc == TT_OK)

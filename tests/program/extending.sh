@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The page on extending shows the templates as they are, and the templates work together.
+# The page on extending shows the templates as they are, the templates work together, and they can be built outside of
+# the tree, against what `make install` installs.
 # processors: 1
 . "$(dirname "$0")/lib.sh"
 
@@ -20,3 +21,41 @@ done
 expect 0 "$TUTTI" run template -n 2 --points 1001 --iterations 20 --write every=5 --backend template \
     --layers template --json out.json "${here[@]}"
 grep -q "4 calls, 16000 B" out.json || fail "the template layer has not counted rank 0's four writes"
+
+# ---- outside of the tree ----
+needs cmake
+cmake --install "$(dirname "$TUTTI")" --prefix "$work/there" >install.log || { cat install.log; fail "cannot install"; }
+mkdir mine
+# build FILE SOURCE [OPTIONS...]: as docs/extending.md says.
+build() {
+    # shellcheck disable=SC2086
+    "$MPICC" $MODULE_FLAGS -shared -fPIC -D_GNU_SOURCE -I "$work/there/include/tutti" -o "$@" || fail "cannot build $1"
+}
+for kind in backend layer workload; do
+    sed 's/template/mine/g' "$SOURCE/examples/modules/$kind.c" >$kind.c
+    build mine/${kind}_mine.so $kind.c
+done
+mine=(there/bin/tutti run mine -n 2 --points 1001 --iterations 20 --write every=5 --backend mine --layers mine)
+TUTTI_MODULE_PATH=$work/mine expect 0 "${mine[@]}" --json out.json "${here[@]}"
+equal "$(metric bytes_written)" $((4 * 1001 * 8)) "bytes written through modules"
+# Shown without the modules, as it was.
+unset TUTTI_MODULE_PATH
+run=$(last_run)
+expect 0 there/bin/tutti show "$run"
+grep -q 'points 1001' out || fail "parameters of a module are not shown"
+usage "unknown workload 'mine'" "${mine[@]}" "${here[@]}"
+# What is wrong with a file is said in one line.
+export TUTTI_MODULE_PATH=$work/mine
+echo "no module" >mine/backend_text.so
+usage "cannot open module .*backend_text.so" there/bin/tutti run stencil -n 1 --backend text "${here[@]}"
+echo "int nothing;" >nothing.c
+build mine/backend_nothing.so nothing.c
+usage "backend_nothing.so' is no module of tutti" there/bin/tutti run stencil -n 1 --backend nothing "${here[@]}"
+sed -i 's/define TT_MODULE_ABI .*/define TT_MODULE_ABI 999/' there/include/tutti/io/module.h
+build mine/backend_old.so backend.c
+usage "another version of tutti .module ABI 999" there/bin/tutti run stencil -n 1 --backend old "${here[@]}"
+build libgone.so nothing.c
+build mine/backend_lost.so backend.c -Wl,--no-as-needed -L. -lgone
+rm libgone.so
+usage "cannot open module .*libgone.so" there/bin/tutti run stencil -n 1 --backend lost "${here[@]}"
+expect 0 there/bin/tutti list backends

@@ -19,7 +19,7 @@ has_backend() {
 # Containers forbid it, and old kernels do not have it.
 kernel_has_uring() {
     local why
-    why=$("$TUTTI" run template -n 1 --points 1 --iterations 1 --write every=1 --backend uring "${here[@]}" 2>&1) || true
+    why=$("$TUTTI" run pattern -n 1 --dims 1 --backend uring "${here[@]}" 2>&1) || true
     [[ $why != *io_uring* ]]
 }
 needs_backend() { has_backend "$1" || skip "this build or this machine has no backend $1"; }
