@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For authors of backends and layers: the table of operations and the file they work on.
- * io/backends/template.c and io/layers/template.c are the smallest complete examples. */
+ * examples/modules/ has the smallest complete ones. */
 #ifndef TT_IO_FILE_H
 #define TT_IO_FILE_H
 

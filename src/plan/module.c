@@ -13,20 +13,25 @@
 
 static const char *const kinds[] = {"backend", "layer", "workload"};
 
-/* Tables begin with their name. The first of a name wins: what is built in, then a module in
- * TUTTI_MODULE_PATH, then tutti's own. */
+/* Tables begin with their name, by which lists are sorted. The first of a name wins: what is built
+ * in, then a module in TUTTI_MODULE_PATH, then tutti's own. */
 static int add(const void **list, const void *component, const char *file, struct tt_error *e)
 {
-    const char *const *name = component;
-    size_t n = 0;
+    const char *name = *(const char *const *)component;
+    size_t n = 0, at = 0;
 
-    for (; list[n]; n++)
-        if (!strcmp(*(const char *const *)list[n], *name))
+    for (; list[n]; n++) {
+        int order = strcmp(*(const char *const *)list[n], name);
+
+        if (order == 0)
             return TT_OK;
+        at += order < 0;
+    }
     if (n == TT_MAX_COMPONENTS)
         return tt_fail(e, TT_USAGE, "'%s': more than %d components of a kind", file,
                        TT_MAX_COMPONENTS);
-    list[n] = component;
+    memmove(list + at + 1, list + at, (n - at) * sizeof *list);
+    list[at] = component;
     return TT_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For authors of workloads: the table a workload fills. workloads/template.c is the smallest
- * complete example. */
+/* For authors of workloads: the table a workload fills. examples/modules/workload.c is the
+ * smallest complete example. */
 #ifndef TT_PLAN_WORKLOAD_H
 #define TT_PLAN_WORKLOAD_H
 
