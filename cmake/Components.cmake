@@ -179,7 +179,7 @@ function(tutti_add_components target)
 "/* Written by the build from the files in src/io/backends, src/io/layers and src/workloads. */
 #include \"plan/registry.h\"
 
-@TUTTI_REGISTRY@const struct tt_missing tt_missing_components[] = {
+@TUTTI_REGISTRY@struct tt_missing tt_missing_components[TT_MAX_COMPONENTS + 1] = {
 @TUTTI_MISSING@    {NULL, NULL}};
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/registry.c)

@@ -406,7 +406,8 @@ static struct tt_value formula_files(const struct tt_evidence *ev)
 /* In the order of the list, so a formula may use the metrics declared before it. */
 void tt_metrics_compute(struct tt_evidence *ev)
 {
-#define X(name, unit, label, definition) ev->metrics[TT_METRIC_##name] = formula_##name(ev);
+#define X(name, unit, label, direction, definition) \
+    ev->metrics[TT_METRIC_##name] = formula_##name(ev);
     TT_METRICS(X)
 #undef X
 }

@@ -14,7 +14,7 @@
 
 /* Everything about one metric on its way into JSON. */
 struct judged {
-    struct tt_direction direction;
+    const struct tt_metric *metric;
     double margin;
     struct tt_sample a, b;
     bool compared; /* there is an effect, its interval and tests */
@@ -56,12 +56,12 @@ static const char *digits(double x, bool sign, char out[24])
 /* The effect as a change: in percent for a ratio. */
 static double change(const struct judged *j, double effect)
 {
-    return j->direction.effect == TT_RATIO ? 100 * (effect - 1) : effect;
+    return j->metric->direction.effect == TT_RATIO ? 100 * (effect - 1) : effect;
 }
 
 static const char *unit(const struct judged *j)
 {
-    return j->direction.effect == TT_RATIO ? " %" : "";
+    return j->metric->direction.effect == TT_RATIO ? " %" : "";
 }
 
 /* "slower by 12 % (8 to 16 %)" */
@@ -69,7 +69,7 @@ static void say_different(struct judged *j)
 {
     double value = change(j, j->effect), low = change(j, j->interval.low),
            high = change(j, j->interval.high);
-    const struct tt_direction *d = &j->direction;
+    const struct tt_metric_direction *d = &j->metric->direction;
     bool up = value > 0;
     char t[3][24];
 
@@ -84,7 +84,7 @@ static void say_different(struct judged *j)
 
 static void say_equivalent(struct judged *j)
 {
-    bool ratio = j->direction.effect == TT_RATIO;
+    bool ratio = j->metric->direction.effect == TT_RATIO;
     char t[24];
 
     decide(j, "equivalent", "equivalent within %s%s",
@@ -105,9 +105,9 @@ static void say_unclear(struct judged *j, bool excludes)
     size_t most = j->a.n > j->b.n ? j->a.n : j->b.n;
     char low[24], high[24], why[40] = "", runs[40];
 
-    j->needed =
-        round_up(fmax(tt_runs_to_decide(j->direction.effect, &j->a, &j->b, &j->interval, j->margin),
-                      (double)most + 1));
+    j->needed = round_up(
+        fmax(tt_runs_to_decide(j->metric->direction.effect, &j->a, &j->b, &j->interval, j->margin),
+             (double)most + 1));
     if (j->needed > MOST_RUNS)
         snprintf(runs, sizeof runs, "more than %d", MOST_RUNS);
     else
@@ -123,7 +123,7 @@ static void say_unclear(struct judged *j, bool excludes)
 
 static int measure(struct judged *j, uint64_t seed, struct tt_error *e)
 {
-    enum tt_effect kind = j->direction.effect;
+    enum tt_effect kind = j->metric->direction.effect;
     int rc = tt_bootstrap_effect(kind, &j->a, &j->b, TT_LEVEL, seed, &j->interval, e);
 
     if (rc == TT_OK)
@@ -138,7 +138,7 @@ static int measure(struct judged *j, uint64_t seed, struct tt_error *e)
 static int judge(struct judged *j, uint64_t seed, struct tt_error *e)
 {
     size_t few = tt_runs_for_interval(TT_LEVEL), na = j->a.n, nb = j->b.n;
-    double none = j->direction.effect == TT_RATIO ? 1 : 0;
+    double none = j->metric->direction.effect == TT_RATIO ? 1 : 0;
     bool excludes;
 
     if (na == 0 || nb == 0) {
@@ -155,14 +155,14 @@ static int judge(struct judged *j, uint64_t seed, struct tt_error *e)
         decide(j, "equivalent", "the same in all runs");
         return TT_OK;
     }
-    if (j->direction.effect == TT_RATIO && fmin(j->a.values[0], j->b.values[0]) <= 0) {
+    if (j->metric->direction.effect == TT_RATIO && fmin(j->a.values[0], j->b.values[0]) <= 0) {
         decide(j, "cannot tell", "cannot tell (not all values are above 0)");
         return TT_OK;
     }
     if (measure(j, seed, e) != TT_OK)
         return e->code;
     excludes = j->interval.low > none || j->interval.high < none;
-    if (tt_is_equivalent(j->direction.effect, &j->interval, j->margin))
+    if (tt_is_equivalent(j->metric->direction.effect, &j->interval, j->margin))
         say_equivalent(j);
     else if (excludes && j->permutation.p <= 1 - TT_LEVEL)
         say_different(j);
@@ -215,14 +215,14 @@ static json_t *judged_json(const struct judged *j, const struct tt_values *a,
                            const struct tt_values *b)
 {
     static const char *const better[] = {"neither", "lower", "higher"};
-    const struct tt_metric *m = &tt_metrics[j->direction.metric];
+    const struct tt_metric *m = j->metric;
     bool countable = j->needed > 0 && j->needed <= MOST_RUNS;
 
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:s, s:o}", "metric",
                      m->name, "label", m->label, "unit", m->unit, "better",
-                     better[j->direction.better], "a", sample_json(a, &j->a), "b",
+                     better[j->metric->direction.better], "a", sample_json(a, &j->a), "b",
                      sample_json(b, &j->b), "kind",
-                     j->direction.effect == TT_RATIO ? "ratio" : "difference", "effect",
+                     j->metric->direction.effect == TT_RATIO ? "ratio" : "difference", "effect",
                      effect_json(j), "permutation", permutation_json(j), "mann_whitney",
                      ranks_json(j), "verdict", j->verdict, "text", j->text, "runs_needed",
                      countable ? json_integer((json_int_t)j->needed) : json_null());
@@ -242,7 +242,7 @@ static double *sorted(const struct tt_values *v)
 int tt_verdict(enum tt_metric_id metric, const struct tt_values *a, const struct tt_values *b,
                double margin, uint64_t seed, json_t **out, struct tt_error *e)
 {
-    struct judged j = {.direction = tt_direction_of(metric), .margin = margin};
+    struct judged j = {.metric = &tt_metrics[metric], .margin = margin};
     double *sa = sorted(a), *sb = sorted(b);
     int rc = TT_OK;
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "analysis/direction.h"
+#include "analysis/metrics.h"
 
 /* The metric of every run that measured it, in the order of the runs. */
 struct tt_values {

@@ -18,7 +18,7 @@ extern const struct tt_workload *tt_workloads[TT_MAX_COMPONENTS + 1];
 struct tt_missing {
     const char *name, *package;
 };
-extern const struct tt_missing tt_missing_components[]; /* ends with a NULL name */
+extern struct tt_missing tt_missing_components[TT_MAX_COMPONENTS + 1]; /* ends with a NULL name */
 
 /* Opens the module of that name if need be. NULL and a usage error with the nearest name if there
  * is none. */
