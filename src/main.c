@@ -85,8 +85,8 @@ static int dispatch(int argc, char **argv)
             return start(&commands[i], argc - 1, argv + 1);
     }
     near = tt_nearest_word(argv[1], names);
-    tt_fail(&e, TT_USAGE, "unknown command '%.80s'%s%s%s; tutti --help lists them", argv[1],
-            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    tt_fail(&e, TT_USAGE, "unknown command '%.80s'%s; tutti --help lists them", argv[1],
+            TT_DID_YOU_MEAN(near));
     return tt_report_error(&e);
 }
 

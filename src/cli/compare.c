@@ -55,8 +55,8 @@ static int take_metric(const char *name, struct tt_compare_options *o, struct tt
     for (int i = 0; i < TT_NMETRICS; i++)
         names[i] = tt_metrics[i].name;
     near = tt_nearest_word(name, names);
-    return tt_fail(e, TT_USAGE, "--metric: there is no metric '%.40s'%s%s%s", name,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "--metric: there is no metric '%.40s'%s", name,
+                   TT_DID_YOU_MEAN(near));
 }
 
 static int take_metrics(const char *list, struct tt_compare_options *o, struct tt_error *e)

@@ -35,8 +35,8 @@ static int fail_unknown(const char *name)
     near = beginning_with(name);
     if (!near)
         near = tt_nearest_word(name, names);
-    tt_fail(&e, TT_USAGE, "unknown metric '%.80s'%s%s%s; tutti list metrics names them", name,
-            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    tt_fail(&e, TT_USAGE, "unknown metric '%.80s'%s; tutti list metrics names them", name,
+            TT_DID_YOU_MEAN(near));
     return tt_report_error(&e);
 }
 

@@ -335,8 +335,8 @@ static int fail_unknown(const char *name)
         names.list[i] = synopses[i].name;
     each_topic(add_name, &names);
     near = tt_nearest_word(name, names.list);
-    tt_fail(&e, TT_USAGE, "no help on '%.80s'%s%s%s; tutti list names the topics", name,
-            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    tt_fail(&e, TT_USAGE, "no help on '%.80s'%s; tutti list names the topics", name,
+            TT_DID_YOU_MEAN(near));
     return tt_report_error(&e);
 }
 

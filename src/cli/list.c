@@ -76,8 +76,7 @@ int tt_cmd_list(int argc, char **argv)
         return 0;
     }
     near = argc == 2 ? tt_nearest_word(argv[1], names) : NULL;
-    tt_fail(&e, TT_USAGE,
-            "cannot list '%.80s'%s%s%s: expected workloads, backends, layers or metrics",
-            argv[argc - 1], near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    tt_fail(&e, TT_USAGE, "cannot list '%.80s'%s: expected workloads, backends, layers or metrics",
+            argv[argc - 1], TT_DID_YOU_MEAN(near));
     return tt_report_error(&e);
 }

@@ -12,8 +12,7 @@ static int unknown(const char *arg, const struct tt_option *options, struct tt_e
     for (size_t i = 0; i < 15 && options[i].name; i++)
         names[i] = options[i].name;
     near = tt_nearest_word(arg, names);
-    return tt_fail(e, TT_USAGE, "unknown option '%.80s'%s%s%s", arg, near ? " (did you mean '" : "",
-                   near ? near : "", near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "unknown option '%.80s'%s", arg, TT_DID_YOU_MEAN(near));
 }
 
 /* Returns how many words were used, or a negative code. */

@@ -73,10 +73,10 @@ static int fail_unknown(const struct tt_setting *s, bool is_matrix, struct tt_er
     near = tt_nearest_word(s->key, words);
     near = near ? near : tt_nearest_word(first, words);
     return tt_fail(e, TT_USAGE,
-                   "%.300s: unknown key '%.80s'%s%s%s; an ensemble has %s and the keys of tutti "
+                   "%.300s: unknown key '%.80s'%s; an ensemble has %s and the keys of tutti "
                    "help ensemble",
-                   s->place, s->key, near ? " (did you mean '" : "", near ? near : "",
-                   near ? "'?)" : "", is_matrix ? "a set of players" : "reference, load");
+                   s->place, s->key, TT_DID_YOU_MEAN(near),
+                   is_matrix ? "a set of players" : "reference, load");
 }
 
 /* "load.2.write.every" is player "load.2" and its key "write.every". */

@@ -35,8 +35,8 @@ int tt_mode_apply(struct tt_run_options *run, struct tt_error *e)
         }
     }
     near = tt_nearest_word(run->mode, names);
-    return tt_fail(e, TT_USAGE, "'%.80s' is not one of sync+imm, sync, async, async+bg%s%s%s",
-                   run->mode, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "'%.80s' is not one of sync+imm, sync, async, async+bg%s",
+                   run->mode, TT_DID_YOU_MEAN(near));
 }
 
 int tt_mode_check(const struct tt_run_options *run, struct tt_error *e)

@@ -16,8 +16,8 @@ static void fail_unknown(const void *const *list, const char *kind, const char *
     for (size_t i = 0; list[i]; i++)
         names[i] = *(const char *const *)list[i];
     near = tt_nearest_word(name, names);
-    tt_fail(e, TT_USAGE, "unknown %s '%.80s'%s%s%s; tutti list %ss names them", kind, name,
-            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", kind);
+    tt_fail(e, TT_USAGE, "unknown %s '%.80s'%s; tutti list %ss names them", kind, name,
+            TT_DID_YOU_MEAN(near), kind);
 }
 
 /* Tables begin with their name. */

@@ -94,8 +94,7 @@ int tt_fail_unknown_key(const struct tt_config *c, const char *key, struct tt_er
     if (near || used || fail_unused(c, key, strcspn(key, "."), e) == TT_OK) {
         if (keys && !near)
             near = tt_nearest_word(key, (const char *const *)keys);
-        tt_fail(e, TT_USAGE, "unknown key '%.80s'%s%s%s", key, near ? " (did you mean '" : "",
-                near ? near : "", near ? "'?)" : "");
+        tt_fail(e, TT_USAGE, "unknown key '%.80s'%s", key, TT_DID_YOU_MEAN(near));
     }
     for (char **k = keys; k && *k; k++)
         free(*k);

@@ -130,8 +130,7 @@ static int parse_choice(const struct tt_param *p, const char *text, int *out, st
                                      p->choices[i]);
     }
     near = tt_nearest_word(text, p->choices);
-    return tt_fail(e, TT_USAGE, "'%.80s' is not one of %s%s%s%s", text, list,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "'%.80s' is not one of %s%s", text, list, TT_DID_YOU_MEAN(near));
 }
 
 static size_t count_parts(const char *text, char separator)
@@ -487,4 +486,11 @@ const char *tt_nearest_word(const char *word, const char *const *list)
         }
     }
     return best;
+}
+
+const char *tt_did_you_mean(const char *near, char out[96])
+{
+    if (near)
+        snprintf(out, 96, " (did you mean '%.70s'?)", near);
+    return out;
 }

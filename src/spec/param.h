@@ -77,5 +77,8 @@ void tt_params_free(const struct tt_param *params, void *opts);
 bool tt_same_key(const char *a, const char *b);
 /* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
 const char *tt_nearest_word(const char *word, const char *const *list);
+/* For a message: " (did you mean 'near'?)", or nothing if near is NULL. */
+#define TT_DID_YOU_MEAN(near) tt_did_you_mean(near, (char[96]){0})
+const char *tt_did_you_mean(const char *near, char out[96]);
 
 #endif

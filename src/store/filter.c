@@ -66,8 +66,7 @@ static int fail_unknown(const char *key, struct tt_error *e)
     w->workloads = false;
     tt_each_component(add_component, w);
     near = nearest(w, key);
-    tt_fail(e, TT_USAGE, "filter: unknown key '%.80s'%s%s%s", key, near ? " (did you mean '" : "",
-            near ? near : "", near ? "'?)" : "");
+    tt_fail(e, TT_USAGE, "filter: unknown key '%.80s'%s", key, TT_DID_YOU_MEAN(near));
     for (size_t i = 0; i < w->n; i++)
         free(w->list[i]);
     free(w);
@@ -115,10 +114,9 @@ static int take_column(struct tt_filter *f, const char *value, struct tt_error *
         near = tt_nearest_word(value, tt__statuses);
         if (!*known)
             return tt_fail(e, TT_USAGE,
-                           "filter: no status is '%.80s'%s%s%s: expected done, failed, stopped or "
+                           "filter: no status is '%.80s'%s: expected done, failed, stopped or "
                            "interrupted",
-                           value, near ? " (did you mean '" : "", near ? near : "",
-                           near ? "'?)" : "");
+                           value, TT_DID_YOU_MEAN(near));
     }
     return take_text(f, value, e);
 }

@@ -317,10 +317,9 @@ static int take(struct tt_survey *s, const struct tt_setting *one, struct tt_err
     }
     near = tt_nearest_word(one->key, words);
     return tt_fail(e, TT_USAGE,
-                   "%.300s: unknown key '%.80s'%s%s%s; a survey has the keys of tutti help survey, "
+                   "%.300s: unknown key '%.80s'%s; a survey has the keys of tutti help survey, "
                    "and job: {...} for those of every run",
-                   one->place, one->key, near ? " (did you mean '" : "", near ? near : "",
-                   near ? "'?)" : "");
+                   one->place, one->key, TT_DID_YOU_MEAN(near));
 }
 
 /* It may be gone on with from elsewhere. A folder that does not exist is refused later. */

@@ -191,8 +191,8 @@ static int unknown_benchmark(const struct reader *r, const char *place, const ch
     for (size_t i = 0; i < NKNOWN; i++)
         names[i] = known[i].name;
     near = tt_nearest_word(name, names);
-    return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is no benchmark of h5bench%s%s%s", place, name,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is no benchmark of h5bench%s", place, name,
+                   TT_DID_YOU_MEAN(near));
 }
 
 static int check_filter(const struct reader *r, const char *filter)

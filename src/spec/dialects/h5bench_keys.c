@@ -28,8 +28,8 @@ static int unknown_key(const struct tt_param *params, const struct tt_setting *s
     for (size_t i = 0; params[i].key && i < MOST_KEYS; i++)
         names[i] = params[i].key;
     near = tt_nearest_word(s->key, names);
-    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s%s%s", s->place, s->key,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s", s->place, s->key,
+                   TT_DID_YOU_MEAN(near));
 }
 
 /* Without the blanks around a number and before its unit. */

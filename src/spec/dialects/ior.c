@@ -189,9 +189,8 @@ static int unknown_name(const char *place, const char *name, size_t length, stru
         names[i] = options[i].name;
     snprintf(word, sizeof word, "%.*s", length < 60 ? (int)length : 60, name);
     near = tt_nearest_word(word, names);
-    return tt_fail(e, TT_USAGE, "%s: '%s' is none of the directives that tutti ior knows%s%s%s",
-                   place, word, near ? " (did you mean '" : "", near ? near : "",
-                   near ? "'?)" : "");
+    return tt_fail(e, TT_USAGE, "%s: '%s' is none of the directives that tutti ior knows%s", place,
+                   word, TT_DID_YOU_MEAN(near));
 }
 
 /* "name=value", or a flag's name alone. */

@@ -50,8 +50,7 @@ static int unknown(struct reader *r, const char *option, const char *word, const
 {
     const char *near = tt_nearest_word(word, known);
 
-    return tt_fail(r->e, TT_USAGE, "%s: unknown '%.80s'%s%s%s", option, word,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return tt_fail(r->e, TT_USAGE, "%s: unknown '%.80s'%s", option, word, TT_DID_YOU_MEAN(near));
 }
 
 /* ---- one function per option; value is a copy that may be cut ---- */
