@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "engine/ended.h"
-#include "plan/clean.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "survey/survey.h"
 
 static int check_run(const char *folder, bool force, struct tt_error *e)

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 
 typedef bool visit_function(const char *folder);
 

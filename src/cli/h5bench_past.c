@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "plan/config.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "workloads/particles/particles.h"
 
 char *tt_h5bench_file(const char *directory, const char *file, bool per_process)
@@ -102,9 +102,10 @@ static void look_at(const char *results, const char *path, struct tt_h5bench_con
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_config config = {0};
-    char id[256] = "", *folder;
+    char id[TT_ID_LENGTH + 1], *folder;
 
-    if (lgetxattr(path, TT_DATA_MARK, id, sizeof id - 1) <= 0 || id[0] == '.' || strchr(id, '/'))
+    tt_mark_read(path, TT_MADE_FILE, id);
+    if (!id[0])
         return;
     folder = find_folder(results, id);
     if (folder && is_unchanged(path, folder) &&

@@ -5,6 +5,7 @@
 #include "cli/rank.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "plan/manifest.h"
 #include "report/environment.h"
 
 /* What a launcher starts for a command, as perform is what it starts for a workload. */

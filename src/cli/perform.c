@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "plan/folder.h"
+#include "plan/manifest.h"
 
 /* A plan that cannot be performed: tt_perform, which writes the outcome, is not reached. */
 static void note_failure(const char *folder, const struct tt_error *why)

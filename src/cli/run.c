@@ -15,6 +15,7 @@
 #include "cli/rank.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "plan/limits.h"
 #include "plan/workload.h"
 #include "report/outfile.h"

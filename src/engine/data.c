@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "engine/private.h"
 #include "plan/folder.h"
-#include "plan/tree.h"
 
 char *tt_data_path(struct tt_engine *engine, const char *name)
 {
@@ -20,187 +18,267 @@ char *tt_data_path(struct tt_engine *engine, const char *name)
     return asprintf(&path, "%s/%s", engine->p->data_folder, name) < 0 ? NULL : path;
 }
 
-static struct tt_made_file *find_made(const struct tt_engine_private *p, const char *path)
+/* ---- the list of what this rank made ---- */
+
+static struct tt_made_file *find_made(const struct tt_engine_private *p, enum tt_made_kind kind,
+                                      const char *path)
 {
     struct tt_made_file *file = p->made;
 
-    while (file && (file->withdrawn || strcmp(file->path, path) != 0))
+    while (file && (file->withdrawn || file->kind != kind || strcmp(file->path, path) != 0))
         file = file->next;
     return file;
 }
 
-/* *made: this run made what was there, in an earlier pass. Where the file system knows no
- * attributes, nothing but the list tells. */
-static int make_room(const struct tt_engine_private *p, const char *path,
-                     struct tt_made_file **made, struct tt_error *e)
+struct tt_made tt__made(const struct tt_made_file *file)
 {
-    struct stat st;
+    struct tt_made made = {.kind = file->kind, .path = (char *)file->path};
 
-    *made = NULL;
-    if (lstat(path, &st) != 0)
-        return errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "stat", path, -1);
-    if (S_ISREG(st.st_mode))
-        *made = find_made(p, path);
-    if (*made && (*made)->pass == p->played) /* it may be open */
-        *made = NULL;
-    if (!*made && (!S_ISREG(st.st_mode) || getxattr(path, TT_DATA_MARK, NULL, 0) < 0))
-        return tt_fail(e, TT_FAILED,
-                       "'%s' exists and does not look like a file that tutti made; remove it or "
-                       "choose another path",
-                       path);
-    if (unlink(path) != 0)
-        return tt_fail_call(e, errno, "unlink", path, -1);
-    return TT_OK;
+    if (file->identified)
+        made.identity = file->identity;
+    return made;
 }
 
 /* Entries stay where they are until the end: a handler may walk the list at any moment, in another
  * thread than the one that opens files. */
-static int remember(struct tt_engine_private *p, const char *path)
+static int remember(struct tt_engine_private *p, enum tt_made_kind kind, const char *path)
 {
-    struct tt_made_file *file = malloc(sizeof *file + strlen(path) + 1);
+    struct tt_made_file *file = calloc(1, sizeof *file + strlen(path) + 1);
 
     if (!file)
         return TT_NOMEM;
     memcpy(file->path, path, strlen(path) + 1);
-    file->withdrawn = false;
+    file->kind = kind;
     file->pass = p->played;
     file->next = p->made;
     p->made = file;
     return TT_OK;
 }
 
+/* In the list and in the manifest, before it is made; also a file of an earlier pass, which will be
+ * another one from now on. */
+static int claim(struct tt_engine *engine, enum tt_made_kind kind, const char *path,
+                 struct tt_error *e)
+{
+    struct tt_made_file *made = find_made(engine->p, kind, path);
+    int rc = tt_manifest_claim(engine->p->folder, kind, path, e);
+
+    if (rc == TT_OK && !made && remember(engine->p, kind, path) != TT_OK)
+        rc = tt_fail_nomem(e, "the list of files");
+    if (rc == TT_OK && made) {
+        made->identified = false;
+        made->pass = engine->p->played;
+    }
+    engine->p->nfiles += rc == TT_OK && !made && kind == TT_MADE_FILE;
+    return rc;
+}
+
+/* What was claimed is there now: what it is, for those who may have to remove it. */
+static void identify(struct tt_engine *engine, enum tt_made_kind kind, const char *path)
+{
+    struct tt_engine_private *p = engine->p;
+    struct tt_made_file *made = find_made(p, kind, path);
+    struct tt_error ignored = TT_ERROR_CLEAR; /* without the line it is claimed, which will do */
+    struct tt_identity identity;
+
+    if (!made || made->identified ||
+        tt_identify(path, kind, p->owner.id, p->owner.place, &identity) != TT_OK)
+        return;
+    made->identity = identity;
+    made->identified = true;
+    tt_manifest_made(p->folder, kind, path, &identity, &ignored);
+}
+
+static int remove_made(struct tt_engine *engine, const struct tt_made_file *file,
+                       struct tt_error *e)
+{
+    struct tt_made made = tt__made(file);
+
+    if (made.kind == TT_MADE_TREE)
+        return tt_remove_tree(&engine->p->owner, &made, e);
+    return tt_removal_check(tt_remove_made(&engine->p->owner, &made), file->path, e);
+}
+
+/* ---- files ---- */
+
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
-    struct tt_made_file *made;
+    struct tt_engine_private *p = engine->p;
+    const struct tt_made_file *made = find_made(p, TT_MADE_FILE, path);
     int rc;
 
-    if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
+    if (!(tt_stack_caps(&p->stack) & TT_CAP_STORES))
         return TT_OK;
-    rc = make_room(engine->p, path, &made, e);
-    if (rc == TT_OK && !made)
-        made = find_made(engine->p, path); /* removed since */
-    if (rc == TT_OK && made) {
-        made->pass = engine->p->played;
-        return TT_OK;
-    }
-    if (rc == TT_OK)
-        rc = tt_manifest_add(engine->p->folder, path, e);
-    if (rc == TT_OK && remember(engine->p, path) != TT_OK)
-        rc = tt_fail_nomem(e, "the list of files");
-    engine->p->nfiles += rc == TT_OK;
-    return rc;
+    /* One of this pass may be open. */
+    rc = made && made->pass != p->played ? remove_made(engine, made, e)
+                                         : tt_remove_finished(path, e);
+    return rc == TT_OK ? claim(engine, TT_MADE_FILE, path, e) : rc;
 }
 
-/* In the manifest a tree is a path that ends in a slash. */
-static int claim_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+void tt_data_made(struct tt_engine *engine, const char *path)
 {
-    char *tree;
-    int rc = TT_OK;
-
-    if (asprintf(&tree, "%s/", path) < 0)
-        return tt_fail_nomem(e, "a path");
-    if (find_made(engine->p, tree)) /* in an earlier pass */
-        rc = tt_tree_remove(path, e);
-    else if (remember(engine->p, tree) != TT_OK)
-        rc = tt_fail_nomem(e, "the list of files");
-    else
-        rc = tt_manifest_add(engine->p->folder, tree, e);
-    free(tree);
-    return rc;
+    identify(engine, TT_MADE_FILE, path);
 }
 
-int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+void tt_data_mark(struct tt_engine *engine, const char *path)
 {
-    struct stat st;
-    int rc;
+    const struct tt_made_file *file = find_made(engine->p, TT_MADE_FILE, path);
+    struct tt_made made;
 
-    if (engine->p->played == 0 && lstat(path, &st) == 0)
-        return tt_fail(e, TT_FAILED,
-                       "'%s' exists already; remove it or choose another path for the tree", path);
-    rc = claim_tree(engine, path, e);
-    if (rc == TT_OK && mkdir(path, 0777) != 0) /* without our mark it is left alone */
-        rc = tt_fail_call(e, errno, "mkdir", path, -1);
-    else if (rc == TT_OK)
-        tt_data_mark(engine, path);
-    return rc;
+    if (!file)
+        return;
+    made = tt__made(file);
+    tt_mark_finished(&engine->p->owner, &made);
 }
 
-int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+int tt_data_check_mark(const char *path, struct tt_error *e)
 {
-    struct stat st;
+    char id[TT_ID_LENGTH + 1];
 
-    (void)engine;
-    if (stat(path, &st) != 0)
-        return tt_fail_call(e, errno, "stat", path, -1);
-    if (S_ISDIR(st.st_mode) && getxattr(path, TT_DATA_MARK, NULL, 0) > 0)
-        return TT_OK;
-    return tt_fail(e, TT_FAILED, "'%s' does not look like a tree that tutti made", path);
-}
-
-int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)
-{
-    tt_data_mark(engine, path);
-    return tt_manifest_add(engine->p->folder, path, e);
-}
-
-void tt_data_leave(struct tt_engine *engine, const char *path)
-{
-    struct tt_made_file *file = find_made(engine->p, path);
-    struct tt_error ignored = TT_ERROR_CLEAR;
-
-    if (file)
-        file->withdrawn = true;
-    tt_manifest_withdraw(engine->p->folder, path, &ignored);
+    tt_mark_read(path, TT_MADE_FILE, id);
+    return id[0] ? TT_OK
+                 : tt_fail(e, TT_FAILED,
+                           "'%s' does not look like a file that tutti made; no other is changed",
+                           path);
 }
 
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
-    if (find_made(engine->p, path) && unlink(path) != 0 && errno != ENOENT)
-        return tt_fail_call(e, errno, "unlink", path, -1);
-    return TT_OK;
+    const struct tt_made_file *made = find_made(engine->p, TT_MADE_FILE, path);
+
+    return made ? remove_made(engine, made, e) : TT_OK;
+}
+
+void tt_data_leave(struct tt_engine *engine, const char *path)
+{
+    struct tt_made_file *file = find_made(engine->p, TT_MADE_FILE, path);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (file)
+        file->withdrawn = true;
+    tt_manifest_leave(engine->p->folder, TT_MADE_FILE, path, &ignored);
 }
 
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path)
 {
-    struct tt_made_file *file = find_made(engine->p, path);
-    struct tt_error ignored = TT_ERROR_CLEAR;
-
-    if (!file)
+    if (!find_made(engine->p, TT_MADE_FILE, path))
         return;
-    file->withdrawn = true;
     engine->p->nfiles--;
-    tt_manifest_withdraw(engine->p->folder, path, &ignored);
+    tt_data_leave(engine, path);
 }
 
 void tt_data_remove_orphans(struct tt_engine *engine)
 {
-    struct tt_engine_private *p = engine->p;
-    char *manifest = tt_folder_path(p->folder, "manifest");
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char *manifest = tt_folder_path(engine->p->folder, "manifest");
 
     if (manifest && access(manifest, F_OK) != 0)
-        for (const struct tt_made_file *f = p->made; f; f = f->next)
+        for (const struct tt_made_file *f = engine->p->made; f; f = f->next)
             if (!f->withdrawn)
-                unlink(f->path);
+                remove_made(engine, f, &ignored);
     free(manifest);
 }
 
-int tt_data_check_mark(const char *path, struct tt_error *e)
-{
-    struct stat st;
+/* ---- directories ---- */
 
-    if (lstat(path, &st) != 0)
-        return tt_fail_call(e, errno, "stat", path, -1);
-    if (S_ISREG(st.st_mode) && getxattr(path, TT_DATA_MARK, NULL, 0) >= 0)
+/* *there: it was made by somebody else, and is theirs. */
+static int make_directory(struct tt_engine *engine, enum tt_made_kind kind, const char *path,
+                          bool *there, struct tt_error *e)
+{
+    int rc = claim(engine, kind, path, e), why;
+
+    *there = false;
+    if (rc == TT_OK && mkdir(path, 0777) == 0) {
+        identify(engine, kind, path);
         return TT_OK;
-    return tt_fail(e, TT_FAILED,
-                   "'%s' does not look like a file that tutti made; no other is changed", path);
+    }
+    why = errno;
+    if (rc == TT_OK) {
+        find_made(engine->p, kind, path)->withdrawn = true;
+        rc = tt_manifest_leave(engine->p->folder, kind, path, e);
+        *there = why == EEXIST;
+    }
+    return rc == TT_OK ? tt_fail_call(e, why, "mkdir", path, -1) : rc;
 }
 
-void tt_data_mark(struct tt_engine *engine, const char *path)
+int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e)
 {
-    const char *id = tt_folder_id(engine->p->folder);
+    struct tt_engine_private *p = engine->p;
+    bool there;
+    int rc = make_directory(engine, TT_MADE_DIRECTORY, p->data_folder, &there, e);
 
-    /* Where attributes are not supported, a later run will refuse to replace the file. */
-    (void)!setxattr(path, TT_DATA_MARK, id, strlen(id), 0);
+    if (rc == TT_OK) {
+        p->data = tt__made(find_made(p, TT_MADE_DIRECTORY, p->data_folder));
+        p->owner.data = &p->data;
+    }
+    return rc;
+}
+
+int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    const struct tt_made_file *before = find_made(engine->p, TT_MADE_TREE, path);
+    struct stat st;
+    bool there;
+    int rc = before ? remove_made(engine, before, e) : TT_OK;
+
+    if (rc == TT_OK && lstat(path, &st) == 0)
+        return tt_fail(e, TT_FAILED,
+                       "'%s' exists already; remove it or choose another path for the tree", path);
+    return rc == TT_OK ? make_directory(engine, TT_MADE_TREE, path, &there, e) : rc;
+}
+
+int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    char id[TT_ID_LENGTH + 1];
+    struct stat st;
+
+    (void)engine;
+    if (stat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    tt_mark_read(path, TT_MADE_TREE, id);
+    return id[0] ? TT_OK
+                 : tt_fail(e, TT_FAILED, "'%s' does not look like a tree that tutti made", path);
+}
+
+int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    bool there;
+    int rc;
+
+    if (find_made(engine->p, TT_MADE_DIRECTORY, path)) /* in an earlier pass */
+        return TT_OK;
+    rc = make_directory(engine, TT_MADE_DIRECTORY, path, &there, e);
+    if (!there)
+        return rc;
+    tt_error_clear(e);
+    return TT_OK;
+}
+
+/* ---- what MPI libraries make beside a file ---- */
+
+int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
+                         struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    size_t n = strlen(p->data_folder);
+    struct stat st;
+    char *beside;
+    int rc = TT_OK;
+
+    /* In the data directory there is nobody's. */
+    if (!(tt_stack_caps(&p->stack) & TT_CAP_BESIDE) ||
+        (!strncmp(path, p->data_folder, n) && path[n] == '/'))
+        return TT_OK;
+    if (asprintf(&beside, "%s.locktest.%d", path, rank) < 0)
+        return tt_fail_nomem(e, "a path");
+    if (lstat(beside, &st) == 0)
+        rc = tt_fail(e, TT_FAILED,
+                     "'%s' exists: an MPI library makes and removes a file of that name beside the "
+                     "one it opens; move it away, or choose another path",
+                     beside);
+    else if (speaks && !find_made(p, TT_MADE_BESIDE, path))
+        rc = claim(engine, TT_MADE_BESIDE, path, e);
+    free(beside);
+    return rc;
 }

@@ -99,14 +99,16 @@ char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *n
  * one rank. Makes room for a new file: refuses a foreign one, removes one that tutti made, adds it
  * to the manifest. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* It is made: from here on the run knows it from any other that may stand there later. */
+void tt_data_made(struct tt_engine *engine, const char *path);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* For a workload that makes more files than a manifest can list: a new folder that goes with
- * everything in it. On one rank. */
+ * everything in it that the workload makes (see struct tt_workload). On one rank. */
 int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* Whether there is such a folder, of any run. */
 int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* A folder that this run has made for its files goes with them. */
+/* Makes a folder for files of this run, which goes with them; one that is there stays. */
 int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* A file of this run, made by whichever rank, is left when the run is over. */
 void tt_data_leave(struct tt_engine *engine, const char *path);

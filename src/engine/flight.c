@@ -46,11 +46,13 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     int64_t t = tt_now_ns();
     bool speaks = s->spec.per_process || s->engine->rank == 0;
     bool claims = spec->access == TT_CREATE && speaks;
-    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK;
+    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
 
     if (spec->access == TT_UPDATE && speaks)
         rc = tt_data_check_mark(spec->path, e);
-
+    MPI_Comm_rank(s->comm, &rank);
+    if (rc == TT_OK)
+        rc = tt_data_check_beside(s->engine, spec->path, rank, speaks, e);
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
     if (rc != TT_OK)
@@ -60,6 +62,8 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
         tt_data_withdraw(s->engine, spec->path);
     rc = tt_agree(s->comm, rc, e);
     latency(s, TT_CALL_OPEN, t);
+    if (claims) /* also if another rank could not open it */
+        tt_data_made(s->engine, spec->path);
     if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
         struct tt_error ignored = TT_ERROR_CLEAR;
 

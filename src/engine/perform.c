@@ -30,19 +30,6 @@ static int check_thread_level(const struct tt_config *config, int level, struct 
                    "--mode sync or another MPI");
 }
 
-/* The data folder's own subfolder, so that concurrent runs never meet. Rank 0 only. */
-static int make_data_folder(struct tt_engine *engine, struct tt_error *e)
-{
-    struct tt_engine_private *p = engine->p;
-
-    if (!(tt_stack_caps(&p->stack) & TT_CAP_STORES))
-        return TT_OK;
-    if (mkdir(p->data_folder, 0777) != 0)
-        return tt_fail_call(e, errno, "mkdir", p->data_folder, -1);
-    p->data_folder_made = true;
-    return tt_manifest_add(p->folder, p->data_folder, e);
-}
-
 static int open_progress(struct tt_engine *engine, struct tt_error *e)
 {
     char *path = tt_folder_path(engine->p->folder, "progress");
@@ -73,7 +60,7 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_folder)
         rc = tt_fail_nomem(e, "the engine");
     if (rc == TT_OK && engine->rank == 0)
-        rc = make_data_folder(engine, e);
+        rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt_data_make_folder(engine, e) : TT_OK;
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
@@ -276,6 +263,9 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     struct tt_engine_private p = {.folder = folder,
                                   .how = how,
                                   .stack = config->stack,
+                                  .owner = {.id = tt_folder_id(folder),
+                                            .place = tt_place_here(),
+                                            .config = config},
                                   .progress_fd = -1,
                                   .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
@@ -306,8 +296,8 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     if (rc != TT_OK && e->code == TT_OK)
         *e = later;
     rc = tt_agree(comm, rc, e);
-    if (p.data_folder_made)
-        rmdir(p.data_folder); /* only if it is empty: kept files stay */
+    if (p.owner.data)
+        tt_remove_made(&p.owner, p.owner.data); /* only if it is empty: kept files stay */
     free_private(&p);
     MPI_Comm_free(&engine.comm);
     return rc;

@@ -12,12 +12,16 @@
 #include "engine/probe.h"
 #include "engine/recorder.h"
 #include "plan/cues.h"
+#include "plan/removal.h"
 
-/* Files this rank made, the newest first, for the signal handler: it may only unlink. */
+/* What this rank made, the newest first, for the signal handler. */
 struct tt_made_file {
     struct tt_made_file *next;
-    atomic_bool withdrawn; /* not ours after all */
-    uint64_t pass;         /* tt_engine_private.played when it was claimed */
+    enum tt_made_kind kind;
+    atomic_bool withdrawn;  /* not ours after all */
+    atomic_bool identified; /* it is there, and this is what it is: */
+    struct tt_identity identity;
+    uint64_t pass; /* tt_engine_private.played when it was claimed */
     char path[];
 };
 
@@ -47,7 +51,8 @@ struct tt_engine_private {
     struct tt__watch watch;
     MPI_Comm watch_comm; /* made when first needed */
     char *data_folder;   /* <dir>/tutti-<id> */
-    bool data_folder_made;
+    struct tt_owner owner;
+    struct tt_made data; /* the data folder, of the rank that made it: owner.data */
     struct tt_stack stack;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* on one rank of each node */
@@ -113,6 +118,14 @@ struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 void tt_node_watch(struct tt_engine *engine);
 
 /* data.c */
+/* The data folder's own subfolder, so that concurrent runs never meet. Rank 0 only. */
+int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e);
+/* Async-signal-safe. */
+struct tt_made tt__made(const struct tt_made_file *file);
+/* Before a file is opened, on every rank: an MPI library makes files of its own beside it, whose
+ * names must not be somebody's. rank is that in the file's communicator; one of them speaks. */
+int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
+                         struct tt_error *e);
 /* Only what tutti has made may be changed. */
 int tt_data_check_mark(const char *path, struct tt_error *e);
 /* Removes the files this rank made, where no manifest is left to say so for all. */

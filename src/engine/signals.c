@@ -43,10 +43,11 @@ static void save_and_clean(struct tt_engine *engine)
 
     tt_recorder_terminate(engine->p->recorder, tt__record_so_far(engine, &last) ? &last : NULL);
     for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next)
-        if (!f->withdrawn)
-            unlink(f->path);
-    if (engine->p->data_folder_made)
-        rmdir(engine->p->data_folder);
+        if (!f->withdrawn && (f->kind == TT_MADE_FILE || f->kind == TT_MADE_DIRECTORY)) {
+            struct tt_made made = tt__made(f);
+
+            tt_remove_made(&engine->p->owner, &made);
+        }
 }
 
 /* A launcher may ask twice, and another thread may be asked: the first one finishes its work. */

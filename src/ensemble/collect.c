@@ -11,6 +11,7 @@
 #include "analysis/window.h"
 #include "base/clock.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 
 struct collected {
     json_t *result; /* NULL: there is none */

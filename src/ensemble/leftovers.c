@@ -12,9 +12,9 @@
 #include "engine/ended.h"
 #include "ensemble/shares.h"
 #include "launch/slurm.h"
-#include "plan/clean.h"
 #include "plan/config.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 
 /* Jobs whose driver was killed are told so by the kernel, and end; not at once. */
 #define ENDING_NS 20000000000

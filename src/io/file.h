@@ -64,6 +64,7 @@ enum tt_capability {
     TT_CAP_GROWS = 1 << 5,       /* and lets unlimited variables grow then */
     TT_CAP_CONVERTS = 1 << 6,    /* takes blocks with a memory_element */
     TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
+    TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };

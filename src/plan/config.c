@@ -398,6 +398,8 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
     {
         int rc;
 
+        if (!strncmp(key, "launch.", 7)) /* no file says which programs are started */
+            continue;
         if (!json_is_string(value))
             return tt_fail(e, TT_CORRUPT, "%.200s: parameter '%.80s' is not text", place, key);
         rc = tt_settings_add(s, key, json_string_value(value), place, e);

@@ -91,7 +91,8 @@ const void *tt_config_opts(const struct tt_config *c, const char *component);
 
 /* {"stencil.size": "4096", ...}: every parameter, canonical; a new reference. */
 json_t *tt_config_to_json(const struct tt_config *c);
-/* The reverse, as settings whose place is the given name. */
+/* The reverse, as settings whose place is the given name; but for launch.*, since the file may be
+ * anybody's. */
 int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const char *place,
                           struct tt_error *e);
 /* {"hdf5.chunk": {"value": "BYTES", "unit": "B", "default": "0"}, ...}: the parameters of modules,

@@ -4,20 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 
-#include "plan/clean.h"
-#include "plan/tree.h"
+#include "plan/removal.h"
 #include "plan/workload.h"
 
 #define PLAN_VERSION 1
@@ -243,6 +240,8 @@ int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **p
     workload = json_string_value(json_object_get(read, "workload"));
     if (rc == TT_OK && !workload)
         rc = tt_fail(e, TT_CORRUPT, "%s/plan.json names no workload", folder);
+    if (rc == TT_OK && !tt_plan_id(folder, read, e))
+        rc = TT_CORRUPT;
     if (rc == TT_OK)
         rc = tt_settings_from_json(&settings, json_object_get(read, "parameters"), "plan.json", e);
     if (rc == TT_OK)
@@ -252,189 +251,6 @@ int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **p
         *plan = json_incref(read);
     json_decref(read);
     return rc;
-}
-
-/* ---- the manifest ---- */
-
-/* A file is found again from anywhere. */
-static int make_line(const char *before, const char *path, char **line)
-{
-    char here[PATH_MAX];
-
-    if (path[0] == '/' || !getcwd(here, sizeof here))
-        return asprintf(line, "%s%s\n", before, path);
-    return asprintf(line, "%s%s/%s\n", before, here, strncmp(path, "./", 2) ? path : path + 2);
-}
-
-static int append_line(const char *folder, const char *before, const char *path, struct tt_error *e)
-{
-    char *manifest = tt_folder_path(folder, "manifest"), *line = NULL;
-    int fd, failed = 0, rc = TT_OK;
-
-    if (!manifest || make_line(before, path, &line) < 0) {
-        free(manifest);
-        return tt_fail_nomem(e, "the manifest");
-    }
-    /* One append is one write: ranks do not disturb each other. */
-    fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC);
-    failed = fd < 0 ? errno : write_all(fd, line, strlen(line));
-    if (fd >= 0)
-        close(fd);
-    if (failed)
-        rc = tt_fail_call(e, failed, "write", manifest, -1);
-    free(line);
-    free(manifest);
-    return rc;
-}
-
-int tt_manifest_add(const char *folder, const char *path, struct tt_error *e)
-{
-    return append_line(folder, "", path, e);
-}
-
-/* No path starts with a tab: parameters hold no control characters. */
-int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e)
-{
-    return append_line(folder, "\t", path, e);
-}
-
-int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e)
-{
-    char *manifest = tt_folder_path(folder, "manifest"), name[32], *records;
-    struct stat st;
-    int rc = TT_OK;
-
-    snprintf(name, sizeof name, "records/%05d.ttr", rank);
-    records = tt_folder_path(folder, name);
-    if (!manifest || !records)
-        rc = tt_fail_nomem(e, "a path");
-    else if (lstat(manifest, &st) != 0)
-        rc = tt_fail_call(e, errno, "open", manifest, -1);
-    else if (!S_ISREG(st.st_mode) || st.st_size != 0 || lstat(records, &st) == 0)
-        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", folder);
-    free(manifest);
-    free(records);
-    return rc;
-}
-
-/* A later run may have put a file of its own at the same path. */
-static bool is_anothers(const char *folder, const char *path)
-{
-    char mark[256] = "";
-    ssize_t n = lgetxattr(path, TT_DATA_MARK, mark, sizeof mark - 1);
-
-    return n > 0 && strcmp(mark, tt_folder_id(folder)) != 0;
-}
-
-/* Only one that is known to be of this run: everything in it goes. */
-static int remove_tree(const char *folder, const char *path, struct tt_error *e)
-{
-    char *plain = strndup(path, strlen(path) - 1);
-    int rc = plain ? TT_OK : tt_fail_nomem(e, "a path");
-
-    if (rc == TT_OK && tt_data_is_ours(tt_folder_id(folder), plain))
-        rc = tt_tree_remove(plain, e);
-    free(plain);
-    return rc;
-}
-
-static int remove_one(void *context, const char *path, struct tt_error *e)
-{
-    const char *folder = context;
-
-    if (path[0] && path[strlen(path) - 1] == '/')
-        return remove_tree(folder, path, e);
-    if (is_anothers(folder, path) || unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
-        return TT_OK;
-    if ((errno == EISDIR || errno == EPERM) && rmdir(path) == 0)
-        return TT_OK;
-    return tt_fail_call(e, errno, "unlink", path, -1);
-}
-
-/* Empties the line, and the last one before it with the path it takes back. */
-static void withdraw(char **lines, size_t at)
-{
-    for (size_t i = at; i-- > 0;)
-        if (!strcmp(lines[i], lines[at] + 1)) {
-            lines[i][0] = 0;
-            break;
-        }
-    lines[at][0] = 0;
-}
-
-static int read_lines(FILE *in, char ***lines, size_t *n, struct tt_error *e)
-{
-    size_t capacity = 0, size = 0;
-    char *line = NULL;
-    int rc = TT_OK;
-
-    while (rc == TT_OK && getline(&line, &size, in) > 0) {
-        if (*n == capacity) {
-            char **grown = realloc(*lines, (capacity = 2 * capacity + 16) * sizeof *grown);
-
-            if (!grown) {
-                rc = tt_fail_nomem(e, "the manifest");
-                break;
-            }
-            *lines = grown;
-        }
-        line[strcspn(line, "\n")] = 0;
-        if (((*lines)[*n] = strdup(line)))
-            (*n)++;
-        else
-            rc = tt_fail_nomem(e, "the manifest");
-    }
-    free(line);
-    return rc;
-}
-
-/* The folder may be anybody's. */
-static FILE *open_manifest(const char *folder, struct tt_error *e)
-{
-    char *manifest = tt_folder_path(folder, "manifest");
-    int fd = manifest ? open(manifest, O_RDONLY | TT_FOLDER_OPEN) : -1;
-    FILE *in = NULL;
-    struct stat st;
-
-    if (fd < 0 || fstat(fd, &st) != 0)
-        tt_fail_call(e, errno, "open", manifest ? manifest : folder, -1);
-    else if (!S_ISREG(st.st_mode))
-        tt_fail(e, TT_CORRUPT, "'%s' is no file", manifest);
-    else if (!(in = fdopen(fd, "r")))
-        tt_fail_nomem(e, "the manifest");
-    if (fd >= 0 && !in)
-        close(fd);
-    free(manifest);
-    return in;
-}
-
-int tt_manifest_each(const char *folder, tt_manifest_visit *visit, void *context,
-                     struct tt_error *e)
-{
-    FILE *in = open_manifest(folder, e);
-    char **lines = NULL;
-    size_t n = 0;
-    int rc = in ? read_lines(in, &lines, &n, e) : e->code;
-
-    while (n-- > 0) {
-        int now = TT_OK;
-
-        if (lines[n][0] == '\t')
-            withdraw(lines, n);
-        else if (lines[n][0])
-            now = visit(context, lines[n], e);
-        rc = rc == TT_OK ? now : rc;
-        free(lines[n]);
-    }
-    if (in)
-        fclose(in);
-    free(lines);
-    return rc;
-}
-
-int tt_manifest_remove(const char *folder, struct tt_error *e)
-{
-    return tt_manifest_each(folder, remove_one, (void *)folder, e);
 }
 
 /* ---- progress ---- */

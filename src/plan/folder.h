@@ -7,8 +7,7 @@
  *   stop            the driver's word that a load has played long enough (plan/cues.h)
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
  *   counters/HOST.csv  what each node counted meanwhile (engine/counters.h)
- *   manifest        data files the run made, one path a line; nothing else is ever deleted, nor is
- *                   a path that a later line after a tab takes back
+ *   manifest        what the run made elsewhere (plan/manifest.h); nothing else is ever deleted
  *   progress        where the loop is; overwritten in place
  *   failure         the first failed call of a rank, in case nobody lives to write the outcome
  *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
@@ -30,7 +29,8 @@ int tt_folder_make(const char *results, const char *prefix, char **path, struct 
 /* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees.
  */
 int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e);
-/* Read plan.json and resolve it again; plan (may be NULL) is a new reference. */
+/* Read plan.json and resolve it again; plan (may be NULL) is a new reference. The directory may be
+ * anybody's: how ranks are started (launch.*) is never taken from there. */
 int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,
                         struct tt_error *e);
 /* "<folder>/<name>"; caller frees; NULL: no memory. */
@@ -49,23 +49,6 @@ int tt_folder_read_json(const char *folder, const char *name, json_t **value, st
 int tt_folder_sync(const char *folder, const char *name, struct tt_error *e);
 int tt_folder_write_text(const char *folder, const char *name, const char *text,
                          struct tt_error *e);
-
-/* The extended attribute of a data file that says which run made it. */
-#define TT_DATA_MARK "user.tutti.run"
-/* Add a path before the file is made. */
-int tt_manifest_add(const char *folder, const char *path, struct tt_error *e);
-/* Take it back: somebody else was faster, and the file is theirs. */
-int tt_manifest_withdraw(const char *folder, const char *path, struct tt_error *e);
-/* A folder is performed once: refuse one whose manifest is not the empty file it is made with, or
- * that has records of this rank. */
-int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e);
-/* The paths in the manifest but for those taken back, the last first: a folder comes after what is
- * in it. Goes on after an error, and returns the first. */
-typedef int tt_manifest_visit(void *context, const char *path, struct tt_error *e);
-int tt_manifest_each(const char *folder, tt_manifest_visit *visit, void *context,
-                     struct tt_error *e);
-/* Delete the files (and then empty folders) in the manifest; what is already gone is no error. */
-int tt_manifest_remove(const char *folder, struct tt_error *e);
 
 struct tt_progress {
     uint64_t iteration, total;

@@ -39,6 +39,9 @@ struct tt_workload {
     /* What a rank does, from preparation to clean-up; see engine/engine.h. Ranks have agreed on
      * the result when it returns. */
     int (*run)(struct tt_engine *engine, struct tt_error *e);
+    /* Of a workload with tt_data_make_tree(): whether an entry below the tree's root is one that it
+     * makes, by its path from there. Everything else in the tree is somebody's. Else NULL. */
+    bool (*makes)(const struct tt_config *config, const char *path, bool is_directory);
 };
 
 #endif

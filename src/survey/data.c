@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "engine/ended.h"
-#include "plan/clean.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "spec/units.h"
 #include "survey/folder.h"
 
@@ -20,11 +20,13 @@ static int note_source(void *context, size_t point, const char *folder, struct t
     struct tt_survey_sources *all = context;
     json_t *plan = NULL;
     int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
-    const char *id = json_string_value(json_object_get(plan, "id"));
+    const char *id = rc == TT_OK ? tt_plan_id(folder, plan, e) : NULL;
     const char *dir =
         json_string_value(json_object_get(json_object_get(plan, "parameters"), "dir"));
 
-    if (rc == TT_OK && (!id || !dir || point >= all->n))
+    if (rc == TT_OK && !id)
+        rc = TT_CORRUPT;
+    if (rc == TT_OK && (!dir || point >= all->n))
         rc = tt_fail(e, TT_CORRUPT, "%s/plan.json says not where its data is", folder);
     if (rc == TT_OK) {
         free(all->paths[point]);
@@ -116,20 +118,19 @@ int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt
 
 /* ---- data that is gone ---- */
 
-static int note_missing(void *context, const char *path, struct tt_error *e)
-{
-    bool *missing = context;
-    struct stat st;
-
-    (void)e;
-    *missing |= lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
-    return TT_OK;
-}
-
 static int look_for_data(void *context, size_t point, const char *folder, struct tt_error *e)
 {
+    bool *missing = context;
+    struct tt_made_list all;
+    struct stat st;
+    int rc = tt_manifest_read(folder, &all, e);
+
     (void)point;
-    return tt_manifest_each(folder, note_missing, context, e);
+    for (size_t i = 0; i < all.n; i++)
+        *missing |= all.list[i].kind == TT_MADE_FILE && lstat(all.list[i].path, &st) != 0 &&
+                    (errno == ENOENT || errno == ENOTDIR);
+    tt_manifest_free(&all);
+    return rc;
 }
 
 /* What the survey may write in all, if these stages are played once more. */

@@ -147,6 +147,12 @@ static int metadata_estimate(const struct tt_config *config, struct tt_estimate 
     return TT_OK;
 }
 
+static bool metadata_makes(const struct tt_config *config, const char *path, bool is_directory)
+{
+    return tt_metadata_makes(tt_config_opts(config, "metadata"), config->run->ranks, path,
+                             is_directory);
+}
+
 const struct tt_workload tt_workload_metadata = {
     .name = "metadata",
     .summary = "trees of small files and folders made, looked up, read and removed as mdtest does",
@@ -155,4 +161,5 @@ const struct tt_workload tt_workload_metadata = {
     .check = metadata_check,
     .estimate = metadata_estimate,
     .run = tt_metadata_run,
+    .makes = metadata_makes,
 };

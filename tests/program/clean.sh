@@ -34,7 +34,7 @@ on_exit=()
 echo mine >thesis
 mkdir elsewhere
 ln -s "$work" "elsewhere/tutti-$(basename "$folder")"
-printf '%s\n' "$work/thesis" "$work/elsewhere/tutti-$(basename "$folder")/thesis" >>"$folder/manifest"
+printf 'claim file 1 %s\n' "$work/thesis" "$work/elsewhere/tutti-$(basename "$folder")/thesis" >>"$folder/manifest"
 expect 1 "$TUTTI" clean "$folder"
 one_line "thesis' is left alone"
 grep -q "removed 2 data files" out || fail "said: $(cat out)"
@@ -68,11 +68,11 @@ one_line "kept' is left alone"
 expect 0 "$TUTTI" clean "$(last_run)"
 no_data_left
 
-# What the list names is there: the files of a probe are gone, and withdrawn (with a tab before them).
+# What the list names is there: the files of a probe are gone, and left.
 expect 0 "$TUTTI" run stencil -n 2 --size 64 --iterations 10 --write every=5 --backend mpiio --mpiio.method nonblocking \
     --mode async --keep --quiet "${here[@]}"
 grep -q probe "$(last_run)/manifest" || fail "nothing was probed"
-for path in $(awk '/^\t/ { delete listed[substr($0, 2)]; next } { listed[$0] } END { for (p in listed) print p }' "$(last_run)/manifest"); do
+for path in $(awk '$1 == "leave" { delete listed[$NF]; next } { listed[$NF] } END { for (p in listed) print p }' "$(last_run)/manifest"); do
     [ -e "$path" ] || fail "the manifest lists $path, which is gone"
 done
 expect 0 "$TUTTI" clean "$(last_run)"

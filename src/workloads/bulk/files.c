@@ -116,15 +116,12 @@ int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
 static int make_folder(struct tt_bulk *b, const char *path, struct tt_error *e)
 {
     char *folder = strdup(path);
-    int rc = TT_OK;
+    int rc;
 
     if (!folder)
         return tt_fail_nomem(e, "a path");
     *strrchr(folder, '/') = '\0';
-    if (mkdir(folder, 0777) == 0)
-        rc = tt_data_own_folder(b->engine, folder, e);
-    else if (errno != EEXIST)
-        rc = tt_fail_call(e, errno, "mkdir", folder, -1);
+    rc = tt_data_own_folder(b->engine, folder, e);
     free(folder);
     return rc;
 }

@@ -12,7 +12,7 @@ static char *path_in(const char *root)
 {
     char *path;
 
-    return asprintf(&path, "%s/.items", root) < 0 ? NULL : path;
+    return asprintf(&path, "%s/" TT_METADATA_COUNT_FILE, root) < 0 ? NULL : path;
 }
 
 int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, uint64_t items,

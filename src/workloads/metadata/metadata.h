@@ -47,7 +47,12 @@ const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i);
 /* An item: "file.RANK.I", "folder.RANK.I"; with renamed, what a folder is called after that. */
 const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed);
 
+/* Whether one of so many ranks makes this entry: the reverse, by its path from the root. */
+bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, const char *path,
+                       bool is_directory);
+
 /* ---- count.c ---- */
+#define TT_METADATA_COUNT_FILE ".items" /* in the root */
 /* The items of every rank, for a later run: those that a deadline left of a tree that stays. */
 int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, uint64_t items,
                            struct tt_error *e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/metadata/metadata.h"
@@ -114,4 +115,64 @@ const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_fo
         *at++ = 'r';
     *at = '\0';
     return n->path;
+}
+
+/* A number as it is written into names, up to a character that ends it. */
+static bool take_number(const char **at, const char *ends, uint64_t *out)
+{
+    const char *from = *at;
+    char *end;
+
+    if (*from < '0' || *from > '9' || (*from == '0' && from[1] >= '0' && from[1] <= '9') ||
+        strspn(from, "0123456789") > 18)
+        return false;
+    *out = strtoull(from, &end, 10);
+    *at = end;
+    return !*end || strchr(ends, *end);
+}
+
+static bool makes_item(const struct tt_metadata_options *o, const char *name, uint64_t first_rank,
+                       uint64_t end_rank, uint64_t holder, bool is_folder)
+{
+    const char *kind = is_folder ? "folder." : "file.", *at = name + strlen(kind);
+    uint64_t items = tt_metadata_items(o), holders = tt_metadata_holders(o), rank, i;
+
+    if (strncmp(name, kind, strlen(kind)) != 0 ||
+        o->what == (is_folder ? TT_METADATA_FILES : TT_METADATA_FOLDERS) ||
+        !take_number(&at, ".", &rank) || *at++ != '.' || !take_number(&at, "r", &i))
+        return false;
+    if (*at == 'r' && is_folder && o->rename)
+        at++;
+    if (o->leaves_only)
+        holder -= tt_metadata_folders(o) - holders; /* no leaf: beyond all */
+    return !*at && rank >= first_rank && rank < end_rank && i < items &&
+           i / ((items + holders - 1) / holders) == holder;
+}
+
+bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, const char *path,
+                       bool is_directory)
+{
+    uint64_t folder = 0, level = 0, first = 0, end = ranks;
+    const char *at = path;
+
+    if (!strcmp(path, TT_METADATA_COUNT_FILE))
+        return !is_directory;
+    if (o->own_folders) {
+        if (!take_number(&at, "/", &first) || first >= ranks)
+            return false;
+        end = first + 1;
+        at += *at == '/';
+    }
+    while (*at >= '0' && *at <= '9') {
+        uint64_t next;
+
+        if (!take_number(&at, "/", &next) || level++ >= o->depth ||
+            next <= folder * o->branch || next > folder * o->branch + o->branch)
+            return false;
+        folder = next;
+        at += *at == '/';
+    }
+    if (!*at)
+        return is_directory;
+    return !strchr(at, '/') && makes_item(o, at, first, end, folder, is_directory);
 }

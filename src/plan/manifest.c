@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/manifest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "plan/folder.h"
+
+static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "tree", "beside"};
+
+/* ---- writing ---- */
+
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || *text == 127 || *text == '%')
+            fprintf(out, "%%%02X", (unsigned char)*text);
+        else
+            putc(*text, out);
+}
+
+/* Ranks do not disturb each other: one append is one write. A line that was cut short, on a full
+ * disk for one, has too few words or, with the next one, too many. */
+static int append(const char *folder, const char *words, const char *path, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest"), *line = NULL, here[PATH_MAX];
+    size_t length = 0;
+    FILE *out = open_memstream(&line, &length);
+    int fd = -1, failed = 0, rc = TT_OK;
+    ssize_t n;
+
+    if (out) {
+        fprintf(out, "%s ", words);
+        if (path[0] != '/' && getcwd(here, sizeof here)) {
+            put_escaped(out, here);
+            putc('/', out);
+            path += strncmp(path, "./", 2) ? 0 : 2;
+        }
+        put_escaped(out, path);
+        putc('\n', out);
+    }
+    if (!manifest || !out || fclose(out) != 0) {
+        rc = tt_fail_nomem(e, "the manifest");
+    } else {
+        fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC);
+        do
+            n = fd < 0 ? -1 : write(fd, line, length);
+        while (n < 0 && fd >= 0 && errno == EINTR);
+        failed = n < 0 ? errno : (size_t)n < length ? ENOSPC : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        rc = tt_fail_call(e, failed, "write", manifest, -1);
+    free(line);
+    free(manifest);
+    return rc;
+}
+
+int tt_manifest_claim(const char *folder, enum tt_made_kind kind, const char *path,
+                      struct tt_error *e)
+{
+    char words[64];
+
+    snprintf(words, sizeof words, "claim %s %" PRId64, kinds[kind], tt_wall_ns());
+    return append(folder, words, path, e);
+}
+
+int tt_manifest_made(const char *folder, enum tt_made_kind kind, const char *path,
+                     const struct tt_identity *identity, struct tt_error *e)
+{
+    char words[160];
+
+    snprintf(words, sizeof words, "made %s %" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64,
+             kinds[kind], identity->place, identity->device, identity->inode, identity->born_ns);
+    return append(folder, words, path, e);
+}
+
+int tt_manifest_leave(const char *folder, enum tt_made_kind kind, const char *path,
+                      struct tt_error *e)
+{
+    char words[32];
+
+    snprintf(words, sizeof words, "leave %s", kinds[kind]);
+    return append(folder, words, path, e);
+}
+
+int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e)
+{
+    char *manifest = tt_folder_path(folder, "manifest"), name[32], *records;
+    struct stat st;
+    int rc = TT_OK;
+
+    snprintf(name, sizeof name, "records/%05d.ttr", rank);
+    records = tt_folder_path(folder, name);
+    if (!manifest || !records)
+        rc = tt_fail_nomem(e, "a path");
+    else if (lstat(manifest, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", manifest, -1);
+    else if (!S_ISREG(st.st_mode) || st.st_size != 0 || lstat(records, &st) == 0)
+        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", folder);
+    free(manifest);
+    free(records);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* What a line says of a path. */
+struct event {
+    enum { CLAIM, MADE, LEAVE } verb;
+    size_t line; /* and, in the end, the first line of the path */
+    struct tt_made made;
+};
+
+struct events {
+    size_t n, capacity;
+    struct event *list;
+};
+
+/* In place; false: it is not what put_escaped has written. */
+static bool unescape(char *text)
+{
+    char *to = text;
+
+    for (; *text; text++) {
+        if (*text != '%') {
+            *to++ = *text;
+            continue;
+        }
+        if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
+            return false;
+        *to = (char)strtol((char[]){text[1], text[2], 0}, NULL, 16);
+        if (!*to++)
+            return false;
+        text += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+static bool take_number(const char *word, int base, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(word, &end, base);
+    return isxdigit((unsigned char)*word) && *end == '\0' && errno == 0;
+}
+
+/* The line is cut to pieces; what it says points to the path in it. */
+static bool take_line(char *line, struct event *ev)
+{
+    static const char *const verbs[] = {"claim", "made", "leave"};
+    static const size_t counts[] = {4, 7, 3};
+    char *words[8], *rest = line, *word;
+    uint64_t born = 0, claimed = 0;
+    size_t n = 0, verb = 0, kind = 0;
+
+    while (n < 8 && (word = strsep(&rest, " ")))
+        words[n++] = word;
+    while (verb < 3 && strcmp(words[0], verbs[verb]))
+        verb++;
+    if (verb == 3 || rest || n != counts[verb])
+        return false;
+    while (kind < TT_MADE_KINDS && strcmp(words[1], kinds[kind]))
+        kind++;
+    *ev = (struct event){.verb = verb, .line = ev->line};
+    ev->made = (struct tt_made){.kind = (enum tt_made_kind)kind, .path = words[n - 1]};
+    if (kind == TT_MADE_KINDS || !unescape(ev->made.path) || ev->made.path[0] != '/')
+        return false;
+    if (verb == CLAIM && !take_number(words[2], 10, &claimed))
+        return false;
+    if (verb == MADE && (!take_number(words[2], 16, &ev->made.identity.place) ||
+                         !take_number(words[3], 10, &ev->made.identity.device) ||
+                         !take_number(words[4], 10, &ev->made.identity.inode) ||
+                         !take_number(words[5], 10, &born)))
+        return false;
+    ev->made.claimed_ns = (int64_t)claimed;
+    ev->made.identity.born_ns = (int64_t)born;
+    return true;
+}
+
+static int keep(struct events *all, const struct event *ev, struct tt_error *e)
+{
+    if (all->n == all->capacity) {
+        size_t more = 2 * all->capacity + 16;
+        struct event *grown = realloc(all->list, more * sizeof *grown);
+
+        if (!grown)
+            return tt_fail_nomem(e, "the manifest");
+        all->list = grown;
+        all->capacity = more;
+    }
+    all->list[all->n] = *ev;
+    all->list[all->n].made.path = strdup(ev->made.path);
+    if (!all->list[all->n].made.path)
+        return tt_fail_nomem(e, "the manifest");
+    all->n++;
+    return TT_OK;
+}
+
+static int read_lines(FILE *in, const char *folder, struct events *all, struct tt_error *e)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    int rc = TT_OK;
+
+    for (size_t at = 1; rc != TT_NOMEM && (n = getline(&line, &size, in)) > 0; at++) {
+        struct event ev = {.line = at};
+        int now = TT_OK;
+
+        if (line[n - 1] != '\n')
+            break;
+        line[n - 1] = '\0';
+        if (strlen(line) + 1 != (size_t)n || !take_line(line, &ev))
+            now = tt_fail(e, TT_CORRUPT, "%s/manifest:%zu is no line that tutti wrote", folder, at);
+        else
+            now = keep(all, &ev, e);
+        rc = rc == TT_OK ? now : rc;
+    }
+    free(line);
+    return rc;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    int order = strcmp(x->made.path, y->made.path);
+
+    order = order ? order : (int)x->made.kind - (int)y->made.kind;
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static int last_first(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+
+    return (x->line < y->line) - (x->line > y->line);
+}
+
+/* All that was said of one path in the order of lines becomes one event, or none. */
+static void fold(struct events *all)
+{
+    size_t n = 0;
+
+    qsort(all->list, all->n, sizeof *all->list, by_path);
+    for (size_t i = 0, next; i < all->n; i = next) {
+        struct event now = all->list[i];
+        bool left = now.verb == LEAVE;
+
+        for (next = i + 1; next < all->n; next++) {
+            struct event *ev = &all->list[next];
+
+            if (strcmp(ev->made.path, now.made.path) || ev->made.kind != now.made.kind)
+                break;
+            left = ev->verb == LEAVE;
+            if (ev->verb == CLAIM)
+                now.made.claimed_ns = ev->made.claimed_ns;
+            now.made.identity = ev->made.identity; /* unknown again after a claim */
+            free(ev->made.path);
+        }
+        if (left)
+            free(now.made.path);
+        else
+            all->list[n++] = now;
+    }
+    all->n = n;
+    qsort(all->list, n, sizeof *all->list, last_first);
+}
+
+int tt_manifest_read(const char *folder, struct tt_made_list *out, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, "manifest");
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, rc = TT_OK;
+    struct events all = {0};
+    FILE *in = NULL;
+    struct stat st;
+
+    *out = (struct tt_made_list){0};
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (fd < 0 || fstat(fd, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    else if (!S_ISREG(st.st_mode))
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file", path);
+    else if (!(in = fdopen(fd, "r")))
+        rc = tt_fail_nomem(e, "the manifest");
+    else
+        rc = read_lines(in, folder, &all, e);
+    if (in)
+        fclose(in);
+    else if (fd >= 0)
+        close(fd);
+    free(path);
+    if (all.n > 0)
+        fold(&all);
+    out->list = calloc(all.n + 1, sizeof *out->list);
+    for (size_t i = 0; i < all.n; i++) {
+        if (out->list)
+            out->list[out->n++] = all.list[i].made;
+        else
+            free(all.list[i].made.path);
+    }
+    free(all.list);
+    return out->list ? rc : tt_fail_nomem(e, "the manifest");
+}
+
+void tt_manifest_free(struct tt_made_list *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        free(all->list[i].path);
+    free(all->list);
+    *all = (struct tt_made_list){0};
+}

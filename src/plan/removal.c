@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/removal.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "plan/folder.h"
+#include "plan/workload.h"
+
+#define DATA_PREFIX "tutti-"
+#define OPEN_SUFFIX " open"
+#define LOCK_SUFFIX ".locktest."
+
+bool tt_id_is_valid(const char *id)
+{
+    static const char form[] = "dddddddd"
+                               "Tdddddd"
+                               "Z-xxxxxxxx";
+
+    for (size_t i = 0; i <= TT_ID_LENGTH; i++) {
+        char c = id[i];
+        bool fits = form[i] == 'd'   ? c >= '0' && c <= '9'
+                    : form[i] == 'x' ? (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')
+                                     : c == form[i];
+
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+const char *tt_plan_id(const char *folder, const json_t *plan, struct tt_error *e)
+{
+    const char *id = json_string_value(json_object_get(plan, "id"));
+
+    if (id && tt_id_is_valid(id))
+        return id;
+    tt_fail(e, TT_CORRUPT, "%.200s/plan.json: '%.60s' is no id of a run", folder, id ? id : "");
+    return NULL;
+}
+
+uint64_t tt_place_here(void)
+{
+    char boot[64] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, boot, sizeof boot);
+
+    if (fd >= 0)
+        close(fd);
+    return XXH3_64bits(boot, n > 0 ? (size_t)n : 0) | 1;
+}
+
+/* ---- looking at an entry ---- */
+
+/* An entry and its directory, by handles. */
+struct entry {
+    int parent, fd; /* O_PATH; -1: could not be opened, for the reason errno had */
+    int why;
+    const char *name;
+    struct statx st;
+    char mark[TT_MARK_SIZE]; /* "": none */
+    bool has_marks;          /* the file system knows them */
+};
+
+/* "/proc/self/fd/N": attributes of what is behind an O_PATH handle. snprintf is not safe in a
+ * handler of signals. */
+static const char *handle_path(int fd, char path[32])
+{
+    char digits[12], *at = path + sizeof "/proc/self/fd/" - 1;
+    int n = 0;
+
+    memcpy(path, "/proc/self/fd/", sizeof "/proc/self/fd/" - 1);
+    do
+        digits[n++] = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0);
+    while (n > 0)
+        *at++ = digits[--n];
+    *at = '\0';
+    return path;
+}
+
+static void look(struct entry *x)
+{
+    char path[32];
+    ssize_t n;
+
+    x->fd = openat(x->parent, x->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (x->fd >= 0 && statx(x->fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
+                            STATX_BASIC_STATS | STATX_BTIME, &x->st) != 0) {
+        x->why = errno;
+        close(x->fd);
+        x->fd = -1;
+        return;
+    }
+    if (x->fd < 0) {
+        x->why = errno;
+        return;
+    }
+    n = getxattr(handle_path(x->fd, path), TT_DATA_MARK, x->mark, sizeof x->mark - 1);
+    x->mark[n > 0 ? n : 0] = '\0';
+    if (n < 0 && errno == ERANGE)
+        x->mark[0] = '?'; /* somebody's */
+    x->has_marks = n >= 0 || errno == ENODATA || errno == ERANGE;
+}
+
+static void close_entry(struct entry *x)
+{
+    if (x->fd >= 0)
+        close(x->fd);
+    if (x->parent >= 0)
+        close(x->parent);
+}
+
+static void open_entry(const char *path, struct entry *x)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    char parent[PATH_MAX];
+
+    *x = (struct entry){.parent = -1, .fd = -1, .name = slash ? slash + 1 : path};
+    x->why = ENAMETOOLONG;
+    if (length + 2 > sizeof parent)
+        return;
+    memcpy(parent, slash ? path : ".", slash ? length : 1);
+    parent[slash ? length : 1] = '\0';
+    if (slash == path)
+        memcpy(parent, "/", 2);
+    x->why = ENOENT; /* a manifest may be anybody's */
+    if (!*x->name || !strcmp(x->name, ".") || !strcmp(x->name, ".."))
+        return;
+    x->parent = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    x->why = errno;
+    if (x->parent >= 0)
+        look(x);
+}
+
+static bool is_of_kind(const struct entry *x, enum tt_made_kind kind)
+{
+    return kind == TT_MADE_DIRECTORY || kind == TT_MADE_TREE ? S_ISDIR(x->st.stx_mode)
+                                                             : S_ISREG(x->st.stx_mode);
+}
+
+static struct tt_identity identity_of(const struct entry *x, uint64_t place)
+{
+    struct tt_identity id = {
+        .place = place,
+        .device = (uint64_t)x->st.stx_dev_major << 32 | x->st.stx_dev_minor,
+        .inode = x->st.stx_ino,
+    };
+
+    if (x->st.stx_mask & STATX_BTIME)
+        id.born_ns = x->st.stx_btime.tv_sec * INT64_C(1000000000) + x->st.stx_btime.tv_nsec;
+    return id;
+}
+
+static bool is_same(const struct tt_identity *a, const struct tt_identity *b)
+{
+    if (a->place == b->place && a->device != b->device)
+        return false;
+    return a->inode == b->inode && (!a->born_ns || !b->born_ns || a->born_ns == b->born_ns);
+}
+
+static bool is_mark_of(const struct entry *x, const char *id)
+{
+    size_t n = strlen(id);
+
+    return !strncmp(x->mark, id, n) && (!x->mark[n] || !strcmp(x->mark + n, OPEN_SUFFIX));
+}
+
+/* "tutti-ID" */
+static bool is_data_name(const char *name, size_t length, const char *id)
+{
+    size_t prefix = sizeof DATA_PREFIX - 1;
+
+    return length == prefix + strlen(id) && !strncmp(name, DATA_PREFIX, prefix) &&
+           !strncmp(name + prefix, id, length - prefix);
+}
+
+/* ---- deciding ---- */
+
+enum place_of_it { ELSEWHERE, IN_DATA_DIRECTORY };
+
+static enum tt_removal judge(const struct tt_owner *o, const struct tt_made *made,
+                             const struct entry *x, enum place_of_it where)
+{
+    struct tt_identity now = identity_of(x, o->place);
+    bool known = made->identity.place != 0;
+
+    if (x->fd < 0)
+        return x->why == ENOENT || x->why == ENOTDIR ? TT_GONE : TT_REMOVAL_FAILED;
+    if (!is_of_kind(x, made->kind) || (x->mark[0] && !is_mark_of(x, o->id)) ||
+        (known && !is_same(&made->identity, &now)))
+        return TT_NOT_OURS;
+    if (known && !o->anybodys)
+        return TT_REMOVED;
+    if (x->st.stx_uid != geteuid())
+        return TT_NOT_OURS;
+    if (x->mark[0] || where == IN_DATA_DIRECTORY)
+        return TT_REMOVED;
+    /* Else the name says it: no other run and no other program gives that one. */
+    if (made->kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), o->id) &&
+        (!o->anybodys || (known && !x->has_marks)))
+        return TT_REMOVED;
+    return TT_UNPROVEN;
+}
+
+static bool lies_in(const char *path, const struct tt_made *directory)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = directory ? strlen(directory->path) : 0;
+
+    return directory && slash && (size_t)(slash - path) == n && !strncmp(path, directory->path, n);
+}
+
+/* The handle of a file's directory is replaced by that of the data directory, which is no link and
+ * the one that was made; else it stays what it is. */
+static enum tt_removal enter_data(const struct tt_owner *o, struct entry *x)
+{
+    struct entry data;
+    enum tt_removal how;
+
+    open_entry(o->data->path, &data);
+    how = judge(o, o->data, &data, ELSEWHERE);
+    if (how == TT_REMOVED) { /* it may be: so it is ours */
+        if (x->fd >= 0)
+            close(x->fd);
+        if (x->parent >= 0)
+            close(x->parent);
+        x->parent = data.fd;
+        data.fd = -1;
+        look(x);
+    }
+    close_entry(&data);
+    errno = data.why;
+    return how;
+}
+
+/* Decides, and leaves both handles open. */
+static enum tt_removal decide(const struct tt_owner *o, const struct tt_made *made, struct entry *x)
+{
+    bool inside = lies_in(made->path, o->data);
+
+    open_entry(made->path, x);
+    if (inside) {
+        enum tt_removal how = enter_data(o, x);
+
+        if (how != TT_REMOVED)
+            return how == TT_UNPROVEN ? TT_NOT_OURS : how;
+    }
+    return judge(o, made, x, inside ? IN_DATA_DIRECTORY : ELSEWHERE);
+}
+
+enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_made *made)
+{
+    bool directory = made->kind == TT_MADE_DIRECTORY;
+    struct entry x;
+    enum tt_removal how = decide(owner, made, &x);
+
+    if (how == TT_REMOVAL_FAILED)
+        errno = x.why;
+    if (how == TT_REMOVED && unlinkat(x.parent, x.name, directory ? AT_REMOVEDIR : 0) != 0) {
+        x.why = errno;
+        how = x.why == ENOENT                                            ? TT_GONE
+              : directory && (x.why == ENOTEMPTY || x.why == EEXIST) ? TT_NOT_EMPTY
+                                                                     : TT_REMOVAL_FAILED;
+    }
+    close_entry(&x);
+    errno = x.why;
+    return how;
+}
+
+int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e)
+{
+    switch (how) {
+    case TT_REMOVED:
+    case TT_GONE:
+        return TT_OK;
+    case TT_NOT_OURS:
+        return tt_fail(e, TT_FAILED, "'%s' is left alone: it is not what this run made there",
+                       path);
+    case TT_UNPROVEN:
+        return tt_fail(e, TT_FAILED,
+                       "'%s' is left alone: it carries no mark of this run; if it is of this run, "
+                       "remove it yourself",
+                       path);
+    case TT_NOT_EMPTY:
+        return tt_fail(e, TT_FAILED,
+                       "'%s' is left alone: it holds something that this run did not make", path);
+    case TT_REMOVAL_FAILED:
+        break;
+    }
+    return tt_fail_call(e, errno, "unlink", path, -1);
+}
+
+/* ---- marks ---- */
+
+int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64_t place,
+                struct tt_identity *out)
+{
+    char handle[32], mark[TT_MARK_SIZE];
+    struct entry x;
+    int rc = TT_FAILED;
+
+    open_entry(path, &x);
+    if (x.fd >= 0 && is_of_kind(&x, kind)) {
+        *out = identity_of(&x, place);
+        snprintf(mark, sizeof mark, "%s%s", id, kind == TT_MADE_FILE ? OPEN_SUFFIX : "");
+        /* Where attributes are not known, a later run will refuse to replace the file. */
+        (void)!setxattr(handle_path(x.fd, handle), TT_DATA_MARK, mark, strlen(mark), 0);
+        rc = TT_OK;
+    }
+    close_entry(&x);
+    return rc;
+}
+
+void tt_mark_finished(const struct tt_owner *owner, const struct tt_made *made)
+{
+    char handle[32];
+    struct entry x;
+
+    if (decide(owner, made, &x) == TT_REMOVED)
+        (void)!setxattr(handle_path(x.fd, handle), TT_DATA_MARK, owner->id, strlen(owner->id), 0);
+    close_entry(&x);
+}
+
+void tt_mark_read(const char *path, enum tt_made_kind kind, char id[TT_ID_LENGTH + 1])
+{
+    struct entry x;
+
+    open_entry(path, &x);
+    id[0] = '\0';
+    if (x.fd >= 0 && is_of_kind(&x, kind) && tt_id_is_valid(x.mark))
+        memcpy(id, x.mark, TT_ID_LENGTH + 1);
+    close_entry(&x);
+}
+
+int tt_remove_finished(const char *path, struct tt_error *e)
+{
+    struct entry x;
+    int rc = TT_OK;
+
+    open_entry(path, &x);
+    if (x.fd < 0)
+        rc = x.why == ENOENT ? TT_OK : tt_fail_call(e, x.why, "stat", path, -1);
+    else if (S_ISREG(x.st.stx_mode) && strstr(x.mark, OPEN_SUFFIX))
+        rc = tt_fail(e, TT_FAILED,
+                     "'%s' is a file that run %.*s has not finished; wait for it, or tutti clean "
+                     "its directory, or choose another path",
+                     path, TT_ID_LENGTH, x.mark);
+    else if (!S_ISREG(x.st.stx_mode) || !tt_id_is_valid(x.mark))
+        rc = tt_fail(e, TT_FAILED,
+                     "'%s' exists and does not look like a file that tutti made; remove it or "
+                     "choose another path",
+                     path);
+    else if (unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
+        rc = tt_fail_call(e, errno, "unlink", path, -1);
+    close_entry(&x);
+    return rc;
+}
+
+int tt_check_data(const char *id, const char *path, struct tt_error *e)
+{
+    const char *slash = strrchr(path, '/'), *before = slash;
+    struct entry x;
+    bool inside = false;
+    int rc = TT_OK;
+
+    while (before && before > path && before[-1] != '/')
+        before--;
+    if (before)
+        inside = is_data_name(before, (size_t)(slash - before), id);
+    open_entry(path, &x);
+    if (x.fd < 0)
+        rc = tt_fail_call(e, x.why, "open", path, -1);
+    else if (!S_ISREG(x.st.stx_mode) || (x.mark[0] && !is_mark_of(&x, id)) ||
+             (!x.mark[0] && !inside && (x.has_marks || x.st.stx_uid != geteuid())))
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that run %s has made", path, id);
+    close_entry(&x);
+    return rc;
+}
+
+/* ---- trees ---- */
+
+struct felling {
+    const struct tt_owner *owner;
+    const char *root;
+    char relative[PATH_MAX]; /* of the entry, below the root */
+    dev_t device;
+    struct tt_error *e;
+    int rc;
+};
+
+static void fell_fail(struct felling *f, int why, const char *call)
+{
+    char path[2 * PATH_MAX];
+    int now;
+
+    snprintf(path, sizeof path, "%s/%s", f->root, f->relative);
+    now = why ? tt_fail_call(f->e, why, call, path, -1)
+              : tt_removal_check(TT_NOT_OURS, path, f->e);
+    f->rc = f->rc == TT_OK ? now : f->rc;
+}
+
+static void fell(struct felling *f, int directory);
+
+static void fell_entry(struct felling *f, int directory, const char *name)
+{
+    const struct tt_config *config = f->owner->config;
+    size_t length = strlen(f->relative);
+    bool fits = length + strlen(name) + 2 <= sizeof f->relative, is_directory;
+    struct stat st;
+
+    if (!fits)
+        return;
+    snprintf(f->relative + length, sizeof f->relative - length, "%s%s", length ? "/" : "", name);
+    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT)
+            fell_fail(f, errno, "stat");
+    } else {
+        is_directory = S_ISDIR(st.st_mode);
+        if ((!is_directory && !S_ISREG(st.st_mode)) || st.st_dev != f->device ||
+            !config->workload->makes(config, f->relative, is_directory)) {
+            fell_fail(f, 0, NULL);
+        } else if (is_directory) {
+            int rc = f->rc, below;
+
+            f->rc = TT_OK;
+            below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (below < 0)
+                fell_fail(f, errno, "opendir");
+            else
+                fell(f, below);
+            /* What is in it has been told. */
+            if (f->rc == TT_OK && unlinkat(directory, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+                fell_fail(f, errno, "rmdir");
+            f->rc = rc != TT_OK ? rc : f->rc;
+        } else if (unlinkat(directory, name, 0) != 0 && errno != ENOENT) {
+            fell_fail(f, errno, "unlink");
+        }
+    }
+    f->relative[length] = '\0';
+}
+
+/* Takes the handle. */
+static void fell(struct felling *f, int directory)
+{
+    DIR *list = fdopendir(directory);
+    struct dirent *entry;
+
+    if (!list) {
+        fell_fail(f, errno, "opendir");
+        close(directory);
+        return;
+    }
+    while ((entry = readdir(list)))
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            fell_entry(f, dirfd(list), entry->d_name);
+    closedir(list);
+}
+
+int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e)
+{
+    struct felling *f = NULL;
+    struct entry x;
+    enum tt_removal how = decide(owner, made, &x);
+    struct stat st;
+    int rc = TT_OK, root = -1;
+
+    errno = x.why;
+    if (how != TT_REMOVED)
+        rc = tt_removal_check(how, made->path, e);
+    else if (!owner->config || !owner->config->workload->makes)
+        rc = tt_removal_check(TT_UNPROVEN, made->path, e);
+    else if (!(f = calloc(1, sizeof *f)))
+        rc = tt_fail_nomem(e, "a path");
+    else if ((root = openat(x.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+             fstat(root, &st) != 0)
+        rc = tt_fail_call(e, errno, "opendir", made->path, -1);
+    if (rc == TT_OK && f) {
+        *f = (struct felling){.owner = owner, .root = made->path, .device = st.st_dev, .e = e};
+        fell(f, root);
+        rc = f->rc;
+        if (rc == TT_OK && unlinkat(x.parent, x.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+            rc = tt_fail_call(e, errno, "rmdir", made->path, -1);
+    } else if (root >= 0) {
+        close(root);
+    }
+    close_entry(&x);
+    free(f);
+    return rc;
+}
+
+/* ---- files beside ours ---- */
+
+/* Empty, ours, and not older than our first look at the place, at which it was not there. */
+static int remove_lock(const struct tt_owner *o, const char *path, int64_t claimed_ns,
+                       struct tt_error *e)
+{
+    struct tt_identity now;
+    struct entry x;
+    int rc = TT_OK;
+
+    open_entry(path, &x);
+    now = identity_of(&x, o->place);
+    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size == 0 &&
+        x.st.stx_uid == geteuid() && (!now.born_ns || now.born_ns >= claimed_ns) &&
+        unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
+        rc = tt_fail_call(e, errno, "unlink", path, -1);
+    close_entry(&x);
+    return rc;
+}
+
+static int remove_beside(const struct tt_owner *o, const struct tt_made *made, struct tt_error *e)
+{
+    uint64_t ranks = o->config ? o->config->run->ranks : 0;
+    int rc = TT_OK;
+
+    for (uint64_t i = 0; i < ranks && rc == TT_OK; i++) {
+        char *path;
+
+        if (asprintf(&path, "%s" LOCK_SUFFIX "%llu", made->path, (unsigned long long)i) < 0)
+            return tt_fail_nomem(e, "a path");
+        rc = remove_lock(o, path, made->claimed_ns, e);
+        free(path);
+    }
+    return rc;
+}
+
+/* In the data directory they need no line of their own. */
+static void empty_data(const struct tt_owner *o, const struct tt_made *data)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    DIR *list = opendir(data->path);
+    struct dirent *entry;
+
+    while (list && (entry = readdir(list))) {
+        const char *lock = strstr(entry->d_name, LOCK_SUFFIX);
+        const char *number = lock ? lock + strlen(LOCK_SUFFIX) : "";
+        char *path = NULL;
+
+        if (*number && !number[strspn(number, "0123456789")] &&
+            asprintf(&path, "%s/%s", data->path, entry->d_name) >= 0)
+            remove_lock(o, path, data->claimed_ns, &ignored);
+        free(path);
+    }
+    if (list)
+        closedir(list);
+}
+
+/* ---- all of it ---- */
+
+static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint64_t *removed,
+                      struct tt_error *e)
+{
+    enum tt_removal how;
+    int rc, why;
+
+    if (made->kind == TT_MADE_BESIDE)
+        return remove_beside(o, made, e);
+    if (made->kind == TT_MADE_TREE) {
+        struct stat st;
+        bool there = lstat(made->path, &st) == 0;
+
+        rc = tt_remove_tree(o, made, e);
+        *removed += rc == TT_OK && there;
+        return rc;
+    }
+    how = tt_remove_made(o, made);
+    if (how == TT_NOT_EMPTY && made == o->data) {
+        empty_data(o, made);
+        how = tt_remove_made(o, made);
+    }
+    why = errno;
+    *removed += how == TT_REMOVED && made->kind == TT_MADE_FILE;
+    errno = why;
+    return tt_removal_check(how, made->path, e);
+}
+
+/* An unfinished manifest, or one with lines that are none, is used as far as it goes. */
+static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
+                      struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_made_list all;
+    struct tt_config config = {0};
+    int rc = tt_manifest_read(folder, &all, e);
+
+    if (all.n > 0 && tt_folder_load_plan(folder, &config, NULL, &ignored) == TT_OK)
+        o->config = &config;
+    o->place = tt_place_here();
+    for (size_t i = 0; i < all.n; i++) {
+        const char *slash = strrchr(all.list[i].path, '/');
+
+        if (all.list[i].kind == TT_MADE_DIRECTORY &&
+            is_data_name(slash + 1, strlen(slash + 1), o->id))
+            o->data = &all.list[i];
+    }
+    for (size_t i = 0; i < all.n; i++) {
+        const struct tt_made *made = &all.list[i];
+        struct tt_error why = TT_ERROR_CLEAR;
+        int now = remove_one(o, made, removed, &why);
+
+        if (now != TT_OK && why.sys_errno == 0 && !o->anybodys) /* it will never be ours */
+            tt_manifest_leave(folder, made->kind, made->path, &ignored);
+        if (now != TT_OK && e->code == TT_OK)
+            *e = why;
+        rc = rc == TT_OK ? now : rc;
+    }
+    tt_config_free(&config);
+    tt_manifest_free(&all);
+    return rc;
+}
+
+int tt_manifest_remove(const char *folder, struct tt_error *e)
+{
+    struct tt_owner owner = {.id = tt_folder_id(folder)};
+    uint64_t removed = 0;
+
+    return remove_all(folder, &owner, &removed, e);
+}
+
+int tt_clean_data(const char *folder, uint64_t *removed, struct tt_error *e)
+{
+    struct tt_owner owner = {.anybodys = true};
+    json_t *plan = NULL;
+    int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
+
+    if (rc == TT_OK && !(owner.id = tt_plan_id(folder, plan, e)))
+        rc = TT_CORRUPT;
+    if (rc == TT_OK)
+        rc = remove_all(folder, &owner, removed, e);
+    json_decref(plan);
+    return rc;
+}
