@@ -49,6 +49,30 @@ static const char *const may_differ[] = {
     "require",  "json",      "csv",          "quiet",
     "dry_run",  NULL};
 
+#define RESUME_HOW "tutti ensemble FILE --resume FOLDER"
+
+/* What is resumed is what the folder says, as far as it may. */
+static int resume_settings(const char *folder, const char *file, const struct tt_settings *words,
+                           struct tt_settings *settings, bool *is_matrix, struct tt_error *e)
+{
+    struct tt_settings given = {0};
+    bool scenario = file && tt_is_scenario(file);
+    int rc = tt_ensemble_load(folder, settings, is_matrix, e);
+
+    if (rc == TT_OK)
+        rc = tt_settings_check_resumed(words, settings, may_differ, "ensemble", e);
+    if (rc == TT_OK && scenario)
+        rc = tt_scenario_make(file, words, &given, e);
+    else if (rc == TT_OK && file)
+        rc = read_file(file, &given, e);
+    if (rc == TT_OK && !scenario)
+        rc = tt_settings_check_resumed(&given, settings, may_differ, "ensemble", e);
+    if (rc == TT_OK)
+        rc = tt_settings_vouch(settings, &given, words, RESUME_HOW, e);
+    tt_settings_free(&given);
+    return rc;
+}
+
 /* The file's settings, or those of the ensemble to be resumed; the command line wins. */
 static int read_settings(int argc, char **argv, struct tt_settings *settings, bool *is_matrix,
                          char **resume, struct tt_error *e)
@@ -68,14 +92,12 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
             free(*resume);
             *resume = strdup(words.list[i].value);
         }
-    if (rc == TT_OK && !file == !*resume)
+    if (rc == TT_OK && !file && !*resume)
         rc = tt_fail(e, TT_USAGE,
                      "ensemble takes a file, a scenario (" SCENARIOS "), or --resume FOLDER; tutti "
                      "help ensemble");
     if (rc == TT_OK && *resume)
-        rc = tt_settings_check_resumed(&words, may_differ, "ensemble", e);
-    if (rc == TT_OK && *resume)
-        rc = tt_ensemble_load(*resume, settings, is_matrix, e);
+        rc = resume_settings(*resume, file, &words, settings, is_matrix, e);
     else if (rc == TT_OK && tt_is_scenario(file))
         rc = tt_scenario_make(file, &words, settings, e);
     else if (rc == TT_OK)
@@ -194,7 +216,8 @@ static int tell_idle(const struct tt_ensemble *x, struct tt_error *e)
 /* ---- the command ---- */
 
 /* What was measured is shown, also if it is not all. */
-static int conduct(const struct tt_ensemble *x, const char *folder)
+static int conduct(const struct tt_ensemble *x, const struct tt_settings *settings,
+                   const char *folder)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     struct tt_runner_report report = {0};
@@ -211,7 +234,8 @@ static int conduct(const struct tt_ensemble *x, const char *folder)
     if (rc == TT_OK)
         return status;
     tt_report_error(&e);
-    fprintf(stderr, "tutti: go on with: tutti ensemble --resume %s\n", folder);
+    fprintf(stderr, "tutti: go on with: tutti ensemble %s--resume %s\n",
+            tt_settings_programs(settings) ? "FILE " : "", folder);
     return 1;
 }
 
@@ -236,7 +260,7 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
         folder = strdup(resume);
     else if (rc == TT_OK)
         rc = tt_ensemble_create(x, settings, is_matrix, &folder, &e);
-    status = rc == TT_OK ? conduct(x, folder) : tt_report_error(&e);
+    status = rc == TT_OK ? conduct(x, settings, folder) : tt_report_error(&e);
     free(folder);
     return status;
 }

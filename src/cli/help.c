@@ -158,7 +158,7 @@ static const struct {
     {"index", "tutti index [DIR] [--rebuild]",
      "Bring the index of the runs below DIR up to date, as runs and export do by themselves.",
      index_options},
-    {"verify", "tutti verify FOLDER",
+    {"verify", "tutti verify FOLDER [--launch.by local|slurm|batch ...]",
      "Check the kept data files of a run with layer verify against what it wrote.", NULL},
     {"clean", "tutti clean FOLDER [--force]",
      "Remove the data files of a run that was killed with its ranks, or that kept them. Only files "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "launch/hold.h"
 
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "launch/launch.h"
@@ -16,8 +18,13 @@ int tt_cmd_hold(int argc, char **argv)
     struct tt_config config = {0};
     json_t *environment = NULL;
     const char *folder;
-    int rc = tt_perform_words(argc, argv, &folder, &how, &e);
+    int own = 1, rc;
 
+    while (own < argc && strcmp(argv[own], "--"))
+        own++;
+    rc = tt_perform_words(own, argv, &folder, &how, &e);
+    if (rc == TT_OK && own + 1 >= argc)
+        rc = tt_fail(&e, TT_USAGE, "hold takes a run folder, -- and a command");
     if (rc == TT_OK)
         rc = tt_folder_load_plan(folder, &config, NULL, &e);
     if (rc == TT_OK) /* what is in there belongs to another run, and stays */
@@ -25,7 +32,7 @@ int tt_cmd_hold(int argc, char **argv)
     if (rc == TT_OK && tt_launched_rank() == 0)
         environment = tt_environment(config.run->dir);
     if (rc == TT_OK)
-        rc = tt_hold(folder, &config, how, environment, &e);
+        rc = tt_hold(folder, &config, how, argv + own + 1, environment, &e);
     json_decref(environment);
     tt_config_free(&config);
     return rc == TT_OK ? 0 : tt_report_error(&e);

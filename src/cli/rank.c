@@ -74,7 +74,7 @@ int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perfo
                      struct tt_error *e)
 {
     const struct tt_option options[] = {
-        {"--held", NULL, &how->held}, {"--loop", NULL, &how->loop}, {0}};
+        {"--held", NULL, &how->held}, {"--loop", NULL, &how->loop}, {"--new-dir", NULL, &how->new_dir}, {0}};
     int rc;
 
     *folder = NULL;

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/ensemble.h"
 #include "cli/rank.h"
+#include "launch/hold.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
 #include "plan/removal.h"
@@ -151,13 +152,14 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
 
 /* ---- the driver ---- */
 
-/* The launcher has ended; what the ranks could not clean up any more is removed here. */
+/* The launcher has ended; what the ranks could not clean up any more is removed here. What they
+ * have left alone they have told. */
 static void clean_up(const struct tt_config *config, const char *folder)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_error e = TT_ERROR_CLEAR;
 
-    if (!config->run->keep)
-        tt_manifest_remove(folder, &ignored);
+    if (!config->run->keep && tt_manifest_remove(folder, &e) != TT_OK)
+        tt_report_error(&e);
 }
 
 static int note_interruption(const char *folder, const struct tt_error *why, struct tt_error *e)
@@ -170,22 +172,22 @@ static int note_interruption(const char *folder, const struct tt_error *why, str
     return rc;
 }
 
-static int launch(const struct tt_config *config, const char *folder, struct tt_error *e)
+static int launch(const struct tt_config *config, const char *folder, struct tt_perform_how how,
+                  struct tt_error *e)
 {
-    char self[PATH_MAX] = "";
-    bool is_command = !strcmp(config->workload->name, "command");
-    char *argv[] = {self, is_command ? "hold" : "perform", (char *)folder, NULL};
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc, status = 0;
+    struct tt_command_line worker = {0};
+    int rc = tt_worker_command(config, folder, how, &worker, e), status = 0;
 
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        return tt_fail(e, TT_FAILED, "cannot find my own program file");
-    rc = tt_launch_and_wait(&(struct tt_launch){.options = tt_config_opts(config, "launch"),
-                                                .folder = folder,
-                                                .ranks = (unsigned)config->run->ranks,
-                                                .is_command = is_command,
-                                                .words = argv},
-                            config->run->quiet, &status, e);
+    if (rc == TT_OK)
+        rc = tt_launch_and_wait(
+            &(struct tt_launch){.options = tt_config_opts(config, "launch"),
+                                .folder = folder,
+                                .ranks = (unsigned)config->run->ranks,
+                                .is_command = !strcmp(config->workload->name, "command"),
+                                .words = worker.words},
+            config->run->quiet, &status, e);
+    tt_command_free(&worker);
     if (rc == TT_INTERRUPTED)
         return note_interruption(folder, e, &ignored);
     return rc;
@@ -207,7 +209,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
     if (tt_folder_create(config, &folder, &e) != TT_OK)
         return tt_report_error(&e);
     say_mode(config);
-    if (launch(config, folder, &e) != TT_OK) {
+    if (launch(config, folder, (struct tt_perform_how){.new_dir = printer.new_dir}, &e) != TT_OK) {
         free(folder);
         return tt_report_error(&e);
     }
@@ -249,16 +251,19 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
 {
     struct tt_error e = TT_ERROR_CLEAR;
     char *folder = NULL;
+    bool new_dir = printer.new_dir;
     int status = 0, rank, rc;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(MPI_IN_PLACE, &new_dir, 1, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
     rc = plan_as_ranks(MPI_COMM_WORLD, config, &folder, &e);
     if (rc != TT_OK) {
         status = rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
     } else if (!config->run->dry_run) {
         if (rank == 0)
             say_mode(config);
-        rc = tt_perform_here(thread_level, folder, config, (struct tt_perform_how){0}, &e);
+        rc = tt_perform_here(thread_level, folder, config,
+                             (struct tt_perform_how){.new_dir = new_dir}, &e);
         status = rank == 0 ? finish_run(config, folder, printer) : tt_exit_status(rc);
     }
     free(folder);

@@ -15,6 +15,7 @@ struct tt_printer {
     tt_print_function *print;
     void *context;
     bool always; /* also where nothing is to be printed: it only takes the result */
+    bool new_dir; /* on the driver or one of the ranks: --dir was made for this run */
 };
 
 /* Checks, plans, launches (or performs, if this process is a rank), analyses, prints.

@@ -12,11 +12,35 @@
 #include "spec/units.h"
 #include "survey/survey.h"
 
-#define HOW "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER; tutti help survey"
+#define HOW \
+    "tutti survey flash [FILE.yaml], or tutti survey [flash FILE.yaml] --resume FOLDER; tutti help " \
+    "survey"
 
 /* Figures of different jobs are never put into one table. */
 static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",
                                          "max_bytes", "max_time", NULL};
+
+/* What is resumed is what the folder says, as far as it may. */
+static int resume_settings(const char *folder, const char *file, const struct tt_settings *words,
+                           struct tt_settings *settings, struct tt_error *e)
+{
+    struct tt_settings given = {0};
+    char *workload = NULL;
+    int rc = tt_survey_load(folder, settings, e);
+
+    if (rc == TT_OK)
+        rc = tt_settings_check_resumed(words, settings, may_differ, "survey", e);
+    if (rc == TT_OK && file)
+        rc = tt_read_yaml(file, &given, &workload, e);
+    if (rc == TT_OK)
+        rc = tt_settings_check_resumed(&given, settings, may_differ, "survey", e);
+    if (rc == TT_OK)
+        rc = tt_settings_vouch(settings, &given, words, "tutti survey flash FILE --resume FOLDER",
+                               e);
+    free(workload);
+    tt_settings_free(&given);
+    return rc;
+}
 
 static int read_settings(int argc, char **argv, struct tt_settings *settings, char **resume,
                          struct tt_error *e)
@@ -33,12 +57,10 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, ch
             free(*resume);
             *resume = strdup(words.list[i].value);
         }
-    if (rc == TT_OK && (!flash == !*resume || (*resume && file)))
+    if (rc == TT_OK && ((!flash && !*resume) || (flash && *resume && !file)))
         rc = tt_fail(e, TT_USAGE, HOW);
     if (rc == TT_OK && *resume)
-        rc = tt_settings_check_resumed(&words, may_differ, "survey", e);
-    if (rc == TT_OK && *resume)
-        rc = tt_survey_load(*resume, settings, e);
+        rc = resume_settings(*resume, file, &words, settings, e);
     else if (rc == TT_OK && file)
         rc = tt_read_yaml(file, settings, &workload, e);
     if (rc == TT_OK && workload)
@@ -92,7 +114,8 @@ static int show(const struct tt_survey *s, const char *folder, struct tt_error *
 }
 
 /* What was measured is shown, also if it is not all. */
-static int conduct(const struct tt_survey *s, const char *folder)
+static int conduct(const struct tt_survey *s, const struct tt_settings *settings,
+                   const char *folder)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     int rc = tt_survey_conduct(s, folder, &e);
@@ -103,9 +126,9 @@ static int conduct(const struct tt_survey *s, const char *folder)
         return 0;
     tt_report_error(&e);
     fprintf(stderr,
-            "tutti: go on with: tutti survey --resume %s; its data stays until then, or until: "
+            "tutti: go on with: tutti survey %s--resume %s; its data stays until then, or until: "
             "tutti clean %s\n",
-            folder, folder);
+            tt_settings_programs(settings) ? "flash FILE " : "", folder, folder);
     return 1;
 }
 
@@ -129,7 +152,7 @@ static int run(const struct tt_survey *s, const struct tt_settings *settings, co
         folder = strdup(resume);
     else if (rc == TT_OK)
         rc = tt_survey_create(s, settings, &folder, &e);
-    status = rc == TT_OK ? conduct(s, folder) : tt_report_error(&e);
+    status = rc == TT_OK ? conduct(s, settings, folder) : tt_report_error(&e);
     free(folder);
     return status;
 }

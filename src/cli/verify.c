@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "io/verify.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "spec/read.h"
 #include "spec/units.h"
 
 /* ---- as ranks ---- */
@@ -119,14 +121,39 @@ static int check_folder(const char *folder, const char *ledgers, uint64_t ranks,
     return rc;
 }
 
-static int drive(const char *folder, struct tt_error *e)
+/* How ranks are started is never taken from the folder, but from words of this command. */
+static int take_launch(const struct tt_settings *words, struct tt_launch_options *out,
+                       struct tt_error *e)
 {
+    int rc = tt_params_default(tt_launch_component.params, out, e);
+
+    for (size_t i = 0; rc == TT_OK && i < words->n; i++) {
+        const struct tt_setting *s = &words->list[i];
+        const struct tt_param *p = tt_launch_component.params;
+
+        while (p->key && (strncmp(s->key, "launch.", 7) != 0 || !tt_same_key(p->key, s->key + 7)))
+            p++;
+        if (!p->key || (!s->value && p->type != TT_PARAM_BOOL))
+            return tt_fail(e, TT_USAGE,
+                           "%.80s: verify takes a run folder and the options --launch.*, each with "
+                           "a value; tutti help launch lists them",
+                           s->place);
+        rc = tt_param_set(p, out, s->value ? s->value : "yes", e);
+    }
+    return rc;
+}
+
+static int drive(const char *folder, const struct tt_settings *words, struct tt_error *e)
+{
+    struct tt_launch_options launch = {0};
     char self[PATH_MAX] = "";
     char *argv[] = {self, "verify", (char *)folder, NULL};
     char *ledgers = tt_folder_path(folder, "verify"), *outcome = NULL;
     struct tt_config config = {0};
-    int rc = tt_folder_load_plan(folder, &config, NULL, e), status;
+    int rc = take_launch(words, &launch, e), status;
 
+    if (rc == TT_OK)
+        rc = tt_folder_load_plan(folder, &config, NULL, e);
     if (rc == TT_OK)
         rc = check_folder(folder, ledgers, config.run->ranks, e);
     outcome = tt_folder_path(folder, "verify/outcome.json");
@@ -135,13 +162,14 @@ static int drive(const char *folder, struct tt_error *e)
     if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
     if (rc == TT_OK)
-        rc = tt_launch_and_wait(&(struct tt_launch){.options = tt_config_opts(&config, "launch"),
+        rc = tt_launch_and_wait(&(struct tt_launch){.options = &launch,
                                                     .folder = ledgers,
                                                     .ranks = (unsigned)config.run->ranks,
                                                     .words = argv},
                                 true, &status, e);
     if (rc == TT_OK)
         rc = print_outcome(folder, e);
+    tt_params_free(tt_launch_component.params, &launch);
     tt_config_free(&config);
     free(ledgers);
     free(outcome);
@@ -151,12 +179,18 @@ static int drive(const char *folder, struct tt_error *e)
 int tt_cmd_verify(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_settings words = {0};
+    const char *folder = NULL;
+    int rc = tt_read_arguments(argc - 1, argv + 1, NULL, &words, &folder, &e);
 
-    if (argc != 2)
-        tt_fail(&e, TT_USAGE, "verify takes a run folder: tutti verify FOLDER");
-    else if (tt_launched_size() > 0)
-        return verify_as_ranks(argv[1]);
-    else
-        drive(argv[1], &e);
+    if (rc == TT_OK && !folder)
+        rc = tt_fail(&e, TT_USAGE, "verify takes a run folder: tutti verify FOLDER");
+    if (rc == TT_OK && tt_launched_size() > 0) {
+        tt_settings_free(&words);
+        return verify_as_ranks(folder);
+    }
+    if (rc == TT_OK)
+        drive(folder, &words, &e);
+    tt_settings_free(&words);
     return e.code == TT_OK ? 0 : tt_report_error(&e);
 }

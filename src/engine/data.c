@@ -215,6 +215,16 @@ int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
+int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e)
+{
+    const char *dir = engine->config->run->dir;
+    int rc = claim(engine, TT_MADE_PARENT, dir, e);
+
+    if (rc == TT_OK)
+        identify(engine, TT_MADE_PARENT, dir);
+    return rc;
+}
+
 int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
     const struct tt_made_file *before = find_made(engine->p, TT_MADE_TREE, path);

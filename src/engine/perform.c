@@ -59,6 +59,8 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
         p->data_folder = NULL;
     if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_folder)
         rc = tt_fail_nomem(e, "the engine");
+    if (rc == TT_OK && engine->rank == 0 && p->how.new_dir)
+        rc = tt_data_adopt_dir(engine, e);
     if (rc == TT_OK && engine->rank == 0)
         rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt_data_make_folder(engine, e) : TT_OK;
     if (rc == TT_OK && engine->rank == 0)

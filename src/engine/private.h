@@ -120,6 +120,8 @@ void tt_node_watch(struct tt_engine *engine);
 /* data.c */
 /* The data folder's own subfolder, so that concurrent runs never meet. Rank 0 only. */
 int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e);
+/* The user's data folder is new, and goes with the last thing in it. Rank 0 only. */
+int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e);
 /* Async-signal-safe. */
 struct tt_made tt__made(const struct tt_made_file *file);
 /* Before a file is opened, on every rank: an MPI library makes files of its own beside it, whose

@@ -43,7 +43,7 @@ static void save_and_clean(struct tt_engine *engine)
 
     tt_recorder_terminate(engine->p->recorder, tt__record_so_far(engine, &last) ? &last : NULL);
     for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next)
-        if (!f->withdrawn && (f->kind == TT_MADE_FILE || f->kind == TT_MADE_DIRECTORY)) {
+        if (!f->withdrawn && f->kind <= TT_MADE_PARENT) {
             struct tt_made made = tt__made(f);
 
             tt_remove_made(&engine->p->owner, &made);

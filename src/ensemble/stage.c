@@ -2,7 +2,6 @@
 #include "ensemble/stage.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "engine/engine.h"
 #include "ensemble/display.h"
 #include "ensemble/nodes.h"
+#include "launch/hold.h"
 #include "plan/cues.h"
 #include "plan/folder.h"
 #include "plan/workload.h"
@@ -152,24 +152,25 @@ void tt_stage_free(struct tt_stage *s)
 
 static int start_actor(struct tt_stage *s, struct tt_actor *a, struct tt_error *e)
 {
-    bool is_command = !strcmp(a->player->workload, "command");
+    const struct tt_config *config = &a->player->config;
     const struct tt_share *share = s->shares.n ? &s->shares.list[a - s->actors] : NULL;
-    char self[PATH_MAX] = "";
-    char *words[] = {self,     is_command ? "hold" : "perform",    a->folder,
-                     "--held", a->loops ? "--loop" : (char *)NULL, NULL};
-    const struct tt_launch launch = {.options = tt_config_opts(&a->player->config, "launch"),
-                                     .folder = a->folder,
-                                     .ranks = (unsigned)a->player->config.run->ranks,
-                                     .is_command = is_command,
-                                     .words = words,
-                                     .nodes = a->nodes[0] ? a->nodes : NULL,
-                                     .cpus = share ? &share->set : NULL,
-                                     .cgroup = share && share->cgroup[0] ? share->cgroup : NULL};
+    struct tt_launch launch = {.options = tt_config_opts(config, "launch"),
+                               .folder = a->folder,
+                               .ranks = (unsigned)config->run->ranks,
+                               .is_command = !strcmp(a->player->workload, "command"),
+                               .nodes = a->nodes[0] ? a->nodes : NULL,
+                               .cpus = share ? &share->set : NULL,
+                               .cgroup = share && share->cgroup[0] ? share->cgroup : NULL};
+    struct tt_command_line worker = {0};
+    int rc = tt_worker_command(config, a->folder,
+                               (struct tt_perform_how){.held = true, .loop = a->loops}, &worker, e);
 
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        return tt_fail(e, TT_FAILED, "cannot find my own program file");
+    launch.words = worker.words;
     a->seen_ns = tt_now_ns();
-    return tt_job_start(&launch, &a->job, e);
+    if (rc == TT_OK)
+        rc = tt_job_start(&launch, &a->job, e);
+    tt_command_free(&worker);
+    return rc;
 }
 
 /* ---- watching ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "launch/hold.h"
 
+#include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -178,34 +178,43 @@ static void record_summary(struct hold *h, json_t *environment)
     json_decref(o);
 }
 
-static int copy_words(struct hold *h, struct tt_error *e)
+/* The command comes with the worker's words, not by its plan: a directory may be anybody's. */
+int tt_worker_command(const struct tt_config *config, const char *folder, struct tt_perform_how how,
+                      struct tt_command_line *out, struct tt_error *e)
 {
-    const struct tt_command_options *o = tt_config_opts(h->config, "command");
+    const struct tt_command_options *command = tt_config_opts(config, "command");
+    char self[PATH_MAX] = "";
+    int rc = TT_OK;
 
-    if (!o)
-        return tt_fail(e, TT_USAGE, "the plan in '%s' is of no command", h->folder);
-    h->words = calloc(o->words.n + 1, sizeof *h->words);
-    if (!h->words)
-        return tt_fail_nomem(e, "the command");
-    memcpy(h->words, o->words.words, o->words.n * sizeof *h->words);
-    return TT_OK;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return tt_fail(e, TT_FAILED, "cannot find my own program file");
+    rc = tt_command_add_array(
+        out, (char *[]){self, command ? "hold" : "perform", (char *)folder, NULL}, e);
+    if (rc == TT_OK && how.held)
+        rc = tt_command_add(out, e, "--held");
+    if (rc == TT_OK && how.loop)
+        rc = tt_command_add(out, e, "--loop");
+    if (rc == TT_OK && how.new_dir)
+        rc = tt_command_add(out, e, "--new-dir");
+    if (rc == TT_OK && command)
+        rc = tt_command_add(out, e, "--");
+    return rc == TT_OK && command ? tt_command_add_list(out, &command->words, e) : rc;
 }
 
 int tt_hold(const char *folder, const struct tt_config *config, struct tt_perform_how how,
-            json_t *environment, struct tt_error *e)
+            char **words, json_t *environment, struct tt_error *e)
 {
     int size = tt_launched_size(), rc, closed;
     struct hold h = {.folder = folder,
                      .config = config,
                      .how = how,
+                     .words = words,
                      .rank = tt_launched_rank(),
                      .size = size > 0 ? size : 1};
     struct tt_error later = TT_ERROR_CLEAR;
 
     tt_processes_begin();
-    rc = copy_words(&h, e);
-    if (rc == TT_OK)
-        rc = begin(&h, e);
+    rc = begin(&h, e);
     if (rc == TT_OK)
         rc = play(&h, e);
     h.stop_ns = tt_now_ns();
@@ -217,7 +226,6 @@ int tt_hold(const char *folder, const struct tt_config *config, struct tt_perfor
     }
     if (h.rank == 0 || rc != TT_OK)
         tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
-    free(h.words);
     tt_processes_end();
     return rc;
 }

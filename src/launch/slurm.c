@@ -154,6 +154,8 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
         rc = add_nodes(l, out, e);
     if (rc == TT_OK)
         rc = tt_command_add_list(out, &l->options->options, e);
+    if (rc == TT_OK) /* by which it is known again */
+        rc = tt_command_add(out, e, "--job-name=tutti-%s", tt_folder_id(l->folder));
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "%s", script);
     if (rc == TT_OK && offers_pmix())
@@ -162,13 +164,15 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
     return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
 }
 
-/* sbatch --wait only waits: the job is ended by its number. */
+/* sbatch --wait only waits: the job is ended by its number. The folder may be anybody's: only a job
+ * of the run's name is. */
 static void batch_cancel(const char *folder)
 {
-    char *path = tt_folder_path(folder, SUBMITTED), id[32] = "", ignored[256];
-    char *words[] = {"scancel", id, NULL};
+    char *path = tt_folder_path(folder, SUBMITTED), id[32] = "", name[320], ignored[256];
+    char *words[] = {"scancel", name, id, NULL};
     FILE *f = path ? fopen(path, "re") : NULL;
 
+    snprintf(name, sizeof name, "--name=tutti-%s", tt_folder_id(folder));
     if (f && fscanf(f, "%31[0-9]", id) == 1)
         tt_ask(words, ignored, sizeof ignored);
     if (f)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "plan/folder.h"
 
-static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "tree", "beside"};
+static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "parent", "tree", "beside"};
 
 /* ---- writing ---- */
 

@@ -6,9 +6,9 @@
  *   made KIND PLACE DEVICE INODE BORN_NS PATH   it was; what it is
  *   leave KIND PATH                             it is somebody else's after all
  *
- * KIND is file, directory, tree (a directory with what the workload says it makes in it) or beside
- * (what an MPI library makes beside a file while it opens it: PATH.locktest.RANK). A blank, a
- * control character and '%' of a path are written as %XX, so every path is one word of one line. A
+ * KIND is file, directory, parent (a directory that others may use too, so it may stay), tree (a
+ * directory with what the workload says it makes in it) or beside (what an MPI library makes beside
+ * a file while it opens it: PATH.locktest.RANK). A blank, a control character and '%' of a path are written as %XX, so every path is one word of one line. A
  * last line without an end was being written when its writer died, and counts for nothing. */
 #ifndef TT_PLAN_MANIFEST_H
 #define TT_PLAN_MANIFEST_H
@@ -19,7 +19,14 @@
 
 #include "base/error.h"
 
-enum tt_made_kind { TT_MADE_FILE, TT_MADE_DIRECTORY, TT_MADE_TREE, TT_MADE_BESIDE, TT_MADE_KINDS };
+enum tt_made_kind {
+    TT_MADE_FILE,
+    TT_MADE_DIRECTORY,
+    TT_MADE_PARENT,
+    TT_MADE_TREE,
+    TT_MADE_BESIDE,
+    TT_MADE_KINDS
+};
 
 /* What tells a file from another one that stands at its path later. Inode numbers are used again,
  * so the time of birth counts, where the file system knows it. The number of a device means

@@ -147,8 +147,7 @@ static void open_entry(const char *path, struct entry *x)
 
 static bool is_of_kind(const struct entry *x, enum tt_made_kind kind)
 {
-    return kind == TT_MADE_DIRECTORY || kind == TT_MADE_TREE ? S_ISDIR(x->st.stx_mode)
-                                                             : S_ISREG(x->st.stx_mode);
+    return kind == TT_MADE_FILE ? S_ISREG(x->st.stx_mode) : S_ISDIR(x->st.stx_mode);
 }
 
 static struct tt_identity identity_of(const struct entry *x, uint64_t place)
@@ -263,7 +262,7 @@ static enum tt_removal decide(const struct tt_owner *o, const struct tt_made *ma
 
 enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_made *made)
 {
-    bool directory = made->kind == TT_MADE_DIRECTORY;
+    bool directory = made->kind != TT_MADE_FILE;
     struct entry x;
     enum tt_removal how = decide(owner, made, &x);
 
@@ -583,6 +582,8 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
     }
     why = errno;
     *removed += how == TT_REMOVED && made->kind == TT_MADE_FILE;
+    if (how == TT_NOT_EMPTY && made->kind == TT_MADE_PARENT)
+        return TT_OK;
     errno = why;
     return tt_removal_check(how, made->path, e);
 }

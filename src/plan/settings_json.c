@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/settings_json.h"
 
+#include <string.h>
+
 #include "plan/folder.h"
 #include "spec/param.h"
 
@@ -53,19 +55,66 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
     return rc;
 }
 
-int tt_settings_check_resumed(const struct tt_settings *words, const char *const *may_differ,
-                              const char *what, struct tt_error *e)
+static bool has(const struct tt_settings *all, const struct tt_setting *one)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const char *a = all->list[i].value, *b = one->value;
+
+        if (tt_same_key(all->list[i].key, one->key) && (a && b ? !strcmp(a, b) : a == b))
+            return true;
+    }
+    return false;
+}
+
+int tt_settings_check_resumed(const struct tt_settings *words, const struct tt_settings *stored,
+                              const char *const *may_differ, const char *what, struct tt_error *e)
 {
     for (size_t i = 0; i < words->n; i++) {
         size_t k = 0;
 
         while (may_differ[k] && !tt_same_key(may_differ[k], words->list[i].key))
             k++;
-        if (!may_differ[k])
+        if (!may_differ[k] && !has(stored, &words->list[i]))
             return tt_fail(e, TT_USAGE,
                            "%.80s: %.80s would change what is measured by a resumed %s; start a "
                            "new one",
                            words->list[i].place, words->list[i].key, what);
+    }
+    return TT_OK;
+}
+
+/* One of the words of a dotted key says so: reference.command, load.2.launch.by, launch. */
+static bool starts_programs(const char *key)
+{
+    static const char *const words[] = {"launch", "command", "words"};
+
+    for (; *key; key += strcspn(key, ".") + (key[strcspn(key, ".")] == '.'))
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strlen(words[i]) == strcspn(key, ".") &&
+                !strncmp(key, words[i], strcspn(key, ".")))
+                return true;
+    return false;
+}
+
+const char *tt_settings_programs(const struct tt_settings *settings)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        if (starts_programs(settings->list[i].key))
+            return settings->list[i].key;
+    return NULL;
+}
+
+int tt_settings_vouch(const struct tt_settings *stored, const struct tt_settings *file,
+                      const struct tt_settings *words, const char *how, struct tt_error *e)
+{
+    for (size_t i = 0; i < stored->n; i++) {
+        const struct tt_setting *s = &stored->list[i];
+
+        if (starts_programs(s->key) && !has(file, s) && !has(words, s))
+            return tt_fail(e, TT_USAGE,
+                           "%.80s says what is started, and a directory is not believed in that: "
+                           "give the file again, and the option if it was one: %s",
+                           s->key, how);
     }
     return TT_OK;
 }

@@ -16,7 +16,13 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
                             struct tt_settings *settings, struct tt_error *e);
 /* What is gone on with keeps its settings, apart from those in may_differ, which ends with NULL.
  * what: "survey" or the like. */
-int tt_settings_check_resumed(const struct tt_settings *words, const char *const *may_differ,
-                              const char *what, struct tt_error *e);
+int tt_settings_check_resumed(const struct tt_settings *words, const struct tt_settings *stored,
+                              const char *const *may_differ, const char *what, struct tt_error *e);
+/* The key of a setting that says which program is started, or how; NULL: there is none. */
+const char *tt_settings_programs(const struct tt_settings *settings);
+/* A folder may be anybody's: each such setting in it must be in the user's file or among the words
+ * of the command as well. how: what to call. */
+int tt_settings_vouch(const struct tt_settings *stored, const struct tt_settings *file,
+                      const struct tt_settings *words, const char *how, struct tt_error *e);
 
 #endif

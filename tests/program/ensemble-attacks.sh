@@ -53,7 +53,8 @@ jq --arg f "$work/thesis" '.settings += [["json", $f, "x"], ["csv", $f, "x"], ["
     "$folder/ensemble.json" >copy/ensemble.json
 expect 0 "${ensemble[@]}" show copy
 grep -q 'runs' out
-expect 0 "${ensemble[@]}" --resume copy
+usage "reference.command says what is started" "${ensemble[@]}" --resume copy
+expect 0 "${ensemble[@]}" sleep.yaml --resume copy
 equal mine "$(cat thesis)" "a file that is not tutti's"
 
 # A job that puts what blocks a reader in place of its own files.
@@ -87,7 +88,7 @@ fi
 
 # A folder is performed once: what is in there stays.
 expect 0 "$TUTTI" run command --words sleep,0 "${here[@]}" --quiet
-usage "has been performed already" "$TUTTI" hold "$(last_run)"
+usage "has been performed already" "$TUTTI" hold "$(last_run)" -- true
 equal done "$(jq -r .status "$(last_run)/outcome.json")" "outcome of a run that is held again"
 expect 0 "$TUTTI" run stencil --size 64 --iterations 4 "${here[@]}" --quiet
 usage "has been performed already" "$TUTTI" perform "$(last_run)"
