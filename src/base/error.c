@@ -68,9 +68,9 @@ static const char *advice(int sys_errno)
     }
 }
 
-/* Bytes of the UTF-8 character at text; 0: it is none. */
-static int character(const unsigned char *text)
+int tt_utf8_length(const char *at)
 {
+    const unsigned char *text = (const unsigned char *)at;
     int n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
 
     for (int i = 1; i < n; i++)
@@ -86,7 +86,7 @@ static int character(const unsigned char *text)
 void tt_make_plain(char *text)
 {
     while (*text) {
-        int n = character((const unsigned char *)text);
+        int n = tt_utf8_length(text);
 
         if (n == 0 || (unsigned char)*text < ' ' || *text == 127)
             *text = '?';

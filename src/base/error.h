@@ -52,6 +52,9 @@ void tt_error_format(const struct tt_error *e, char *out, unsigned long size);
  * things to terminals, and what is no UTF-8, which JSON cannot hold, become '?'. */
 void tt_make_plain(char *text);
 
+/* Bytes of the UTF-8 character at text; 0: it is none. */
+int tt_utf8_length(const char *at);
+
 /* 0 for TT_OK, 2 for TT_USAGE, 1 for everything else. */
 int tt_exit_status(int code);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
 
 json_t *tt_json_text(const char *text)
 {
@@ -20,4 +23,59 @@ json_t *tt_json_text(const char *text)
     value = json_string(clean);
     free(clean);
     return value;
+}
+
+/* F4 8F BE 80 to F4 8F BF BF: one of the characters that stand for bytes. */
+static bool is_byte(const char *text)
+{
+    const unsigned char *t = (const unsigned char *)text;
+
+    return t[0] == 0xf4 && t[1] == 0x8f && (t[2] & 0xfe) == 0xbe && (t[3] & 0xc0) == 0x80;
+}
+
+json_t *tt_json_bytes(const char *text)
+{
+    char *out = malloc(4 * strlen(text) + 1), *to = out;
+    json_t *value;
+
+    if (!out)
+        return NULL;
+    while (*text) {
+        int n = is_byte(text) ? 0 : tt_utf8_length(text);
+
+        if (n > 0) {
+            memcpy(to, text, (size_t)n);
+            to += n;
+            text += n;
+        } else {
+            unsigned char byte = (unsigned char)*text++;
+
+            *to++ = (char)0xf4;
+            *to++ = (char)0x8f;
+            *to++ = (char)(0xbc | byte >> 6);
+            *to++ = (char)(0x80 | (byte & 0x3f));
+        }
+    }
+    *to = '\0';
+    value = json_string(out);
+    free(out);
+    return value;
+}
+
+char *tt_bytes_of_json(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    char *out = text ? malloc(strlen(text) + 1) : NULL, *to = out;
+
+    if (!out)
+        return NULL;
+    while (*text)
+        if (is_byte(text)) {
+            *to++ = (char)((unsigned char)text[2] << 6 | ((unsigned char)text[3] & 0x3f));
+            text += 4;
+        } else {
+            *to++ = *text++;
+        }
+    *to = '\0';
+    return out;
 }

@@ -9,4 +9,9 @@
  */
 json_t *tt_json_text(const char *text);
 
+/* The same for what must be itself again when it is read: a byte that belongs to no UTF-8 becomes
+ * one of the characters U+10FF80 to U+10FFFF, which nobody else uses. */
+json_t *tt_json_bytes(const char *text);
+char *tt_bytes_of_json(const json_t *value); /* caller frees; NULL: no memory, or no text */
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "build_info.h"
 #include "cli/command.h"
 #include "cli/h5bench_folders.h"
@@ -251,8 +252,9 @@ int tt_h5bench_dry_run(struct tt_h5bench_session *s)
 
 static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
 {
-    json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "tutti", TT_VERSION, "workflow", s->path,
-                            "folder", s->folder, "benchmarks", s->rows);
+    json_t *all =
+        json_pack("{s:s, s:o, s:o, s:O}", "tutti", TT_VERSION, "workflow", tt_json_text(s->path),
+                  "folder", tt_json_text(s->folder), "benchmarks", s->rows);
     struct tt_outfile file;
     int rc = all ? tt_outfile_open(&file, s->json, e) : tt_fail_nomem(e, "the results");
 

@@ -13,8 +13,8 @@
 #include "survey/survey.h"
 
 #define HOW \
-    "tutti survey flash [FILE.yaml], or tutti survey [flash FILE.yaml] --resume FOLDER; tutti help " \
-    "survey"
+    "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER, with flash FILE.yaml too if it " \
+    "starts programs; tutti help survey"
 
 /* Figures of different jobs are never put into one table. */
 static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",

@@ -13,6 +13,7 @@
 
 #include "analysis/slowdown.h"
 #include "analysis/statistics.h"
+#include "base/text.h"
 #include "build_info.h"
 #include "ensemble/collect.h"
 #include "ensemble/leftovers.h"
@@ -36,7 +37,7 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
     if (rc == TT_OK && plan) {
         json_object_set_new(plan, "version", json_integer(PLAN_VERSION));
         json_object_set_new(plan, "id", json_string(tt_folder_id(*folder)));
-        json_object_set_new(plan, "label", x->o.label ? json_string(x->o.label) : json_null());
+        json_object_set_new(plan, "label", x->o.label ? tt_json_text(x->o.label) : json_null());
         json_object_set_new(plan, "matrix", json_boolean(is_matrix));
         json_object_set_new(plan, "settings", tt_settings_to_json(settings));
         rc = tt_folder_write_json(*folder, TT_ENSEMBLE_PLAN, plan, e);
@@ -403,8 +404,8 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *folder, json_t *
                             json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision",
                                       TT_REVISION, "format", TT_ANSWER_FORMAT));
         json_object_set_new(*answer, "id", json_string(tt_folder_id(folder)));
-        json_object_set_new(*answer, "folder", json_string(folder));
-        json_object_set_new(*answer, "label", x->o.label ? json_string(x->o.label) : json_null());
+        json_object_set_new(*answer, "folder", tt_json_text(folder));
+        json_object_set_new(*answer, "label", x->o.label ? tt_json_text(x->o.label) : json_null());
         json_object_set_new(*answer, "repeat", json_integer((json_int_t)x->o.repeat));
         json_object_set(*answer, "players", json_object_get(plan, "players"));
         json_object_set(*answer, "repetitions", repetitions);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/mode.h"
 #include "plan/module.h"
 #include "plan/registry.h"
@@ -129,17 +130,6 @@ static const struct tt_param *find_param(struct tt_config *c, const char *key,
     return NULL;
 }
 
-/* Plans are JSON, which is UTF-8. */
-static bool is_utf8(const char *text)
-{
-    json_t *strict = json_string(text), *loose = strict ? NULL : json_string_nocheck(text);
-    bool wrong = !strict && loose;
-
-    json_decref(strict);
-    json_decref(loose);
-    return !wrong;
-}
-
 static int set_param(struct tt_config_part *part, const struct tt_param *p,
                      const struct tt_setting *s, struct tt_error *e)
 {
@@ -150,8 +140,6 @@ static int set_param(struct tt_config_part *part, const struct tt_param *p,
 
     if (!value && p->type != TT_PARAM_BOOL)
         return fail_at(s, TT_USAGE, "needs a value", e);
-    if (value && !is_utf8(value))
-        return fail_at(s, TT_USAGE, "the value is not UTF-8 text", e);
     rc = tt_param_set(p, part->opts, value ? value : "yes", &inner);
     if (rc == TT_USAGE && !strncmp(s->place, "--", 2) && tt_same_key(s->place + 2, s->key))
         text += strlen(p->key) + 2; /* the place is the key already */
@@ -339,7 +327,7 @@ static int emit(json_t *object, const struct tt_component *component, const stru
     if (key && value && !*value && p->type == TT_PARAM_COUNTS)
         rc = 0; /* an empty list can only be a default; no text means it */
     else if (key && value)
-        rc = json_object_set_new(object, key, json_string(value));
+        rc = json_object_set_new(object, key, tt_json_bytes(value));
     free(key);
     free(value);
     return rc;
@@ -396,13 +384,16 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
         return tt_fail(e, TT_CORRUPT, "%.200s: parameters are not an object", place);
     json_object_foreach((json_t *)parameters, key, value)
     {
+        char *text;
         int rc;
 
         if (!strncmp(key, "launch.", 7)) /* no file says which programs are started */
             continue;
         if (!json_is_string(value))
             return tt_fail(e, TT_CORRUPT, "%.200s: parameter '%.80s' is not text", place, key);
-        rc = tt_settings_add(s, key, json_string_value(value), place, e);
+        text = tt_bytes_of_json(value);
+        rc = text ? tt_settings_add(s, key, text, place, e) : tt_fail_nomem(e, "settings");
+        free(text);
         if (rc)
             return rc;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/settings_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/folder.h"
 #include "spec/param.h"
 
@@ -25,7 +27,9 @@ json_t *tt_settings_to_json(const struct tt_settings *settings)
         const struct tt_setting *s = &settings->list[i];
 
         if (!is_of_this_call(s->key))
-            json_array_append_new(list, json_pack("[s, s?, s]", s->key, s->value, s->place));
+            json_array_append_new(list, json_pack("[o, o, o]", tt_json_bytes(s->key),
+                                                  s->value ? tt_json_bytes(s->value) : json_null(),
+                                                  tt_json_text(s->place)));
     }
     return list;
 }
@@ -44,13 +48,14 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
     json_array_foreach(json_object_get(*object, "settings"), i, one)
     {
         const char *key = json_string_value(json_array_get(one, 0));
-        const char *value = json_string_value(json_array_get(one, 1));
+        char *value = tt_bytes_of_json(json_array_get(one, 1));
         const char *place = json_string_value(json_array_get(one, 2));
 
         if (rc == TT_OK && (!key || !place))
             rc = tt_fail(e, TT_CORRUPT, "%s/%s: setting %zu is none", folder, name, i);
         if (rc == TT_OK && !is_of_this_call(key))
             rc = tt_settings_add(settings, key, value, place, e);
+        free(value);
     }
     return rc;
 }

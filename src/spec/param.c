@@ -291,9 +291,6 @@ int tt_param_set(const struct tt_param *p, void *opts, const char *value, struct
     union value old, new;
     int rc;
 
-    for (const char *c = value; *c; c++) /* messages and manifests are lines */
-        if (iscntrl((unsigned char)*c))
-            return tt_fail(e, TT_USAGE, "%s: the value holds a control character", p->key);
     memset(&new, 0, sizeof new);
     rc = parse_value(p, value, &new, &inner);
     if (rc == TT_USAGE)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/survey.h"
+#include "base/text.h"
 #include "ensemble/conduct.h"
 #include "plan/folder.h"
 #include "survey/folder.h"
@@ -46,7 +47,7 @@ int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **ans
     if (rc == TT_OK)
         rc = tt_survey_summarise(samples, answer, e);
     if (rc == TT_OK) {
-        json_object_set_new(*answer, "folder", json_string(folder));
+        json_object_set_new(*answer, "folder", tt_json_text(folder));
         rc = tt_answer_keep(folder, *answer, e);
     }
     json_decref(samples);

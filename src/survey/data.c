@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "engine/ended.h"
 #include "plan/folder.h"
 #include "plan/removal.h"
@@ -21,8 +22,7 @@ static int note_source(void *context, size_t point, const char *folder, struct t
     json_t *plan = NULL;
     int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
     const char *id = rc == TT_OK ? tt_plan_id(folder, plan, e) : NULL;
-    const char *dir =
-        json_string_value(json_object_get(json_object_get(plan, "parameters"), "dir"));
+    char *dir = tt_bytes_of_json(json_object_get(json_object_get(plan, "parameters"), "dir"));
 
     if (rc == TT_OK && !id)
         rc = TT_CORRUPT;
@@ -35,6 +35,7 @@ static int note_source(void *context, size_t point, const char *folder, struct t
             rc = tt_fail_nomem(e, "a path");
         }
     }
+    free(dir);
     json_decref(plan);
     return rc;
 }
