@@ -135,7 +135,7 @@ static const struct {
      "keys of a workload, and the keys below. Status 0: done, 3 or 4: a require failed or is "
      "inconclusive.",
      NULL},
-    {"survey", "tutti survey flash [FILE.yaml] [--KEY VALUE] | --resume FOLDER",
+    {"survey", "tutti survey flash [FILE.yaml] [--KEY VALUE] | [flash FILE.yaml] --resume FOLDER",
      "Measure a store as the all-flash paper does: bandwidth naive and aged, requests per second "
      "buffered and direct, and over the size of the data. What every run has besides stands in "
      "job: "

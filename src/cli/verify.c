@@ -14,14 +14,16 @@
 #include "io/verify.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "spec/read.h"
 #include "spec/units.h"
 
 /* ---- as ranks ---- */
 
-static int verify_here(const char *folder, const struct tt_config *config,
+static int verify_here(const char *folder, const struct tt_config *config, const char *id,
                        struct tt_verify_report *all, struct tt_error *e)
 {
+    const struct tt_verify_owner owner = {id, tt_check_data};
     struct tt_verify_report mine = {0};
     uint64_t counts[3], sums[3];
     int size, rc = TT_OK;
@@ -30,7 +32,7 @@ static int verify_here(const char *folder, const struct tt_config *config,
     if (config->run->ranks != (uint64_t)size)
         return tt_fail(e, TT_USAGE, "the run had %llu ranks, so verify needs as many, not %d",
                        (unsigned long long)config->run->ranks, size);
-    rc = tt_verify_folder(MPI_COMM_WORLD, &config->stack, folder, &mine, e);
+    rc = tt_verify_folder(MPI_COMM_WORLD, &config->stack, folder, &owner, &mine, e);
     counts[0] = mine.blocks;
     counts[1] = mine.bytes;
     counts[2] = mine.wrong_blocks;
@@ -61,15 +63,17 @@ static int verify_as_ranks(const char *folder)
     struct tt_verify_report report = {0};
     struct tt_settings none = {0};
     struct tt_config config = {0};
+    json_t *plan = NULL;
     int level, rank, rc;
 
     if (tt_ranks_begin(&none, &level, &e) != TT_OK)
         return tt_exit_status(e.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    rc = tt_folder_load_plan(folder, &config, &plan, &e);
     if (rc == TT_OK)
-        rc = verify_here(folder, &config, &report, &e);
+        rc = verify_here(folder, &config, tt_plan_id(folder, plan, &e), &report, &e);
+    json_decref(plan);
     if (rank == 0 && rc != TT_USAGE && write_outcome(folder, &report, rc, &e, &later) != TT_OK)
         rc = rc == TT_OK ? later.code : rc;
     tt_config_free(&config);

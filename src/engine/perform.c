@@ -171,7 +171,7 @@ static int verify(struct tt_engine *engine, struct tt_verify_report *report, boo
     struct tt_stack *stack = &engine->p->stack;
 
     *verified = has_layer(stack, "verify") && (tt_stack_caps(stack) & TT_CAP_STORES);
-    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, report, e) : TT_OK;
+    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, NULL, report, e) : TT_OK;
 }
 
 int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e)
@@ -189,6 +189,16 @@ int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, str
     rc = tt_folder_write_json(folder, "outcome.json", o, e);
     json_decref(o);
     return rc;
+}
+
+/* What is left alone is told besides why the run failed. */
+static void say_also(struct tt_error *e, const struct tt_error *also)
+{
+    size_t n = strlen(e->text);
+    char text[sizeof e->text];
+
+    tt_error_format(also, text, sizeof text);
+    snprintf(e->text + n, sizeof e->text - n, "%s%s", n ? "; " : "", text);
 }
 
 static void free_private(struct tt_engine_private *p)
@@ -289,6 +299,8 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         tt_data_remove_orphans(&engine);
     if (engine.rank == 0 && !config->run->keep) {
         closed = tt_manifest_remove(folder, &later);
+        if (rc != TT_OK && closed != TT_OK)
+            say_also(e, &later);
         rc = rc == TT_OK ? closed : rc;
     }
     if (engine.rank == 0) {

@@ -192,13 +192,17 @@ static int check_entries(MPI_Comm comm, struct check *c, const struct ordered *l
 
 /* Collective over comm, the ranks of the file. */
 static int check_file(MPI_Comm comm, const struct tt_stack *stack, struct tt_ledger *l,
-                      struct tt_verify_report *report, struct tt_error *e)
+                      const struct tt_verify_owner *owner, struct tt_verify_report *report,
+                      struct tt_error *e)
 {
     struct check c = {.ledger = l, .report = report};
     struct ordered *list = malloc(l->nentries * sizeof *list + 1);
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc = tt_agree(comm, list ? TT_OK : tt_fail_nomem(e, "the order of a ledger"), e);
+    int rc = list ? TT_OK : tt_fail_nomem(e, "the order of a ledger");
 
+    if (rc == TT_OK && owner)
+        rc = owner->check(owner->id, l->spec.path, e);
+    rc = tt_agree(comm, rc, e);
     for (size_t i = 0; rc == TT_OK && i < l->nentries; i++)
         list[i] = (struct ordered){place_of(l, &l->entries[i]), &l->entries[i]};
     if (rc == TT_OK) {
@@ -221,7 +225,8 @@ static int check_file(MPI_Comm comm, const struct tt_stack *stack, struct tt_led
 
 /* Files of this rank alone; the ledgers of shared files stay in the list. */
 static int check_own(const struct tt_stack *stack, int size, struct names *names,
-                     struct tt_verify_report *report, struct tt_error *e)
+                     const struct tt_verify_owner *owner, struct tt_verify_report *report,
+                     struct tt_error *e)
 {
     size_t kept = 0;
     int first = TT_OK;
@@ -234,7 +239,7 @@ static int check_own(const struct tt_stack *stack, int size, struct names *names
         if (rc == TT_OK) {
             shared = l.size > 1;
             if (!shared)
-                rc = check_file(MPI_COMM_SELF, stack, &l, report, e);
+                rc = check_file(MPI_COMM_SELF, stack, &l, owner, report, e);
             else if (l.size != size)
                 rc = tt_fail(e, TT_USAGE, "the run had %d ranks; verify with as many", l.size);
             tt_ledger_free(&l);
@@ -272,7 +277,8 @@ static int check_same(MPI_Comm comm, const struct names *names, struct tt_error 
 
 /* Specs are untrusted: variables must agree, or a collective read would not meet. */
 static int check_shared(MPI_Comm comm, const struct tt_stack *stack, const char *path,
-                        struct tt_verify_report *report, struct tt_error *e)
+                        const struct tt_verify_owner *owner, struct tt_verify_report *report,
+                        struct tt_error *e)
 {
     struct tt_ledger l;
     uint64_t mine[2], most[2];
@@ -283,7 +289,7 @@ static int check_shared(MPI_Comm comm, const struct tt_stack *stack, const char 
         mine[1] = ~mine[0];
         MPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
         agreed = most[0] != ~most[1] ? tt_fail(e, TT_CORRUPT, "'%s' is of another file", path)
-                                     : check_file(comm, stack, &l, report, e);
+                                     : check_file(comm, stack, &l, owner, report, e);
     }
     if (rc == TT_OK)
         tt_ledger_free(&l);
@@ -291,7 +297,8 @@ static int check_shared(MPI_Comm comm, const struct tt_stack *stack, const char 
 }
 
 int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *folder,
-                     struct tt_verify_report *report, struct tt_error *e)
+                     const struct tt_verify_owner *owner, struct tt_verify_report *report,
+                     struct tt_error *e)
 {
     struct tt_stack plain;
     struct names names = {0};
@@ -306,14 +313,14 @@ int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *fo
                        plain.elements[plain.n - 1]->name);
     rc = list_ledgers(folder, rank, size, &names, e);
     if (rc == TT_OK)
-        rc = check_own(&plain, size, &names, report, e);
+        rc = check_own(&plain, size, &names, owner, report, e);
     if (rc != TT_OK)
         e->rank = rank; /* a file of its own has only a rank 0 */
     rc = tt_agree(comm, rc, e);
     if (rc == TT_OK)
         rc = check_same(comm, &names, e);
     for (size_t i = 0; rc == TT_OK && i < names.n; i++)
-        rc = tt_agree(comm, check_shared(comm, &plain, names.paths[i], report, e), e);
+        rc = tt_agree(comm, check_shared(comm, &plain, names.paths[i], owner, report, e), e);
     free_names(&names);
     return rc;
 }

@@ -14,10 +14,19 @@ struct tt_verify_report {
     uint64_t wrong_blocks;  /* did not have the content that was written */
 };
 
+/* Where the ledgers may be anybody's, they do not say which files are read: TT_OK if this one is of
+ * the run with that id. */
+struct tt_verify_owner {
+    const char *id;
+    int (*check)(const char *id, const char *path, struct tt_error *e);
+};
+
 /* Collective over comm, which must have as many ranks as the run had: open every file of the
  * ledgers through the stack (its verify, fault and throttle layers are skipped), read every block
- * again and compare. TT_CORRUPT names rank, file, variable and step of the first wrong block. */
+ * again and compare. TT_CORRUPT names rank, file, variable and step of the first wrong block. owner is
+ * NULL where the ledgers are our own. */
 int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *folder,
-                     struct tt_verify_report *report, struct tt_error *e);
+                     const struct tt_verify_owner *owner, struct tt_verify_report *report,
+                     struct tt_error *e);
 
 #endif

@@ -116,6 +116,21 @@ usage 'reference.command would change' "$TUTTI" ensemble touch.yaml --resume "$c
 expect 0 "$TUTTI" clean "$kept"
 no_data_left
 
+# Nor does its ledger say which files are read.
+keep=("$TUTTI" run "${job[@]}" --dir "$data" --results "$runs" --write "every=2,path=$data/out" --layers verify --keep)
+expect 0 "${keep[@]}"
+if "${keep[@]}" 2>/dev/null; then # a file system with extended attributes: what tutti made is replaced
+    cp "$data/out" moved
+    mv moved "$data/out"
+    expect 1 "$TUTTI" verify "$(last_run)"
+    one_line "out' is no file that run $(basename "$(last_run)") has made"
+fi
+rm "$data/out"
+mkfifo "$data/out"
+expect 1 "$TUTTI" verify "$(last_run)"
+one_line "out' is no file that run"
+rm "$data/out"
+
 # What stands at a path is not what was made there.
 endless=("$TUTTI" run stencil -n 2 --size 256 --iterations 100000000 --max-time 50s --quiet --min-free 0 --results "$runs")
 during() { # COMMAND...: while a run writes; it is ended by a signal, and the line it leaves must match $1

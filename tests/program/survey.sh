@@ -102,6 +102,14 @@ expect 0 "$TUTTI" survey --resume "$folder" --json out.json
 grep -q '^tutti: data of stage sizes-data is gone: it is written again$' err || fail "$(cat err)"
 equal "$(jq -c '[.summary[] | .n]' out.json)" '[2,2,2]' "samples after data was lost"
 no_data_left
+# Killed when the last stage was complete, and its data about to go.
+if command -v strace >/dev/null; then
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -qq -o /dev/null -e trace=unlinkat -e inject=unlinkat:signal=SIGKILL:when=1 "${survey[@]}" flash.yaml --parts sizes --repeat 1 \
+        --results "$work/late" >out 2>err || true
+    [ -n "$(find "$data" -type f)" ] || fail "it was not killed before its data went"
+    expect 0 "$TUTTI" survey --resume "$(newest late)" --quiet
+    no_data_left
+fi
 
 usage "unknown key 'transfer' .did you mean 'transfers'" "${survey[@]}" --transfer 1m
 usage "'random' is none of bandwidth" "${survey[@]}" --parts random

@@ -39,7 +39,7 @@ complete_again() { # WHAT
     journal >"$kept"
     folder=$(find "$runs" -maxdepth 1 -name 'ensemble-*' 2>/dev/null) || true
     [ -e "$folder/ensemble.json" ] || return 0 # it had not begun
-    expect 0 "${ensemble[@]}" --resume "$folder" --json answer.json --quiet
+    expect 0 "${ensemble[@]}" small.yaml --resume "$folder" --json answer.json --quiet
     equal '[2,2]' "$(jq -c '[.steps[].runs]' answer.json)" "runs of $1"
     equal "$(cat "$kept")" "$(head -n "$(wc -l <"$kept")" "$folder/journal")" "journal of $1"
     equal "$(jq -s '[.[] | select(.complete)] | length' "$folder/journal")" \

@@ -111,7 +111,8 @@ sleep 0.5
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 [ -n "$(squeue -h)" ] || fail "no job waits"
-expect 1 "${ensemble[@]}" --resume "$(last_run)" --quiet
+expect 1 "${ensemble[@]}" plain.yaml "${batch[@]}" --set reference.launch.start_timeout=10s \
+    --set reference.launch.options=--begin=now+1hour --resume "$(last_run)" --quiet
 one_line 'was not ready after launch.start_timeout, 10 s'
 no_job_left
 no_process_left
