@@ -37,7 +37,9 @@ static int run(struct tt_settings *settings, char *command_line)
 
     if (make_folder(folder, &made, &e) != TT_OK)
         return tt_report_error(&e);
-    status = tt_run_settings("metadata", settings, (struct tt_printer){.print = print_result, .context = command_line, .new_dir = made});
+    status = tt_run_settings(
+        "metadata", settings,
+        (struct tt_printer){.print = print_result, .context = command_line, .new_dir = made});
     if (made)
         (void)!rmdir(folder); /* unless a tree is kept in it */
     return status;

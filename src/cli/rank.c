@@ -73,8 +73,10 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
 int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
                      struct tt_error *e)
 {
-    const struct tt_option options[] = {
-        {"--held", NULL, &how->held}, {"--loop", NULL, &how->loop}, {"--new-dir", NULL, &how->new_dir}, {0}};
+    const struct tt_option options[] = {{"--held", NULL, &how->held},
+                                        {"--loop", NULL, &how->loop},
+                                        {"--new-dir", NULL, &how->new_dir},
+                                        {0}};
     int rc;
 
     *folder = NULL;

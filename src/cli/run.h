@@ -14,7 +14,7 @@ typedef void tt_print_function(FILE *out, const json_t *result, void *context);
 struct tt_printer {
     tt_print_function *print;
     void *context;
-    bool always; /* also where nothing is to be printed: it only takes the result */
+    bool always;  /* also where nothing is to be printed: it only takes the result */
     bool new_dir; /* on the driver or one of the ranks: --dir was made for this run */
 };
 

@@ -13,7 +13,8 @@
 #include "survey/survey.h"
 
 #define HOW \
-    "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER, with flash FILE.yaml too if it " \
+    "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER, with flash FILE.yaml too if " \
+    "it " \
     "starts programs; tutti help survey"
 
 /* Figures of different jobs are never put into one table. */

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include "engine/private.h"
 #include "plan/folder.h"
 
@@ -20,13 +22,19 @@ char *tt_data_path(struct tt_engine *engine, const char *name)
 
 /* ---- the list of what this rank made ---- */
 
+/* A rank may have made very many. */
+static size_t slot_of(const struct tt_engine_private *p, const char *path)
+{
+    return XXH3_64bits(path, strlen(path)) % (sizeof p->made_alike / sizeof *p->made_alike);
+}
+
 static struct tt_made_file *find_made(const struct tt_engine_private *p, enum tt_made_kind kind,
                                       const char *path)
 {
-    struct tt_made_file *file = p->made;
+    struct tt_made_file *file = p->made_alike[slot_of(p, path)];
 
     while (file && (file->withdrawn || file->kind != kind || strcmp(file->path, path) != 0))
-        file = file->next;
+        file = file->next_alike;
     return file;
 }
 
@@ -44,9 +52,12 @@ struct tt_made tt__made(const struct tt_made_file *file)
 static int remember(struct tt_engine_private *p, enum tt_made_kind kind, const char *path)
 {
     struct tt_made_file *file = calloc(1, sizeof *file + strlen(path) + 1);
+    struct tt_made_file **alike = &p->made_alike[slot_of(p, path)];
 
     if (!file)
         return TT_NOMEM;
+    file->next_alike = *alike;
+    *alike = file;
     memcpy(file->path, path, strlen(path) + 1);
     file->kind = kind;
     file->pass = p->played;

@@ -171,7 +171,8 @@ static int verify(struct tt_engine *engine, struct tt_verify_report *report, boo
     struct tt_stack *stack = &engine->p->stack;
 
     *verified = has_layer(stack, "verify") && (tt_stack_caps(stack) & TT_CAP_STORES);
-    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, NULL, report, e) : TT_OK;
+    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, NULL, report, e)
+                     : TT_OK;
 }
 
 int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e)
@@ -272,14 +273,13 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
                struct tt_perform_how how, json_t *environment, struct tt_error *e)
 {
-    struct tt_engine_private p = {.folder = folder,
-                                  .how = how,
-                                  .stack = config->stack,
-                                  .owner = {.id = tt_folder_id(folder),
-                                            .place = tt_place_here(),
-                                            .config = config},
-                                  .progress_fd = -1,
-                                  .watch_comm = MPI_COMM_NULL};
+    struct tt_engine_private p = {
+        .folder = folder,
+        .how = how,
+        .stack = config->stack,
+        .owner = {.id = tt_folder_id(folder), .place = tt_place_here(), .config = config},
+        .progress_fd = -1,
+        .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
     struct tt_error later = TT_ERROR_CLEAR;
     int rc, closed;
@@ -299,6 +299,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         tt_data_remove_orphans(&engine);
     if (engine.rank == 0 && !config->run->keep) {
         closed = tt_manifest_remove(folder, &later);
+        later.rank = 0;
         if (rc != TT_OK && closed != TT_OK)
             say_also(e, &later);
         rc = rc == TT_OK ? closed : rc;

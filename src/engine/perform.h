@@ -8,8 +8,8 @@
 #include "plan/config.h"
 
 struct tt_perform_how {
-    bool held; /* start when the driver says so (plan/cues.h), not when ready */
-    bool loop; /* again and again until the driver says stop */
+    bool held;    /* start when the driver says so (plan/cues.h), not when ready */
+    bool loop;    /* again and again until the driver says stop */
     bool new_dir; /* --dir was made for this run */
 };
 

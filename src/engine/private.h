@@ -16,7 +16,7 @@
 
 /* What this rank made, the newest first, for the signal handler. */
 struct tt_made_file {
-    struct tt_made_file *next;
+    struct tt_made_file *next, *next_alike;
     enum tt_made_kind kind;
     atomic_bool withdrawn;  /* not ours after all */
     atomic_bool identified; /* it is there, and this is what it is: */
@@ -76,8 +76,9 @@ struct tt_engine_private {
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
     struct tt_made_file *_Atomic made;
-    void *filler;        /* buffers of the collective filler */
-    bool facts_asked[2]; /* of the first file that was closed, written and read */
+    struct tt_made_file *made_alike[1024]; /* the same by a hash of their paths */
+    void *filler;                          /* buffers of the collective filler */
+    bool facts_asked[2];                   /* of the first file that was closed, written and read */
     struct tt__last_words *last_words;
     bool failure_noted; /* this rank's first failed call is in the folder */
 };

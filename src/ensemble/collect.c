@@ -39,19 +39,23 @@ static double metric(const json_t *result, const char *name)
 
 /* Jobs that were killed could not do so themselves. A command has no data files that tutti knows
  * of, whatever it may have written into the manifest. */
-static void remove_data(const struct tt_actor *a)
+static void remove_data(struct tt_stage *s, const struct tt_actor *a)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_error e = TT_ERROR_CLEAR;
     bool is_command = !strcmp(a->player->workload, "command");
+    char text[480];
 
-    if (a->folder && !is_command && !a->player->config.run->keep)
-        tt_manifest_remove(a->folder, &ignored);
+    if (!a->folder || is_command || a->player->config.run->keep ||
+        tt_manifest_remove(a->folder, &e) == TT_OK)
+        return;
+    tt_error_format(&e, text, sizeof text);
+    trouble(s, a->is_load ? "a load" : "the reference", text);
 }
 
 void tt_collect_nothing(struct tt_stage *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        remove_data(&s->actors[i]);
+        remove_data(s, &s->actors[i]);
 }
 
 static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected *c)
@@ -61,7 +65,7 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
     const char *error;
     char text[480];
 
-    remove_data(a);
+    remove_data(s, a);
     if (tt_result_make(a->folder, &c->result, &e) != TT_OK) {
         tt_error_format(&e, text, sizeof text);
         trouble(s, who, text);

@@ -49,8 +49,10 @@ static const struct tt_param ensemble_params[] = {
      "conditions such as 'slowdown(3) <= 2.5' that decide the exit status: 0 pass, 3 fail, 4 "
      "inconclusive"},
     {"resume", TT_PARAM_TEXT, AT(resume), NULL, NULL,
-     "folder of an ensemble that ended early, to be completed; with its file, if it has a command or "
-     "launch.*", .placeholder = "FOLDER"},
+     "folder of an ensemble that ended early, to be completed; with its file, if it has a command "
+     "or "
+     "launch.*",
+     .placeholder = "FOLDER"},
     {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no table"},
     {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL, "say what would be done, and do nothing"},
     {"json", TT_PARAM_TEXT, AT(json), NULL, NULL, "file for the answer; -: stdout",

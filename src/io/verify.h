@@ -23,8 +23,8 @@ struct tt_verify_owner {
 
 /* Collective over comm, which must have as many ranks as the run had: open every file of the
  * ledgers through the stack (its verify, fault and throttle layers are skipped), read every block
- * again and compare. TT_CORRUPT names rank, file, variable and step of the first wrong block. owner is
- * NULL where the ledgers are our own. */
+ * again and compare. TT_CORRUPT names rank, file, variable and step of the first wrong block. owner
+ * is NULL where the ledgers are our own. */
 int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *folder,
                      const struct tt_verify_owner *owner, struct tt_verify_report *report,
                      struct tt_error *e);

@@ -179,10 +179,10 @@ static bool take_line(char *line, struct event *ev)
         return false;
     if (verb == CLAIM && !take_number(words[2], 10, &claimed))
         return false;
-    if (verb == MADE && (!take_number(words[2], 16, &ev->made.identity.place) ||
-                         !take_number(words[3], 10, &ev->made.identity.device) ||
-                         !take_number(words[4], 10, &ev->made.identity.inode) ||
-                         !take_number(words[5], 10, &born)))
+    if (verb == MADE &&
+        (!take_number(words[2], 16, &ev->made.identity.place) ||
+         !take_number(words[3], 10, &ev->made.identity.device) ||
+         !take_number(words[4], 10, &ev->made.identity.inode) || !take_number(words[5], 10, &born)))
         return false;
     ev->made.claimed_ns = (int64_t)claimed;
     ev->made.identity.born_ns = (int64_t)born;

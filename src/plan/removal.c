@@ -270,7 +270,7 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
         errno = x.why;
     if (how == TT_REMOVED && unlinkat(x.parent, x.name, directory ? AT_REMOVEDIR : 0) != 0) {
         x.why = errno;
-        how = x.why == ENOENT                                            ? TT_GONE
+        how = x.why == ENOENT                                        ? TT_GONE
               : directory && (x.why == ENOTEMPTY || x.why == EEXIST) ? TT_NOT_EMPTY
                                                                      : TT_REMOVAL_FAILED;
     }
@@ -406,8 +406,7 @@ static void fell_fail(struct felling *f, int why, const char *call)
     int now;
 
     snprintf(path, sizeof path, "%s/%s", f->root, f->relative);
-    now = why ? tt_fail_call(f->e, why, call, path, -1)
-              : tt_removal_check(TT_NOT_OURS, path, f->e);
+    now = why ? tt_fail_call(f->e, why, call, path, -1) : tt_removal_check(TT_NOT_OURS, path, f->e);
     f->rc = f->rc == TT_OK ? now : f->rc;
 }
 
@@ -502,6 +501,9 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
 
 /* ---- files beside ours ---- */
 
+/* File systems round their clocks, and servers have their own. */
+#define CLOCK_SLACK_NS INT64_C(2000000000)
+
 /* Empty, ours, and not older than our first look at the place, at which it was not there. */
 static int remove_lock(const struct tt_owner *o, const char *path, int64_t claimed_ns,
                        struct tt_error *e)
@@ -512,8 +514,8 @@ static int remove_lock(const struct tt_owner *o, const char *path, int64_t claim
 
     open_entry(path, &x);
     now = identity_of(&x, o->place);
-    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size == 0 &&
-        x.st.stx_uid == geteuid() && (!now.born_ns || now.born_ns >= claimed_ns) &&
+    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size == 0 && x.st.stx_uid == geteuid() &&
+        (!now.born_ns || now.born_ns >= claimed_ns - CLOCK_SLACK_NS) &&
         unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
         rc = tt_fail_call(e, errno, "unlink", path, -1);
     close_entry(&x);
@@ -589,8 +591,7 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 }
 
 /* An unfinished manifest, or one with lines that are none, is used as far as it goes. */
-static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
-                      struct tt_error *e)
+static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_made_list all;

@@ -95,8 +95,7 @@ static bool starts_programs(const char *key)
 
     for (; *key; key += strcspn(key, ".") + (key[strcspn(key, ".")] == '.'))
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (strlen(words[i]) == strcspn(key, ".") &&
-                !strncmp(key, words[i], strcspn(key, ".")))
+            if (strlen(words[i]) == strcspn(key, ".") && !strncmp(key, words[i], strcspn(key, ".")))
                 return true;
     return false;
 }

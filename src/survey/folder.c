@@ -23,7 +23,8 @@ int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settin
     json_t *list = tt_settings_to_json(settings), *plan;
     int rc;
 
-    json_array_append_new(list, json_pack("[s, o, s]", "dir", tt_json_bytes(s->o.dir), "the survey"));
+    json_array_append_new(list,
+                          json_pack("[s, o, s]", "dir", tt_json_bytes(s->o.dir), "the survey"));
     plan = json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", list);
     rc = plan ? tt_folder_make(s->o.results, "survey-", folder, e) : tt_fail_nomem(e, "the plan");
     if (rc == TT_OK)

@@ -131,6 +131,16 @@ expect 1 "$TUTTI" verify "$(last_run)"
 one_line "out' is no file that run"
 rm "$data/out"
 
+# What cannot be removed is an error of its own, with its rank; it can be removed later.
+if command -v strace >/dev/null; then
+    status=0
+    observe -o /dev/null -e trace=unlinkat -e inject=unlinkat:error=EIO "$TUTTI" run "${job[@]}" "${here[@]}" --write every=2 2>err || status=$?
+    equal $status 1 "status of a run whose data cannot be removed"
+    grep -q "^tutti: rank 0: unlink of '$data/.*': Input/output error" err || fail "said: $(cat err)"
+    expect 0 "$TUTTI" clean "$(last_run)"
+    no_data_left
+fi
+
 # What stands at a path is not what was made there.
 endless=("$TUTTI" run stencil -n 2 --size 256 --iterations 100000000 --max-time 50s --quiet --min-free 0 --results "$runs")
 during() { # COMMAND...: while a run writes; it is ended by a signal, and the line it leaves must match $1

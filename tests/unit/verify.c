@@ -179,15 +179,16 @@ static void folder_is_verified(void **state)
     open_for(f, TT_CREATE);
     write_steps(f, 3);
     close_file(f);
-    assert_int_equal(tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
-                     TT_OK);
+    assert_int_equal(
+        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e), TT_OK);
     assert_int_equal(report.blocks, 3);
     assert_int_equal(report.bytes, 3 * sizeof f->data);
     assert_int_equal(report.wrong_blocks, 0);
 
     tamper(f, 1);
-    assert_int_equal(tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
-                     TT_CORRUPT);
+    assert_int_equal(
+        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
+        TT_CORRUPT);
     assert_int_equal(report.wrong_blocks, last);
     assert_int_equal(e.rank, f->scratch.size - 1);
     assert_non_null(strstr(e.text, "variable 'field', step 1"));
@@ -209,8 +210,8 @@ static void new_steps_replace_old_ones(void **state)
     assert_int_equal(tt_file_write(f->file, 4, &second, &e), TT_OK);
     close_file(f);
     /* step 4 covers part of all others: only it can be known */
-    assert_int_equal(tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
-                     TT_OK);
+    assert_int_equal(
+        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e), TT_OK);
     assert_int_equal(report.blocks, 1);
     assert_int_equal(report.bytes, 6 * COLUMNS * sizeof(double));
 }
@@ -222,8 +223,9 @@ static void missing_ledger_is_noticed(void **state)
     struct tt_verify_report report;
     char *path;
 
-    assert_int_equal(tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
-                     TT_FAILED);
+    assert_int_equal(
+        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
+        TT_FAILED);
     tt_error_clear(&e);
     open_for(f, TT_CREATE);
     write_steps(f, 1);

@@ -166,8 +166,8 @@ bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, cons
     while (*at >= '0' && *at <= '9') {
         uint64_t next;
 
-        if (!take_number(&at, "/", &next) || level++ >= o->depth ||
-            next <= folder * o->branch || next > folder * o->branch + o->branch)
+        if (!take_number(&at, "/", &next) || level++ >= o->depth || next <= folder * o->branch ||
+            next > folder * o->branch + o->branch)
             return false;
         folder = next;
         at += *at == '/';
