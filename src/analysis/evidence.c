@@ -10,6 +10,7 @@
 
 #include "analysis/counters.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 
 #define MAX_RANKS 100000
 
@@ -258,6 +259,8 @@ int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error
     memset(ev, 0, sizeof *ev);
     ev->folder = folder;
     rc = tt_folder_read_json(folder, "plan.json", &ev->plan, e);
+    if (rc == TT_OK && json_object_get(ev->plan, "id") && !tt_plan_id(folder, ev->plan, e))
+        rc = TT_CORRUPT;
     if (rc == TT_OK)
         rc = load_outcome(ev, e);
     if (rc == TT_OK)

@@ -13,6 +13,7 @@
 #include "analysis/result.h"
 #include "engine/records.h"
 #include "plan/folder.h"
+#include "plan/removal.h"
 #include "store/private.h"
 
 /* A run that left no outcome, and whose processes cannot be looked for from here, is taken for dead
@@ -86,7 +87,7 @@ static int check_plan(const char *folder, const json_t *plan, struct tt_error *e
         return tt_fail(e, TT_CORRUPT,
                        "%s/plan.json is no plan: it needs workload, hash, ranks and parameters",
                        folder);
-    return TT_OK;
+    return json_object_get(plan, "id") && !tt_plan_id(folder, plan, e) ? TT_CORRUPT : TT_OK;
 }
 
 static bool is_status(const char *word)

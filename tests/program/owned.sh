@@ -75,9 +75,19 @@ for id in thesis runs '' .. 20261116T151448Z-0123ABCD; do
     forged "$id" "$work/tutti-thesis" "$work/tutti-thesis/thesis" "$work/tutti-runs/thesis"
     expect 1 "$TUTTI" clean forged
     one_line 'is no id of a run'
+    expect 1 "$TUTTI" show forged
+    one_line 'is no id of a run'
     precious tutti-thesis/thesis
     precious tutti-runs/thesis
 done
+forged thesis "$work/tutti-thesis/thesis" "$work/tutti-thesis"
+cd names/ensemble*
+ensemble=$(ls -d runs/ensemble-*)
+mkdir "$ensemble/unfinished"
+cp -r "$work/forged" "$ensemble/unfinished/job"
+expect 0 "$TUTTI" ensemble --resume "$ensemble" --repeat 3 --quiet
+cd "$work"
+precious tutti-thesis/thesis
 rm -r tutti-*
 mkdir own
 echo mine >own/thesis

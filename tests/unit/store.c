@@ -91,7 +91,7 @@ static void write_plan(const struct sample *s)
              "{\"version\": 1, \"id\": \"%s\", \"workload\": \"stencil\", \"ranks\": 2, \"hash\": "
              "\"00%02x\", \"parameters\": {\"ranks\": \"2\", \"backend\": \"%s\", \"overlap\": "
              "\"none\", \"label\": \"%s\", \"max_time\": \"2.5\", \"stencil.size\": \"%d\"}}",
-             s->id, s->size & 255, s->backend, s->label, s->size);
+             tt_folder_id(s->id), s->size & 255, s->backend, s->label, s->size);
     write_in(s->id, "plan.json", text);
 }
 
