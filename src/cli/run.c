@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/run.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -158,8 +159,8 @@ static void clean_up(const struct tt_config *config, const char *folder)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    if (!config->run->keep && tt_manifest_remove(folder, &e) != TT_OK)
-        tt_report_error(&e);
+    if (!config->run->keep && tt_manifest_remove(folder, &e) != TT_OK && e.sys_errno != ENOENT)
+        tt_report_error(&e); /* a folder that is gone will be told of as such */
 }
 
 static int note_interruption(const char *folder, const struct tt_error *why, struct tt_error *e)
