@@ -59,6 +59,9 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
         p->data_folder = NULL;
     if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_folder)
         rc = tt_fail_nomem(e, "the engine");
+    p->data = (struct tt_made){.kind = TT_MADE_DIRECTORY, .path = p->data_folder};
+    if (engine->rank != 0 && p->data_folder) /* rank 0 will know more of it */
+        p->owner.data = &p->data;
     if (rc == TT_OK && engine->rank == 0 && p->how.new_dir)
         rc = tt_data_adopt_dir(engine, e);
     if (rc == TT_OK && engine->rank == 0)
@@ -311,7 +314,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     if (rc != TT_OK && e->code == TT_OK)
         *e = later;
     rc = tt_agree(comm, rc, e);
-    if (p.owner.data)
+    if (engine.rank == 0 && p.owner.data)
         tt_remove_made(&p.owner, p.owner.data); /* only if it is empty: kept files stay */
     free_private(&p);
     MPI_Comm_free(&engine.comm);

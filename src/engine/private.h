@@ -52,7 +52,7 @@ struct tt_engine_private {
     MPI_Comm watch_comm; /* made when first needed */
     char *data_folder;   /* <dir>/tutti-<id> */
     struct tt_owner owner;
-    struct tt_made data; /* the data folder, of the rank that made it: owner.data */
+    struct tt_made data; /* the data folder, once it is made: owner.data */
     struct tt_stack stack;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* on one rank of each node */
