@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Sourced by every whole-program test. ctest gives $TUTTI (the binary), $SOURCE (the tree) and
-# $RANKS (what starts ranks, up to their number).
+# $RANKS (what starts ranks, up to their number), and in the release build $FAULTS (see faulty).
 # A test runs in a private folder of its own, $work, which is removed at the end.
 set -euo pipefail
 : "${TUTTI:?the binary under test}" "${SOURCE:?the source tree}" "${RANKS:?the launcher}"
@@ -79,6 +79,14 @@ one_line() {
     [ "$(wc -l <<<"$lines")" = 1 ] && grep -qE -- "$1" <<<"$lines" && return 0
     echo "--- stderr"; cat "$work/err"
     fail "expected one line like: $1"
+}
+# faulty FAULT COMMAND...: with a fault of the preloaded library ($SOURCE/tests/faults/faults.c); $work/hits has
+# a line for each call that was hit.
+faulty() {
+    local fault=$1
+    shift
+    rm -f "$work/hits"
+    env LD_PRELOAD="$FAULTS" TUTTI_FAULT="$fault" TUTTI_FAULT_LOG="$work/hits" "$@"
 }
 # usage PATTERN COMMAND...: wrong usage, status 2, one line, nothing on stdout.
 usage() {
