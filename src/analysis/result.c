@@ -282,6 +282,14 @@ static const char *known_status(const struct tt_evidence *ev)
     return NULL;
 }
 
+/* A guard may have given up on a rank that came back, and said it was done. */
+static bool was_ended(const char *folder)
+{
+    char why[2];
+
+    return read_failure(folder, why, sizeof why);
+}
+
 /* Status, error and validity. The ranks' own words are believed unless their records contradict. */
 static int judge(const struct tt_evidence *ev, json_t *result)
 {
@@ -292,7 +300,7 @@ static int judge(const struct tt_evidence *ev, json_t *result)
     char why[1024] = "";
     int rc = 0;
 
-    if (!status || (!strcmp(status, "done") && !ev->finished) ||
+    if (!status || (!strcmp(status, "done") && (!ev->finished || was_ended(ev->folder))) ||
         (!strcmp(status, "failed") && dead)) {
         status = infer_status(ev, why, sizeof why);
         if (said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/note.h"
 
 /* Process-wide like the death it stands for. */
 static struct tt_last_resort last_resort;
@@ -58,6 +59,7 @@ static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patie
 
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
+    uint64_t before = tt_note_waiting(TT_DOING_AGREE);
     int rank, size, first, mine;
 
     MPI_Comm_rank(comm, &rank);
@@ -67,14 +69,17 @@ static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
     /* A rank that failed comes before one that only ends as it was told to. */
     mine = rc == TT_OK ? 2 * size : is_wanted(rc) ? size + rank : rank;
     first = first_failure(comm, mine, e, patiently);
-    if (first == 2 * size)
+    if (first == 2 * size) {
+        tt_note_end(before);
         return TT_OK;
+    }
     first %= size;
     /* Alone, a rank's number says nothing: a file of its own has a communicator of its own. Nor
      * does it where the run was ended on purpose. */
     if (first == rank && e->rank < 0 && size > 1 && !is_wanted(e->code))
         e->rank = rank;
     MPI_Bcast(e, (int)sizeof *e, MPI_BYTE, first, comm);
+    tt_note_end(before);
     return e->code;
 }
 
@@ -90,10 +95,12 @@ int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e)
 
 void tt_max_patiently(MPI_Comm comm, int n, int *values)
 {
+    uint64_t before = tt_note_waiting(TT_DOING_AGREE);
     MPI_Request request;
 
     MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, comm, &request);
     wait_asleep(&request, 0);
+    tt_note_end(before);
 }
 
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file)

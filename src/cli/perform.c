@@ -4,6 +4,8 @@
 #include "base/agree.h"
 #include "cli/command.h"
 #include "cli/rank.h"
+#include "engine/guard.h"
+#include "launch/launch.h"
 #include "plan/folder.h"
 #include "plan/manifest.h"
 
@@ -20,6 +22,18 @@ static void note_failure(const char *folder, const struct tt_error *why)
     json_decref(o);
 }
 
+/* From before MPI_Init on, which may never return: the launcher says who this is. A directory that
+ * was used before is another run's, and stays as it is. */
+static void start_guard(const char *folder, const struct tt_config *config)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rank = tt_launched_rank();
+
+    tt_guard_start(config ? config->run->patience : TT_PATIENCE);
+    if (config && tt_manifest_check_new(folder, rank, &ignored) == TT_OK)
+        tt_guard_folder(folder, rank, (int)config->run->ranks);
+}
+
 /* The driver that started us reads outcome.json; what is printed here is for its stderr file. */
 int tt_cmd_perform(int argc, char **argv)
 {
@@ -28,22 +42,25 @@ int tt_cmd_perform(int argc, char **argv)
     struct tt_config config = {0};
     struct tt_perform_how how = {0};
     const char *folder;
+    struct tt_error other = TT_ERROR_CLEAR;
     int level, rc, rank, size;
 
     if (tt_perform_words(argc, argv, &folder, &how, &e) != TT_OK)
         return tt_report_error(&e);
-    if (tt_ranks_begin(&none, &level, &e) != TT_OK)
-        return tt_exit_status(e.code);
+    rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    start_guard(folder, rc == TT_OK ? &config : NULL);
+    if (tt_ranks_begin(&none, &level, &other) != TT_OK)
+        return tt_exit_status(other.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    rc = tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, 0, &e) : TT_OK, &e);
-    if (rc != TT_OK) { /* what is in there belongs to another run, and stays */
-        e.rank = -1;
-        MPI_Finalize();
-        return tt_report_error(&e);
+    if (tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, 0, &other) : TT_OK,
+                 &other) != TT_OK) { /* what is in there belongs to another run, and stays */
+        other.rank = -1;
+        tt_ranks_end();
+        tt_config_free(&config);
+        return tt_report_error(&other);
     }
-    rc = tt_folder_load_plan(folder, &config, NULL, &e);
     if (rc == TT_OK && config.run->ranks != (uint64_t)size)
         rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",
                      (unsigned long long)config.run->ranks, size);
@@ -52,6 +69,6 @@ int tt_cmd_perform(int argc, char **argv)
     else if (rank == 0)
         note_failure(folder, &e);
     tt_config_free(&config);
-    MPI_Finalize();
+    tt_ranks_end();
     return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
 }

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/note.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "engine/guard.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
 #include "report/environment.h"
@@ -51,6 +53,7 @@ static int check_size(const struct tt_settings *settings, int size, struct tt_er
 
 int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e)
 {
+    uint64_t before = tt_note_begin(TT_DOING_INIT, 0);
     char text[16];
     int size, rc;
 
@@ -59,15 +62,23 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, thread_level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    tt_note_end(before);
     rc = check_size(settings, size, e);
     snprintf(text, sizeof text, "%d", size);
     if (rc == TT_OK)
         rc = tt_settings_add(settings, "ranks", text, "the launcher", e);
     if (rc != TT_OK) {
         tt_report_error(e);
-        MPI_Finalize();
+        tt_ranks_end();
     }
     return rc;
+}
+
+void tt_ranks_end(void)
+{
+    tt_note_begin(TT_DOING_FINALIZE, 0);
+    MPI_Finalize();
+    tt_guard_stop();
 }
 
 int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,

@@ -10,10 +10,14 @@
  * it is alone in a step of Slurm and the settings ask for more. */
 bool tt_is_rank(const struct tt_settings *settings);
 
-/* Initialise MPI and set `ranks` to its size. A launcher that announced another size than MPI sees,
- * or a different -n, is an error: four singletons must not write one file. It is reported before
- * MPI is finalised again, since a launcher may kill the others as soon as one rank has ended. */
+/* Initialise MPI, after tt_guard_start(), and set `ranks` to its size. A launcher that announced
+ * another size than MPI sees, or a different -n, is an error: four singletons must not write one
+ * file. It is reported before MPI is finalised again, since a launcher may kill the others as soon
+ * as one rank has ended. */
 int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e);
+/* Ends MPI, and what guards a rank from waiting for ever, which begins before MPI does: with the
+ * patience of the run, where that is known by then. */
+void tt_ranks_end(void);
 
 /* "FOLDER [--held] [--loop]", the words after perform and hold. */
 int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,

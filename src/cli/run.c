@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/ensemble.h"
 #include "cli/rank.h"
+#include "engine/guard.h"
 #include "launch/hold.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
@@ -297,6 +298,7 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
     int level, size, status, rc = TT_OK;
     char ranks[16];
 
+    tt_guard_start(TT_PATIENCE);
     if (tt_ranks_begin(&list[0], &level, &e) != TT_OK)
         return tt_exit_status(e.code);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -316,7 +318,7 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
         tt_config_free(&config);
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    MPI_Finalize();
+    tt_ranks_end();
     return status;
 }
 

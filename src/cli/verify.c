@@ -11,6 +11,7 @@
 #include "base/agree.h"
 #include "cli/command.h"
 #include "cli/rank.h"
+#include "engine/guard.h"
 #include "io/verify.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
@@ -64,20 +65,20 @@ static int verify_as_ranks(const char *folder)
     struct tt_settings none = {0};
     struct tt_config config = {0};
     json_t *plan = NULL;
-    int level, rank, rc;
+    int level, rank, rc = tt_folder_load_plan(folder, &config, &plan, &e);
 
-    if (tt_ranks_begin(&none, &level, &e) != TT_OK)
-        return tt_exit_status(e.code);
+    tt_guard_start(rc == TT_OK ? config.run->patience : TT_PATIENCE);
+    if (tt_ranks_begin(&none, &level, &later) != TT_OK)
+        return tt_exit_status(later.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    rc = tt_folder_load_plan(folder, &config, &plan, &e);
     if (rc == TT_OK)
         rc = verify_here(folder, &config, tt_plan_id(folder, plan, &e), &report, &e);
     json_decref(plan);
     if (rank == 0 && rc != TT_USAGE && write_outcome(folder, &report, rc, &e, &later) != TT_OK)
         rc = rc == TT_OK ? later.code : rc;
     tt_config_free(&config);
-    MPI_Finalize();
+    tt_ranks_end();
     return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(e.code ? &e : &later) : tt_exit_status(rc);
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "base/note.h"
+#include "engine/guard.h"
 #include "engine/private.h"
 #include "plan/cues.h"
 #include "plan/folder.h"
@@ -128,6 +130,8 @@ static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
     int64_t go = 0;
     int rc = TT_OK;
 
+    if (engine->p->how.held)
+        tt_guard_enter(TT_GUARD_HELD);
     if (engine->rank == 0) {
         rc = tt_cue_write(folder, TT_CUE_READY, tt_wall_ns(), e);
         if (rc == TT_OK && engine->p->how.held) {
@@ -143,6 +147,14 @@ static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
+static void meet(const struct tt_engine *engine)
+{
+    uint64_t before = tt_note_waiting(TT_DOING_AGREE);
+
+    MPI_Barrier(engine->comm);
+    tt_note_end(before);
+}
+
 int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
@@ -151,12 +163,12 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
 
     if (p->start_ns == 0)
         tt_node_watch(engine);
-    MPI_Barrier(engine->comm);
+    meet(engine);
     if (p->start_ns != 0) /* a later pass of a run that goes on until it is told to stop */
         return TT_OK;
     rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
-    tt_signals_watch_limit(engine);
+    tt_guard_enter(TT_GUARD_MEASURED);
     p->start_ns = tt_now_ns();
     before.start_ns = tt_recorder_header(p->recorder)->start_monotonic_ns - p->start_ns;
     before.span_ns = -before.start_ns;
@@ -237,7 +249,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
 
     if (p->start_ns == 0 || p->stop_ns != 0)
         return;
-    tt_signals_limit_is_kept(engine);
+    tt_guard_enter(TT_GUARD_OUTSIDE);
     tt_aside_end(engine);
     p->stop_ns = tt_now_ns();
     p->cpu = tt_cpu_since(p->cpu);
@@ -249,7 +261,7 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
     (void)e;
     if (!engine->p->how.loop)
         tt_engine_stop_clock(engine);
-    MPI_Barrier(engine->comm);
+    meet(engine);
     return TT_OK;
 }
 

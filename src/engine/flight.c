@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "engine/guard.h"
 #include "plan/folder.h"
 
 #define STEP_SUFFIX 24 /* "." and a 64-bit number */
@@ -24,7 +25,7 @@ static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
 
 int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
 {
-    struct tt_error why = *e, ignored = TT_ERROR_CLEAR;
+    struct tt_error why = *e;
     char line[1024];
 
     if (rc == TT_OK || s->engine->p->failure_noted)
@@ -33,8 +34,8 @@ int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
     if (why.rank < 0)
         why.rank = s->engine->rank;
     tt_error_format(&why, line, sizeof line);
-    tt_folder_write_text(s->engine->p->folder, "failure", line, &ignored);
-    tt_signals_watch_failure(s->engine);
+    tt_folder_note_failure(s->engine->p->folder, line);
+    tt_guard_failed();
     return rc;
 }
 

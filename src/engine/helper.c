@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/note.h"
+
 struct tt_helper {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -17,6 +19,7 @@ static void *serve(void *argument)
 {
     struct tt_helper *h = argument;
 
+    tt_note_as_helper();
     pthread_mutex_lock(&h->lock);
     for (;;) {
         struct tt_job *job = h->first;
@@ -80,10 +83,13 @@ void tt_helper_submit(struct tt_helper *h, struct tt_job *job)
 
 int tt_helper_wait(struct tt_helper *h, struct tt_job *job, struct tt_error *e)
 {
+    uint64_t before = tt_note_waiting(TT_DOING_HELPER);
+
     pthread_mutex_lock(&h->lock);
     while (!job->done)
         pthread_cond_wait(&h->done, &h->lock);
     pthread_mutex_unlock(&h->lock);
+    tt_note_end(before);
     if (job->rc != TT_OK && e->code == TT_OK)
         *e = job->error;
     return job->rc;

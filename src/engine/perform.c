@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/note.h"
+#include "engine/guard.h"
 #include "engine/private.h"
 #include "engine/stripe.h"
 #include "io/verify.h"
@@ -217,7 +219,6 @@ static void free_private(struct tt_engine_private *p)
         free(f);
     }
     free(p->calls);
-    free(p->last_words);
     free(p->data_folder);
     free(p->filler);
     json_decref(p->results);
@@ -285,6 +286,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
     struct tt_error later = TT_ERROR_CLEAR;
+    uint64_t before;
     int rc, closed;
 
     p.stack.seed = config->run->seed;
@@ -292,12 +294,16 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     MPI_Comm_dup(comm, &engine.comm);
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
+    tt_guard_folder(folder, engine.rank, engine.size);
+    tt_guard_limits(config->run->patience, config->run->max_time);
+    before = tt_note_begin(TT_DOING_WORK, 0);
     rc = play(&engine, thread_level, environment, e);
     closed = tt_recorder_close(p.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);
     if (rc == TT_OK && closed != TT_OK)
         *e = later;
     rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
     tt_error_clear(&later);
+    tt_note_begin(TT_DOING_REMOVE, tt_note_file(p.data_folder ? p.data_folder : folder));
     if (!config->run->keep)
         tt_data_remove_orphans(&engine);
     if (engine.rank == 0 && !config->run->keep) {
@@ -318,5 +324,8 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
         tt_remove_made(&p.owner, p.owner.data); /* only if it is empty: kept files stay */
     free_private(&p);
     MPI_Comm_free(&engine.comm);
+    if (rc == TT_OK && engine.rank == 0)
+        tt_guard_forget();
+    tt_note_end(before);
     return rc;
 }

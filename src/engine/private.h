@@ -79,8 +79,7 @@ struct tt_engine_private {
     struct tt_made_file *made_alike[1024]; /* the same by a hash of their paths */
     void *filler;                          /* buffers of the collective filler */
     bool facts_asked[2];                   /* of the first file that was closed, written and read */
-    struct tt__last_words *last_words;
-    bool failure_noted; /* this rank's first failed call is in the folder */
+    bool failure_noted;                    /* this rank's first failed call is in the folder */
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */
@@ -138,12 +137,7 @@ void tt_data_remove_orphans(struct tt_engine *engine);
  * (unless they are kept) and end the process. */
 void tt_signals_install(struct tt_engine *engine);
 void tt_signals_restore(void);
-/* The measured time begins, and ends in time. A rank that is still in it long after --max-time is
- * stuck, or waits for one that is: it ends itself, and so the job. */
-void tt_signals_watch_limit(struct tt_engine *engine);
-void tt_signals_limit_is_kept(struct tt_engine *engine);
-/* This rank has failed: whatever library call it or another one is stuck in, the job ends in time.
- */
-void tt_signals_watch_failure(const struct tt_engine *engine);
+/* The same without ending it; for the guard. */
+void tt__save_and_clean(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/agree.h"
+#include "base/note.h"
 
 /* ---- facts ---- */
 
@@ -239,13 +240,17 @@ static struct tt_file *make_chain(const struct tt_stack *stack)
 
 static int open_element(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
 {
+    uint64_t before;
     int rc;
 
     file->spec = spec;
     MPI_Comm_rank(spec->comm, &file->rank);
     MPI_Comm_size(spec->comm, &file->size);
     place_all(file);
+    file->note = tt_note_file(spec->path);
+    before = tt_note_begin(TT_DOING_OPEN, file->note);
     rc = file->backend->open(file, e);
+    tt_note_end(before);
     file->is_open = rc == TT_OK;
     return rc;
 }
@@ -253,12 +258,18 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
 /* A layer that failed to open may stand above a file that is open. */
 static int close_chain(struct tt_file *file, struct tt_error *e)
 {
+    uint64_t before;
+    int rc;
+
     while (file && !file->is_open)
         file = file->below;
     if (!file)
         return TT_OK;
     file->is_open = false;
-    return file->backend->close(file, e);
+    before = tt_note_begin(TT_DOING_CLOSE, file->note);
+    rc = file->backend->close(file, e);
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
@@ -321,39 +332,68 @@ int tt_file_close(struct tt_file *file, struct tt_error *e)
 
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)
 {
-    return f->backend->define(f, step, e);
+    uint64_t before = tt_note_begin(TT_DOING_DEFINE, f->note);
+    int rc = f->backend->define(f, step, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
-    return f->backend->write(f, step, b, e);
+    uint64_t before = tt_note_begin(TT_DOING_WRITE, f->note);
+    int rc = f->backend->write(f, step, b, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
-    return f->backend->read(f, step, b, e);
+    uint64_t before = tt_note_begin(TT_DOING_READ, f->note);
+    int rc = f->backend->read(f, step, b, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
                    const struct tt_block *b, struct tt_ticket *t, struct tt_error *e)
 {
+    uint64_t before;
+    int rc;
+
     if (!f->backend->submit)
         return tt_fail(e, TT_UNSUPPORTED, "%s has no nonblocking transfers", f->backend->name);
-    return f->backend->submit(f, direction, step, b, t, e);
+    before = tt_note_begin(TT_DOING_SUBMIT, f->note);
+    rc = f->backend->submit(f, direction, step, b, t, e);
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e)
 {
-    return f->backend->wait(f, t, e);
+    uint64_t before = tt_note_begin(TT_DOING_COMPLETE, f->note);
+    int rc = f->backend->wait(f, t, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_ticket **done,
                      struct tt_error *e)
 {
-    if (f->backend->wait_any)
-        return f->backend->wait_any(f, done, e);
-    *done = oldest;
-    return f->backend->wait(f, oldest, e);
+    uint64_t before;
+    int rc;
+
+    if (!f->backend->wait_any) {
+        *done = oldest;
+        return tt_file_wait(f, oldest, e);
+    }
+    before = tt_note_begin(TT_DOING_COMPLETE, f->note);
+    rc = f->backend->wait_any(f, done, e);
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, struct tt_error *e)
@@ -363,16 +403,28 @@ int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, 
 
 int tt_file_sync(struct tt_file *f, struct tt_error *e)
 {
-    return f->backend->sync(f, e);
+    uint64_t before = tt_note_begin(TT_DOING_SYNC, f->note);
+    int rc = f->backend->sync(f, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)
 {
+    uint64_t before = tt_note_begin(TT_DOING_QUERY, f->note);
     int rc = f->backend->query ? f->backend->query(f, facts, e) : TT_OK;
 
+    tt_note_end(before);
     if (rc == TT_OK && f->below)
         rc = tt_file_query(f->below, facts, e);
     return rc;
+}
+
+int tt_file_agree(const struct tt_file *file, int rc, struct tt_error *e)
+{
+    return file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
+                                 : tt_agree(file->spec->comm, rc, e);
 }
 
 void tt_file_max(const struct tt_file *file, int n, int *values)

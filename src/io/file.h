@@ -145,6 +145,7 @@ struct tt_file {
     uint64_t seed;             /* of the run, for layers that draw random numbers */
     const char *folder;        /* run folder, where a layer may leave records; NULL in unit tests */
     bool is_open;              /* kept by the core */
+    uint32_t note;             /* the file's number in what the rank notes of its calls */
     uint64_t library_bytes[2]; /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
     uint64_t *raw_starts;         /* of every variable in a raw file, kept by the core */
@@ -197,6 +198,8 @@ int tt_file_close(struct tt_file *file, struct tt_error *e);
 int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e);
 int tt_below_close(struct tt_file *file, struct tt_error *e);
 
+/* For backends: tt_agree on the file's communicator, without spinning in a helper. Collective. */
+int tt_file_agree(const struct tt_file *file, int rc, struct tt_error *e);
 /* For backends: the greatest of all ranks' values, without spinning in a helper. Collective. */
 void tt_file_max(const struct tt_file *file, int n, int *values);
 

@@ -83,6 +83,18 @@ int tt_folder_write_text(const char *folder, const char *name, const char *text,
     return rc;
 }
 
+bool tt_folder_note_failure(const char *folder, const char *line)
+{
+    char *path = tt_folder_path(folder, "failure");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    bool noted = fd >= 0 && write(fd, line, strlen(line)) >= 0;
+
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return noted;
+}
+
 int tt_folder_write_json(const char *folder, const char *name, const json_t *value,
                          struct tt_error *e)
 {

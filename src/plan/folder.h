@@ -9,7 +9,9 @@
  *   counters/HOST.csv  what each node counted meanwhile (engine/counters.h)
  *   manifest        what the run made elsewhere (plan/manifest.h); nothing else is ever deleted
  *   progress        where the loop is; overwritten in place
- *   failure         the first failed call of a rank, in case nobody lives to write the outcome
+ *   failure         the first failed call of a rank, or who is stuck, in case nobody lives to write
+ *                   the outcome
+ *   notes           a page a rank: what it is doing now (base/note.h); removed when all is well
  *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
  *   result.json     what analysis made of the records
  *   stdout, stderr  of the ranks, where a driver launched them
@@ -49,6 +51,8 @@ int tt_folder_read_json(const char *folder, const char *name, json_t **value, st
 int tt_folder_sync(const char *folder, const char *name, struct tt_error *e);
 int tt_folder_write_text(const char *folder, const char *name, const char *text,
                          struct tt_error *e);
+/* The file `failure`: false if it is there already, since the first one counts. */
+bool tt_folder_note_failure(const char *folder, const char *line);
 
 struct tt_progress {
     uint64_t iteration, total;
