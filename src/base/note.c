@@ -168,6 +168,17 @@ void tt_notes_view(unsigned rank, struct tt_note_view *view)
     }
 }
 
+int64_t tt_notes_last_look(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct tt_note first = {0};
+    bool known = fd >= 0 && pread(fd, &first, sizeof first, 0) == (ssize_t)sizeof first;
+
+    if (fd >= 0)
+        close(fd);
+    return known ? first.looked_ns : 0;
+}
+
 static int suspicion(enum tt_doing doing)
 {
     return doing == TT_DOING_WORK ? 1 : doing > TT_DOING_WORK ? 2 : 0;
@@ -198,6 +209,17 @@ static bool is_worse(const struct tt_note_view *a, const struct tt_note_view *b)
     if (is_before(b->threads[j].changed_ns, a->threads[i].changed_ns))
         return false;
     return (int32_t)(a->threads[i].sequence - b->threads[j].sequence) < 0;
+}
+
+/* In the same call of the same file, since about the same time: a library's collective call. */
+static bool are_together(const struct tt_note_view *a, const struct tt_note_view *b)
+{
+    int i = thread_of(a), j = thread_of(b);
+    int64_t apart = a->threads[i].changed_ns - b->threads[j].changed_ns;
+
+    return a->threads[i].doing == b->threads[j].doing &&
+           !strcmp(a->threads[i].path, b->threads[j].path) && !is_before(0, apart) &&
+           !is_before(apart, 0);
 }
 
 static int64_t newest_look(size_t n, const struct tt_note_view *views)
@@ -231,7 +253,7 @@ void tt_notes_explain(size_t n, const struct tt_note_view *views, double silent_
             worst = &views[i];
     }
     for (size_t i = 0; worst && i < n; i++)
-        alike += !is_worse(worst, &views[i]);
+        alike += are_together(worst, &views[i]);
     worst = silent ? silent : worst;
     if (!worst) {
         snprintf(out, size, "no rank left a note");
@@ -245,7 +267,10 @@ void tt_notes_explain(size_t n, const struct tt_note_view *views, double silent_
         snprintf(out, size, "rank %u on %s has not answered for %.0f s; its last note is %s",
                  worst->rank, worst->host, tt_seconds(now - worst->looked_ns), where);
     else
-        snprintf(out, size, "rank %u on %s%s ha%s been in %s for %.0f s", worst->rank, worst->host,
-                 alike > 1 ? " and others" : "", alike > 1 ? "ve" : "s", where,
+        snprintf(out, size, "%srank %u on %s ha%s been in %s for %.0f s",
+                 alike == n && n > 1 ? "all ranks, such as "
+                 : alike > 1         ? "some ranks, such as "
+                                     : "",
+                 worst->rank, worst->host, alike > 1 ? "ve" : "s", where,
                  tt_seconds(now - worst->threads[t].changed_ns));
 }

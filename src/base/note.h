@@ -118,6 +118,8 @@ struct tt_note_view {
 };
 /* Of the file that is shared, or of this rank's memory for its own rank. */
 void tt_notes_view(unsigned rank, struct tt_note_view *view);
+/* When rank 0's guard has looked last, as its file says; 0: it does not. */
+int64_t tt_notes_last_look(const char *path);
 /* Who keeps the others waiting, in words such as "rank 3 on node2 has been in open of 'x' for 60
  * s". A rank whose guard has not looked for so many seconds is stopped, or its node is. */
 void tt_notes_explain(size_t n, const struct tt_note_view *views, double silent_seconds, char *out,

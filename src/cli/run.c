@@ -187,7 +187,8 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
                                 .folder = folder,
                                 .ranks = (unsigned)config->run->ranks,
                                 .is_command = !strcmp(config->workload->name, "command"),
-                                .words = worker.words},
+                                .words = worker.words,
+                                .run = config->run},
             config->run->quiet, &status, e);
     tt_command_free(&worker);
     if (rc == TT_INTERRUPTED)

@@ -31,7 +31,8 @@ static struct {
     bool running, stopping, failed;
     double patience, max_time;
     enum tt_guarded part;
-    int64_t part_ns, failed_ns; /* since when */
+    int64_t looked_ns, now_ns;  /* the clock at the last look; time that this process had */
+    int64_t part_ns, failed_ns; /* since when, in that time */
     char folder[PATH_MAX];
     int rank, size;
     uint64_t places[TT_NOTE_THREADS]; /* as last seen */
@@ -50,13 +51,16 @@ static void look(void)
     struct tt_note *note = tt_notes_lock();
     int64_t now = tt_now_ns(), wall = tt_wall_ns();
 
+    /* A job that was suspended is not stuck. */
+    guard.now_ns += (int64_t)fmin((double)(now - guard.looked_ns), 4e9 * tick());
+    guard.looked_ns = now;
     for (int i = 0; note && i < TT_NOTE_THREADS; i++) {
         uint64_t place = note->places[i];
 
         if (place == guard.places[i] && note->looked_ns != 0)
             continue;
         guard.places[i] = place;
-        guard.moved_ns = now;
+        guard.moved_ns = guard.now_ns;
         note->changed_ns[i] = wall;
     }
     if (note)
@@ -140,7 +144,7 @@ static void end(const char *why)
 
 static void judge(void)
 {
-    int64_t now = tt_now_ns();
+    int64_t now = guard.now_ns;
     double stall = TT_STALL * guard.patience;
     char why[128];
 
@@ -186,7 +190,7 @@ void tt_guard_start(double patience)
     pthread_condattr_destroy(&clock);
     guard.patience = patience;
     guard.size = 1;
-    guard.moved_ns = guard.part_ns = tt_now_ns();
+    guard.looked_ns = tt_now_ns();
     tt_notes_begin();
     /* Signals belong to the main thread. */
     sigfillset(&all);
@@ -247,7 +251,7 @@ void tt_guard_enter(enum tt_guarded part)
 {
     pthread_mutex_lock(&guard.lock);
     guard.part = part;
-    guard.part_ns = tt_now_ns();
+    guard.part_ns = guard.now_ns;
     pthread_mutex_unlock(&guard.lock);
 }
 
@@ -256,7 +260,7 @@ void tt_guard_failed(void)
     pthread_mutex_lock(&guard.lock);
     if (!guard.failed) {
         guard.failed = true;
-        guard.failed_ns = tt_now_ns();
+        guard.failed_ns = guard.now_ns;
     }
     pthread_mutex_unlock(&guard.lock);
 }

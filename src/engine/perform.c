@@ -218,6 +218,7 @@ static void free_private(struct tt_engine_private *p)
         next = f->next;
         free(f);
     }
+    tt_shared_forget(p);
     free(p->calls);
     free(p->data_folder);
     free(p->filler);
@@ -254,6 +255,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
 
     if (p->recorder)
         tt_signals_install(engine);
+    if (rc == TT_OK)
+        rc = tt_shared_check_own(engine, e);
     if (rc == TT_OK)
         rc = tt_stripe_apply(engine, environment, e);
     if (rc == TT_OK)

@@ -79,6 +79,7 @@ struct tt_engine_private {
     struct tt_made_file *made_alike[1024]; /* the same by a hash of their paths */
     void *filler;                          /* buffers of the collective filler */
     bool facts_asked[2];                   /* of the first file that was closed, written and read */
+    struct tt__shared *shared;             /* directories of the user's that all ranks see */
     bool failure_noted;                    /* this rank's first failed call is in the folder */
 };
 
@@ -132,6 +133,12 @@ int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, b
 int tt_data_check_mark(const char *path, struct tt_error *e);
 /* Removes the files this rank made, where no manifest is left to say so for all. */
 void tt_data_remove_orphans(struct tt_engine *engine);
+
+/* shared.c: whether all ranks see the run's own data directory, and that of a path which is the same
+ * on all. Collective; rank 0 may write there. A directory is looked at once. */
+int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e);
+int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error *e);
+void tt_shared_forget(struct tt_engine_private *p);
 
 /* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made
  * (unless they are kept) and end the process. */

@@ -117,6 +117,13 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
             free_series(s);
         return rc;
     }
+    if (engine->size > 1 && !spec->per_process && spec->access == TT_CREATE &&
+        (tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
+        rc = tt_shared_check(engine, s->path, e);
+    if (rc != TT_OK) {
+        free_series(s);
+        return rc;
+    }
     MPI_Comm_dup(engine->comm, &s->comm);
     MPI_Comm_dup(spec->per_process ? MPI_COMM_SELF : engine->comm, &s->file_comm);
     s->file_spec = (struct tt_file_spec){

@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,22 +23,80 @@ int tt_disk_check_name(const char *path, struct tt_error *e)
                    path);
 }
 
-int tt_disk_touch(const struct tt_file *file, struct tt_error *e)
+/* Whether any process has it mapped, as far as this user can see. */
+static bool is_mapped(const char *path)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = !processes;
+    char line[PATH_MAX + 128];
+
+    while (!found && processes && (entry = readdir(processes))) {
+        FILE *maps;
+
+        snprintf(line, sizeof line, "/proc/%s/maps", entry->d_name);
+        maps = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? fopen(line, "re") : NULL;
+        while (maps && !found && fgets(line, sizeof line, maps))
+            found = strstr(line, path) != NULL;
+        if (maps)
+            fclose(maps);
+    }
+    if (processes)
+        closedir(processes);
+    return found;
+}
+
+/* Open MPI locks a semaphore of the whole node for every file it opens, named by the last part of
+ * its path only. A job that was killed in an open has left it locked, and every later open of a file
+ * of that name waits for ever. What is ours and nobody's any more is removed. */
+static void remove_stale_lock(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    char lock[PATH_MAX];
+    struct stat st;
+
+    snprintf(lock, sizeof lock, "/dev/shm/sem.OMPIO_%s", name ? name + 1 : path);
+    if (lstat(lock, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !is_mapped(lock))
+        unlink(lock);
+}
+
+/* A library needs more than one descriptor for a file. */
+static int open_here(const char *path, int flags, struct tt_error *e)
+{
+    int fds[4] = {open(path, flags | O_CLOEXEC, 0666), -1, -1, -1}, rc = TT_OK;
+
+    for (int i = 0; i < 4 && rc == TT_OK; i++) {
+        if (i > 0)
+            fds[i] = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
+        if (fds[i] < 0)
+            rc = tt_fail_call(e, errno, "open", path, -1);
+    }
+    for (int i = 0; i < 4; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return rc;
+}
+
+int tt_disk_open_first(const struct tt_file *file, struct tt_error *e)
 {
     const char *path = file->spec->path;
-    bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
-    int fd;
+    bool create = file->spec->access == TT_CREATE, made = false;
+    int rc = tt_disk_check_name(path, e);
 
-    if (tt_disk_check_name(path, e) != TT_OK)
-        return e->code;
-    if (create && file->rank != 0)
-        return TT_OK;
-    fd = create ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                : open(path, (update ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (fd < 0)
-        return tt_fail_call(e, errno, "open", path, -1);
-    close(fd);
-    return TT_OK;
+    if (rc == TT_OK && create && file->rank == 0) {
+        rc = open_here(path, O_RDWR | O_CREAT | O_EXCL, e);
+        made = rc == TT_OK;
+    }
+    if (file->rank == 0)
+        remove_stale_lock(path);
+    if (create && file->size > 1)
+        rc = tt_file_agree(file, rc, e);
+    if (rc == TT_OK && (!create || file->rank != 0))
+        rc = open_here(path, file->spec->access == TT_READ_ONLY ? O_RDONLY : O_RDWR, e);
+    rc = tt_file_agree(file, rc, e);
+    if (rc != TT_OK && made)
+        unlink(path);
+    return rc;
 }
 
 uint64_t tt_disk_free(const char *path)

@@ -5,9 +5,12 @@
 
 #include "io/file.h"
 
-/* The system's own errno, which libraries over MPI-IO lose: opens the file, or makes it on rank 0,
- * atomically, so that what a library truncates afterwards is ours. */
-int tt_disk_touch(const struct tt_file *file, struct tt_error *e);
+/* Before a library over MPI-IO opens a file together: rank 0 makes it, atomically, so that what a
+ * library truncates afterwards is ours, and then every rank opens it by itself. Libraries lose the
+ * system's errno, and where one rank cannot open the file, most leave the others waiting for ever.
+ * Nothing stays open: closing it later would drop the library's locks. Collective; ranks have
+ * agreed. */
+int tt_disk_open_first(const struct tt_file *file, struct tt_error *e);
 
 /* PnetCDF, and ROMIO below any library, take what stands before a ':' for the name of a file system
  * and open what follows: another file than the one that was looked at, and maybe somebody's. Which

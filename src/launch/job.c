@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One job, whoever launches it. */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/note.h"
+#include "engine/guard.h"
 #include "launch/launch.h"
 #include "launch/local.h"
 #include "launch/progress.h"
 #include "launch/slurm.h"
 #include "launch/template.h"
+#include "plan/folder.h"
 
 /* What ranks get to save their records before they are killed. */
 #define GRACE_NS 10000000000
@@ -69,17 +74,72 @@ void tt_job_kill(struct tt_job *job)
     tt_process_kill(&job->process);
 }
 
-/* Until the launcher ends. Ctrl-C is passed on; a second one, or no answer, kills. */
-static int supervise(struct tt_job *job, bool quiet, struct tt_error *e)
+static bool has(const char *folder, const char *name)
 {
+    char *path = tt_folder_path(folder, name);
+    bool is_there = path && access(path, F_OK) == 0;
+
+    free(path);
+    return is_there;
+}
+
+/* What the driver has seen of a job, and when. Its own clock stands still while it is stopped
+ * itself. */
+struct sight {
+    int64_t last_ns;
+    double now, failed, looked; /* seconds; 0: not yet */
+    int64_t look;               /* of rank 0's guard */
+    bool begun;
+};
+
+/* Ranks end themselves in time (engine/guard.h). This is for those that cannot, and for launchers
+ * that hang. A batch job may wait in its queue as long as it likes. */
+static int check_end(const struct tt_launch *l, const struct tt_job *job, struct sight *s,
+                     struct tt_error *e)
+{
+    const double start = l->options->start_timeout, grace = tt_seconds(GRACE_NS);
+    const double patience = l->run->patience;
+    double silence = fmax(TT_STALL * patience, l->run->max_time + 2 * patience) + grace;
+    char *notes = tt_folder_path(job->folder, "notes");
+    int64_t look = notes ? tt_notes_last_look(notes) : 0, last = s->last_ns;
+
+    free(notes);
+    s->last_ns = tt_now_ns();
+    s->now += fmin(tt_seconds(s->last_ns - last), 10 * TICK_SECONDS);
+    s->begun = s->begun || look || has(job->folder, "records/00000.ttr");
+    if (!s->begun && !job->launcher->cancel && s->now > start)
+        return tt_fail(e, TT_FAILED,
+                       "no rank has begun after launch.start_timeout, %g s; the launcher's words "
+                       "are in %s/stderr",
+                       start, job->folder);
+    if (s->failed == 0 && has(job->folder, "failure"))
+        s->failed = s->now;
+    if (s->failed > 0 && s->now - s->failed > 2 * patience + grace)
+        return tt_fail(e, TT_FAILED, "the job did not end after a rank had failed");
+    if (look != s->look || look == 0)
+        s->looked = s->now;
+    s->look = look;
+    if (s->now - s->looked > silence)
+        return tt_fail(e, TT_FAILED, "rank 0 has not answered for %.0f s, and the job did not end",
+                       silence);
+    return TT_OK;
+}
+
+/* Until the launcher ends. Ctrl-C is passed on; a second one, or no answer, kills. */
+static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, struct tt_error *e)
+{
+    struct sight sight = {.last_ns = tt_now_ns()};
     int64_t deadline = 0;
     int rc = TT_OK;
 
     while (!tt_process_poll(&job->process)) {
         int got = tt_signal_wait(TICK_SECONDS);
 
-        if (got) {
+        if (!got && !deadline && l->run)
+            rc = check_end(l, job, &sight, e);
+        if (got)
             rc = tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
+        if (got || (rc != TT_OK && !deadline)) {
             if (deadline)
                 tt_job_kill(job);
             else
@@ -104,7 +164,7 @@ int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struc
     tt_processes_begin();
     rc = tt_job_start(l, &job, e);
     if (rc == TT_OK)
-        rc = supervise(&job, quiet, e);
+        rc = supervise(l, &job, quiet, e);
     tt_processes_end();
     *status = job.process.status;
     return rc;

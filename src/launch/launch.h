@@ -31,6 +31,8 @@ struct tt_launch {
     const char *nodes;     /* Slurm: a list of nodes instead of options->nodes; NULL: that */
     const cpu_set_t *cpus; /* local: NULL for all */
     const char *cgroup;    /* local: NULL for the driver's */
+    /* Of the run, for tt_launch_and_wait(); NULL: what is started is no run. */
+    const struct tt_run_options *run;
 };
 
 /* A way to start ranks: it only says which command does it, and whether ending that command ends
@@ -58,7 +60,8 @@ void tt_job_terminate(struct tt_job *job);
 void tt_job_kill(struct tt_job *job);
 
 /* Start a job and wait for its end, with progress on a terminal unless quiet. Ctrl-C ends the ranks
- * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. */
+ * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. A job of which no rank has
+ * begun after launch.start_timeout, or whose ranks should have ended themselves, is killed. */
 int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struct tt_error *e);
 
 #endif

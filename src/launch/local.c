@@ -2,14 +2,16 @@
 /* mpiexec on this machine (or in the allocation it finds by itself). */
 #include "launch/local.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "build_info.h"
 
-/* Open files that a launcher cannot do without. */
+/* Open files, and bytes in a file, that a launcher cannot do without. */
 #define MIN_FILES 64
+#define MIN_FILE_BYTES (UINT64_C(8) << 20)
 
 static char *const mpiexec[] = {TT_MPIEXEC, TT_MPIEXEC_OPTIONS, NULL};
 
@@ -27,16 +29,21 @@ static void set_environment(const struct tt_launch *l)
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
-/* With too few, Open MPI's launcher waits for ever. */
-static int check_open_files(struct tt_error *e)
+/* With less, Open MPI's launcher waits for ever. */
+static int check_limits(struct tt_error *e)
 {
-    struct rlimit files;
+    struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= MIN_FILES)
-        return TT_OK;
-    return tt_fail(e, TT_FAILED,
-                   "only %llu files may be open, too few for an MPI launcher; raise ulimit -n",
-                   (unsigned long long)files.rlim_cur);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < MIN_FILES)
+        return tt_fail(e, TT_FAILED,
+                       "only %llu files may be open, too few for an MPI launcher; raise ulimit -n",
+                       (unsigned long long)limit.rlim_cur);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MIN_FILE_BYTES)
+        return tt_fail(e, TT_FAILED,
+                       "files may have only %llu bytes, too few for an MPI launcher; raise ulimit "
+                       "-f",
+                       (unsigned long long)limit.rlim_cur);
+    return TT_OK;
 }
 
 static int local_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
@@ -45,7 +52,7 @@ static int local_command(const struct tt_launch *l, struct tt_command_line *out,
 
     if (l->is_command && l->ranks == 1)
         return tt_command_add_array(out, l->words, e);
-    rc = check_open_files(e);
+    rc = check_limits(e);
     set_environment(l);
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "%s", mpiexec[0]);

@@ -104,7 +104,7 @@ static int open_file(struct tt_file *file, struct tt_error *e)
     const char *path = file->spec->path;
     bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
     hid_t access = access_properties(file, e);
-    int rc = tt_agree(file->spec->comm, access < 0 ? e->code : TT_OK, e);
+    int rc = tt_file_agree(file, access < 0 ? e->code : TT_OK, e);
     void *handle;
 
     if (rc == TT_OK) {
@@ -180,7 +180,7 @@ bool tt_hdf5_failed_anywhere(const struct tt_file *file)
 static int check_space(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
-    int rc = tt_agree(file->spec->comm, file->rank == 0 ? tt_hdf5_check_space(file, e) : TT_OK, e);
+    int rc = tt_file_agree(file, file->rank == 0 ? tt_hdf5_check_space(file, e) : TT_OK, e);
 
     s->failed |= rc != TT_OK;
     return rc;
@@ -267,15 +267,15 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again at
                         exit */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    rc = tt_agree(file->spec->comm, prepare(file, e), e);
+    rc = tt_file_agree(file, prepare(file, e), e);
     if (rc == TT_OK) {
-        rc = tt_agree(file->spec->comm, tt_disk_touch(file, e), e);
+        rc = tt_disk_open_first(file, e);
         made = rc == TT_OK && file->spec->access == TT_CREATE;
     }
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, open_file(file, e), e);
+        rc = tt_file_agree(file, open_file(file, e), e);
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, make_variables(file, e), e);
+        rc = tt_file_agree(file, make_variables(file, e), e);
     if (rc == TT_OK)
         return TT_OK;
     ((struct hdf5_state *)file->state)->failed = true;

@@ -16,6 +16,7 @@
  * engine's helper thread with write_at_all is better) and shared file pointers. */
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "base/agree.h"
 #include "io/backends/mpiio/parts.h"
@@ -43,20 +44,11 @@ bool tt_mpiio_is_collective(const struct tt_file *file)
 
 /* ---- opening ---- */
 
-static int access_mode(const struct tt_file *file, bool first)
-{
-    if (file->spec->access == TT_READ_ONLY)
-        return MPI_MODE_RDONLY;
-    return first && file->spec->access == TT_CREATE
-               ? MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL
-               : MPI_MODE_RDWR;
-}
-
-int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, bool first, MPI_File *handle,
-                         struct tt_error *e)
+int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, MPI_File *handle, struct tt_error *e)
 {
     struct mpiio_state *s = file->state;
-    int rc = MPI_File_open(comm, file->spec->path, access_mode(file, first), s->info, handle);
+    int mode = file->spec->access == TT_READ_ONLY ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
+    int rc = MPI_File_open(comm, file->spec->path, mode, s->info, handle);
 
     if (rc == MPI_SUCCESS) {
         MPI_File_set_errhandler(*handle, MPI_ERRORS_RETURN);
@@ -71,20 +63,24 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
 {
     const struct mpiio_opts *o = file->opts;
     struct mpiio_state *s = file->state;
+    bool made = false;
     int rc;
 
     s->own = MPI_FILE_NULL;
     s->info = MPI_INFO_NULL;
     s->proof.process = tt_mpiio_method(file) == SPLIT || tt_mpiio_method(file) == NONBLOCKING;
     rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &s->info), "MPI_Info_set", NULL);
+    rc = tt_file_agree(file, rc, e);
+    if (rc == TT_OK) {
+        rc = tt_disk_open_first(file, e);
+        made = rc == TT_OK && file->spec->access == TT_CREATE;
+    }
     if (rc == TT_OK)
-        rc = tt_disk_check_name(file->spec->path, e);
-    rc = tt_agree(file->spec->comm, rc, e);
-    if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm,
-                      tt_mpiio_open_handle(file, file->spec->comm, true, &s->shared, e), e);
+        rc = tt_file_agree(file, tt_mpiio_open_handle(file, file->spec->comm, &s->shared, e), e);
     if (rc != TT_OK && s->info != MPI_INFO_NULL)
         MPI_Info_free(&s->info);
+    if (rc != TT_OK && made && file->rank == 0)
+        unlink(file->spec->path);
     return rc;
 }
 

@@ -82,8 +82,7 @@ static int check_space(struct tt_file *file, struct tt_error *e)
 
     if (file->rank == 0 && tt_disk_free(file->spec->path) < needed)
         rc = tt_fail_call(e, ENOSPC, "nc_sync", file->spec->path, -1);
-    rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
-                               : tt_agree(file->spec->comm, rc, e);
+    rc = tt_file_agree(file, rc, e);
     s->failed |= rc != TT_OK;
     return rc;
 }
@@ -165,7 +164,7 @@ static int open_file(struct tt_file *file, struct tt_error *e)
     MPI_Info info = MPI_INFO_NULL;
     int rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &info), "MPI_Info_set", NULL), nc;
 
-    rc = tt_agree(spec->comm, rc, e);
+    rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK) {
         nc = create ? nc_create_par(spec->path, NC_CLOBBER | NC_NETCDF4, spec->comm, info, &s->file)
                     : nc_open_par(spec->path, NC_NOWRITE, spec->comm, info, &s->file);
@@ -201,7 +200,7 @@ static int begin(struct tt_file *file, struct tt_error *e)
 
     if (spec->access != TT_CREATE)
         return TT_OK;
-    rc = tt_agree(spec->comm, tt_netcdf_define_file(file, e), e);
+    rc = tt_file_agree(file, tt_netcdf_define_file(file, e), e);
     if (rc == TT_OK)
         rc = extend_fixed(file, 0, false, e);
     for (uint64_t i = 0; rc == TT_OK && i < (spec->policy == TT_GROUP ? spec->steps : 1); i++)
@@ -215,15 +214,15 @@ static int netcdf_open(struct tt_file *file, struct tt_error *e)
     int rc;
 
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
-    rc = tt_agree(file->spec->comm, prepare(file, e), e);
+    rc = tt_file_agree(file, prepare(file, e), e);
     if (rc == TT_OK) {
-        rc = tt_agree(file->spec->comm, tt_disk_touch(file, e), e);
+        rc = tt_disk_open_first(file, e);
         made = rc == TT_OK && file->spec->access == TT_CREATE;
     }
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, open_file(file, e), e);
+        rc = tt_file_agree(file, open_file(file, e), e);
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, begin(file, e), e);
+        rc = tt_file_agree(file, begin(file, e), e);
     if (rc == TT_OK)
         return TT_OK;
     ((struct netcdf_state *)file->state)->failed = true;

@@ -108,12 +108,6 @@ static int end_independent(struct tt_file *file, struct tt_error *e)
     return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_end_indep_data", NULL, e);
 }
 
-static int agree(const struct tt_file *file, int rc, struct tt_error *e)
-{
-    return file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
-                                 : tt_agree(file->spec->comm, rc, e);
-}
-
 /* Makes the record known to all ranks, which independent writes do not. */
 static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
@@ -129,7 +123,7 @@ static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
         rc = tt_pnetcdf_fail(file, nc, "ncmpi_put_vara", "step", e);
     else
         s->steps = step + 1;
-    return agree(file, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
+    return tt_file_agree(file, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
 }
 
 static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -144,7 +138,7 @@ static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
         return tt_pnetcdf_fail(file, nc, "ncmpi_redef", NULL, e);
     for (unsigned i = 0; i < file->spec->nvariables; i++)
         s->slots[i].id = -1; /* what lies behind the header may move */
-    rc = agree(file, tt_pnetcdf_define_step(file, step, e), e);
+    rc = tt_file_agree(file, tt_pnetcdf_define_step(file, step, e), e);
     return rc == TT_OK ? begin_data(file, true, e) : rc;
 }
 
@@ -194,7 +188,7 @@ static int open_file(struct tt_file *file, struct tt_error *e)
     MPI_Info info = MPI_INFO_NULL;
     int rc = tt_fail_mpi(e, make_info(file, &info), "MPI_Info_set", NULL), nc;
 
-    rc = tt_agree(spec->comm, rc, e);
+    rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK) {
         nc = create
                  ? ncmpi_create(spec->comm, spec->path, NC_CLOBBER | NC_64BIT_DATA, info, &s->file)
@@ -227,7 +221,7 @@ static int begin(struct tt_file *file, struct tt_error *e)
     const struct pnetcdf_opts *o = file->opts;
     struct pnetcdf_state *s = file->state;
     bool create = file->spec->access == TT_CREATE;
-    int rc = create ? tt_agree(file->spec->comm, tt_pnetcdf_define_file(file, e), e) : TT_OK, nc;
+    int rc = create ? tt_file_agree(file, tt_pnetcdf_define_file(file, e), e) : TT_OK, nc;
 
     if (rc == TT_OK)
         rc = begin_data(file, create, e);
@@ -250,16 +244,16 @@ static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
 {
     struct pnetcdf_state *s = file->state;
     bool made = false;
-    int rc = tt_agree(file->spec->comm, prepare(file, e), e);
+    int rc = tt_file_agree(file, prepare(file, e), e);
 
     if (rc == TT_OK) {
-        rc = tt_agree(file->spec->comm, tt_disk_touch(file, e), e);
+        rc = tt_disk_open_first(file, e);
         made = rc == TT_OK && file->spec->access == TT_CREATE;
     }
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, open_file(file, e), e);
+        rc = tt_file_agree(file, open_file(file, e), e);
     if (rc == TT_OK)
-        rc = tt_agree(file->spec->comm, begin(file, e), e);
+        rc = tt_file_agree(file, begin(file, e), e);
     if (rc == TT_OK)
         return TT_OK;
     if (s->file >= 0)

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/agree.h"
 #include "io/backends/uring/parts.h"
 #include "io/module.h"
 
@@ -31,7 +30,7 @@ static int uring_open(struct tt_file *file, struct tt_error *e)
     int rc = tt_uring_make(file, e);
 
     if (file->size > 1)
-        rc = tt_agree(file->spec->comm, rc, e);
+        rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK)
         rc = tt_raw_open(file, o->odirect, &s->raw, e);
     if (rc != TT_OK) {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/agree.h"
 #include "io/chunk.h"
 
 /* The dataset's creation properties and dataspace. */
@@ -167,8 +166,7 @@ int tt_hdf5_open_together(struct tt_file *file, unsigned variable, uint64_t step
     int rc = open_dataset(file, variable, step, e);
 
     if (o->method && file->size > 1)
-        rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
-                                   : tt_agree(file->spec->comm, rc, e);
+        rc = tt_file_agree(file, rc, e);
     if (rc != TT_OK)
         tt_hdf5_close_slot(&s->slots[variable]);
     return rc;
@@ -214,8 +212,7 @@ int tt_hdf5_grow(struct tt_file *file, unsigned variable, uint64_t step, struct 
     int rc = open_dataset(file, variable, step, e);
 
     /* to grow is collective, whatever the method */
-    rc = file->spec->in_helper ? tt_agree_patiently(file->spec->comm, rc, e)
-                               : tt_agree(file->spec->comm, rc, e);
+    rc = tt_file_agree(file, rc, e);
     if (rc != TT_OK)
         return rc;
     if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)

@@ -40,9 +40,8 @@ struct mpiio_state {
 
 enum mpiio_method tt_mpiio_method(const struct tt_file *file);
 bool tt_mpiio_is_collective(const struct tt_file *file);
-/* On the file's communicator, or on MPI_COMM_SELF what is there already. */
-int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, bool create, MPI_File *handle,
-                         struct tt_error *e);
+/* On the file's communicator, or on MPI_COMM_SELF. */
+int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, MPI_File *handle, struct tt_error *e);
 
 /* ---- failure.c ---- */
 /* A failed call; left: errno after it. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/agree.h"
 #include "build_info.h"
 
 struct mpiio_flight {
@@ -229,7 +228,7 @@ static int prepare_handle(struct tt_file *file, struct mpiio_view wanted, MPI_Da
     if (wanted.serial == 0)
         return TT_OK;
     if (s->own == MPI_FILE_NULL)
-        rc = tt_mpiio_open_handle(file, MPI_COMM_SELF, false, &s->own, e);
+        rc = tt_mpiio_open_handle(file, MPI_COMM_SELF, &s->own, e);
     if (rc == TT_OK && views_differ(wanted, s->own_view))
         rc = set_view(file, s->own, &s->own_view, wanted, type, e);
     c->handle = s->own;

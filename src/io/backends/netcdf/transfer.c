@@ -6,7 +6,6 @@
  * are always transferred independently. */
 #include "io/backends/netcdf/parts.h"
 
-#include "base/agree.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -266,7 +265,7 @@ int tt_netcdf_extend(struct tt_file *file, unsigned variable, uint64_t step, str
     element = calloc(1, v->element->size);
     if (rc == TT_OK && !element)
         rc = tt_fail_nomem(e, "an element");
-    rc = tt_agree(file->spec->comm, rc, e); /* the writing is collective */
+    rc = tt_file_agree(file, rc, e); /* the writing is collective */
     if (rc != TT_OK) {
         free(element);
         return rc;
