@@ -51,7 +51,8 @@ uint32_t tt_note_file(const char *path)
 
 void tt_notes_begin(void)
 {
-    memory = (struct tt_note){.magic = MAGIC, .pid = (uint32_t)getpid()};
+    memory =
+        (struct tt_note){.magic = MAGIC, .pid = (uint32_t)getpid(), .tasks = {(uint32_t)gettid()}};
     gethostname(memory.host, sizeof memory.host - 1);
     for (int i = 0; i < TT_NOTE_THREADS; i++)
         memory.places[i] = (uint64_t)TT_DOING_IDLE << 24;
@@ -85,6 +86,8 @@ void tt_notes_end(void)
 void tt_note_as_helper(void)
 {
     tt_note_place = notes ? &notes->places[1] : NULL;
+    if (notes)
+        notes->tasks[1] = (uint32_t)gettid();
 }
 
 /* Written before it is mapped: a store to a page that finds no space ends the process. */
@@ -267,10 +270,10 @@ void tt_notes_explain(size_t n, const struct tt_note_view *views, double silent_
         snprintf(out, size, "rank %u on %s has not answered for %.0f s; its last note is %s",
                  worst->rank, worst->host, tt_seconds(now - worst->looked_ns), where);
     else
-        snprintf(out, size, "%srank %u on %s ha%s been in %s for %.0f s",
-                 alike == n && n > 1 ? "all ranks, such as "
-                 : alike > 1         ? "some ranks, such as "
-                                     : "",
-                 worst->rank, worst->host, alike > 1 ? "ve" : "s", where,
+        snprintf(out, size, "%srank %u on %s%s been in %s for %.0f s",
+                 alike < 2    ? ""
+                 : alike == n ? "all ranks, such as "
+                              : "some ranks, such as ",
+                 worst->rank, worst->host, alike < 2 ? " has" : ", have", where,
                  tt_seconds(now - worst->threads[t].changed_ns));
 }

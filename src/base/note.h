@@ -40,6 +40,7 @@ enum { TT_NOTE_THREADS = 2, TT_NOTE_FILES = 16, TT_NOTE_PATH = 224 };
 /* A page of the file. A place is sequence << 32 | doing << 24 | number of the file. */
 struct tt_note {
     uint32_t magic, rank, pid;
+    uint32_t tasks[TT_NOTE_THREADS]; /* of the kernel */
     char host[64];
     _Atomic int64_t looked_ns; /* wall clock of the guard's last look */
     _Atomic int64_t changed_ns[TT_NOTE_THREADS];

@@ -46,18 +46,38 @@ static double tick(void)
     return fmax(0.02, fmin(1, guard.patience / 8));
 }
 
+/* In the measured time storage may be slow: a thread that waits in the kernel is no deadlock. */
+static bool is_in_kernel(uint32_t task)
+{
+    char path[64], text[512] = "", *end;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/self/task/%u/stat", task);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    (void)!read(fd, text, sizeof text - 1);
+    close(fd);
+    end = strrchr(text, ')'); /* of the name, which may hold anything */
+    return end && !strncmp(end, ") D", 3);
+}
+
 static void look(void)
 {
     struct tt_note *note = tt_notes_lock();
     int64_t now = tt_now_ns(), wall = tt_wall_ns();
+    bool late;
 
     /* A job that was suspended is not stuck. */
     guard.now_ns += (int64_t)fmin((double)(now - guard.looked_ns), 4e9 * tick());
     guard.looked_ns = now;
+    late = guard.part == TT_GUARD_MEASURED &&
+           tt_seconds(guard.now_ns - guard.moved_ns) > TT_STALL * guard.patience / 4;
     for (int i = 0; note && i < TT_NOTE_THREADS; i++) {
         uint64_t place = note->places[i];
 
-        if (place == guard.places[i] && note->looked_ns != 0)
+        if (place == guard.places[i] && note->looked_ns != 0 &&
+            !(late && is_in_kernel(note->tasks[i])))
             continue;
         guard.places[i] = place;
         guard.moved_ns = guard.now_ns;
@@ -68,7 +88,8 @@ static void look(void)
     tt_notes_unlock();
 }
 
-/* Whether any rank has made a step in the last so many seconds, as far as one can see. */
+/* Whether any rank has made a step in the last so many seconds, as far as one can see, or computes
+ * in the measured time, in which a step may be long. */
 static bool somebody_moves(double seconds)
 {
     int64_t since = tt_wall_ns() - (int64_t)(1e9 * seconds);
@@ -76,6 +97,8 @@ static bool somebody_moves(double seconds)
 
     for (int rank = 0; rank < guard.size; rank++) {
         tt_notes_view((unsigned)rank, &view);
+        if (guard.part == TT_GUARD_MEASURED && view.threads[0].doing == TT_DOING_WORK)
+            return true;
         for (int i = 0; view.begun && i < TT_NOTE_THREADS; i++)
             if (view.threads[i].changed_ns > since)
                 return true;
@@ -156,7 +179,7 @@ static void judge(void)
                  guard.patience);
         end(why);
     }
-    if (guard.part != TT_GUARD_OUTSIDE || tt_seconds(now - guard.moved_ns) < stall ||
+    if (guard.part == TT_GUARD_HELD || tt_seconds(now - guard.moved_ns) < stall ||
         tt_seconds(now - guard.part_ns) < stall || somebody_moves(stall - 2 * tick()))
         return;
     snprintf(why, sizeof why, "after nothing moved for %d times --patience %g s", TT_STALL,

@@ -3,9 +3,10 @@
  * now and then, without MPI. It ends the rank, and so the job, when
  *   - this rank has failed, and the job has not ended twice --patience later;
  *   - the measured time takes longer than --max-time and twice --patience;
- *   - outside the measured time, from before MPI_Init to its end, no rank has made a step for
- *     TT_STALL times --patience.
- * A file system that hangs may be the reason: it is given some seconds to take the last words. */
+ *   - no rank has made a step for TT_STALL times --patience, from before MPI_Init to the last
+ * removal. In the measured time that counts only if all ranks are inside calls, and none waits in
+ * the kernel: a library failed on one rank, and left the others in its collective. A file system
+ * that hangs may be the reason: it is given some seconds to take the last words. */
 #ifndef TT_ENGINE_GUARD_H
 #define TT_ENGINE_GUARD_H
 

@@ -134,8 +134,8 @@ int tt_data_check_mark(const char *path, struct tt_error *e);
 /* Removes the files this rank made, where no manifest is left to say so for all. */
 void tt_data_remove_orphans(struct tt_engine *engine);
 
-/* shared.c: whether all ranks see the run's own data directory, and that of a path which is the same
- * on all. Collective; rank 0 may write there. A directory is looked at once. */
+/* shared.c: whether all ranks see the run's own data directory, and that of a path which is the
+ * same on all. Collective; rank 0 may write there. A directory is looked at once. */
 int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e);
 int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error *e);
 void tt_shared_forget(struct tt_engine_private *p);

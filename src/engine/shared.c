@@ -49,9 +49,9 @@ static int look_for(const struct tt_engine *engine, const char *directory, const
     gethostname(host, sizeof host - 1);
     return seen ? TT_OK
                 : tt_fail(e, TT_FAILED,
-                          "rank %d on %s does not see the directory '%.300s' of rank 0; choose one "
-                          "that all nodes share with --dir",
-                          engine->rank, host, directory);
+                          "%s does not see the directory '%.300s' of rank 0; choose one that all "
+                          "nodes share with --dir",
+                          host, directory);
 }
 
 /* Collective: what rank 0 has made there is there for all. */
@@ -60,10 +60,7 @@ static int agree_seen(struct tt_engine *engine, const char *directory, const cha
 {
     int rc = engine->rank == 0 ? TT_OK : look_for(engine, directory, name, e);
 
-    rc = tt_agree_patiently(engine->comm, rc, e);
-    if (rc != TT_OK)
-        e->rank = -1; /* the line names it */
-    return rc;
+    return tt_agree_patiently(engine->comm, rc, e);
 }
 
 int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e)

@@ -47,8 +47,8 @@ static bool is_mapped(const char *path)
 }
 
 /* Open MPI locks a semaphore of the whole node for every file it opens, named by the last part of
- * its path only. A job that was killed in an open has left it locked, and every later open of a file
- * of that name waits for ever. What is ours and nobody's any more is removed. */
+ * its path only. A job that was killed in an open has left it locked, and every later open of a
+ * file of that name waits for ever. What is ours and nobody's any more is removed. */
 static void remove_stale_lock(const char *path)
 {
     const char *name = strrchr(path, '/');

@@ -60,8 +60,8 @@ void tt_job_terminate(struct tt_job *job);
 void tt_job_kill(struct tt_job *job);
 
 /* Start a job and wait for its end, with progress on a terminal unless quiet. Ctrl-C ends the ranks
- * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. A job of which no rank has
- * begun after launch.start_timeout, or whose ranks should have ended themselves, is killed. */
+ * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. A job of which no rank
+ * has begun after launch.start_timeout, or whose ranks should have ended themselves, is killed. */
 int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struct tt_error *e);
 
 #endif

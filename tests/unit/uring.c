@@ -358,12 +358,12 @@ static void registered_buffers_are_a_fact(void **state)
 }
 
 /* As containers do it, for this thread only. */
-static bool forbid_io_uring(void)
+static bool refuse(long call, int why)
 {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)why),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
@@ -376,7 +376,9 @@ static void *open_where_forbidden(void *argument)
 {
     static struct tt_error e = TT_ERROR_CLEAR;
 
-    return forbid_io_uring() && open_file(argument, TT_CREATE, &e) == TT_UNSUPPORTED ? &e : NULL;
+    return refuse(SYS_io_uring_setup, EPERM) && open_file(argument, TT_CREATE, &e) == TT_UNSUPPORTED
+               ? &e
+               : NULL;
 }
 
 static void a_container_that_forbids_it_is_named(void **state)
@@ -391,6 +393,33 @@ static void a_container_that_forbids_it_is_named(void **state)
         skip();
     assert_non_null(strstr(((struct tt_error *)result)->text, "io_uring is forbidden here"));
     assert_int_not_equal(access(f->path, F_OK), 0);
+}
+
+/* With nothing in flight no completion will end the shortage. */
+static void *write_in_a_shortage(void *argument)
+{
+    static struct tt_error e = TT_ERROR_CLEAR;
+    struct fixture *f = argument;
+    struct tt_block b = range(f, 0, BYTES, f->data);
+
+    must_open(f, TT_CREATE);
+    if (!refuse(SYS_io_uring_enter, EAGAIN))
+        return NULL;
+    assert_int_equal(tt_file_write(f->file, 0, &b, &e), TT_FAILED);
+    must_close(f);
+    return &e;
+}
+
+static void a_shortage_that_stays_is_an_error(void **state)
+{
+    pthread_t thread;
+    void *result;
+
+    assert_int_equal(pthread_create(&thread, NULL, write_in_a_shortage, *state), 0);
+    pthread_join(thread, &result);
+    if (!result)
+        skip();
+    assert_int_equal(((struct tt_error *)result)->sys_errno, EAGAIN);
 }
 
 static void a_request_is_whole_pages(void **state)
@@ -430,6 +459,7 @@ int main(int argc, char **argv)
         TEST(threads_may_take_turns),
         TEST(registered_buffers_are_a_fact),
         TEST(a_container_that_forbids_it_is_named),
+        TEST(a_shortage_that_stays_is_an_error),
         TEST(a_request_is_whole_pages),
     };
     int failed, level;

@@ -6,7 +6,6 @@
  * are always transferred independently. */
 #include "io/backends/netcdf/parts.h"
 
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "io/backends/uring/parts.h"
 
 /* The best first; a kernel that does not know a flag says EINVAL. */
@@ -10,6 +11,9 @@ static const unsigned setups[] = {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFE
                                   IORING_SETUP_COOP_TASKRUN, 0};
 static const unsigned polled_setups[] = {IORING_SETUP_SQPOLL | IORING_SETUP_SINGLE_ISSUER,
                                          IORING_SETUP_SQPOLL};
+/* How long a shortage without requests of ours in the kernel may last: some seconds. */
+#define SHORTAGE_TRIES 1000
+#define SHORTAGE_PAUSE_NS 2000000
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static int fail_setup(int error, struct tt_error *e)
@@ -148,21 +152,43 @@ static void abandon(struct tt_file *file)
     s->waiting = s->done = (struct uring_queue){0};
 }
 
-/* EAGAIN and EBUSY are a shortage that completions end, so there is something to wait for or to
- * look at. */
+/* EAGAIN and EBUSY are a shortage that completions end. Where some are there the caller takes them;
+ * where they are to come one waits for them. With nothing in the kernel it is a shortage of others'
+ * making: that may pass, but not for ever. */
+static int wait_out(struct uring_state *s, unsigned *tries)
+{
+    unsigned prepared = io_uring_sq_ready(&s->ring);
+    struct io_uring_cqe *cqe;
+
+    if (s->in_flight > prepared)
+        return io_uring_wait_cqe(&s->ring, &cqe);
+    if (++*tries > SHORTAGE_TRIES)
+        return -ETIME;
+    tt_sleep_until(tt_now_ns() + SHORTAGE_PAUSE_NS);
+    return 0;
+}
+
 int tt_uring_enter(struct tt_file *file, unsigned completions, struct tt_error *e)
 {
     struct uring_state *s = file->state;
-    int n;
+    unsigned tries = 0;
+    int n, waited;
 
-    do {
+    for (;;) {
         n = completions ? io_uring_submit_and_wait(&s->ring, completions)
                         : io_uring_submit(&s->ring);
-        if ((n == -EAGAIN || n == -EBUSY) && (completions == 0 || io_uring_cq_ready(&s->ring)))
+        if (n >= 0)
             return TT_OK;
-    } while (n == -EINTR || n == -EAGAIN || n == -EBUSY);
-    if (n >= 0)
-        return TT_OK;
+        if (n == -EINTR)
+            continue;
+        if (n != -EAGAIN && n != -EBUSY)
+            break;
+        if (io_uring_cq_ready(&s->ring))
+            return TT_OK;
+        waited = wait_out(s, &tries);
+        if (waited < 0 && waited != -EINTR && waited != -EAGAIN)
+            break;
+    }
     abandon(file);
     return tt_fail_call(e, -n, "io_uring_enter", file->spec->path, -1);
 }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# No wait without an end: a rank that fails to open, is stopped or sleeps, wherever it is, and a launcher that
+# starts nobody. One line with rank, call and file, status 1, nothing left.
+# timeout: 200
+. "$(dirname "$0")/lib.sh"
+needs pgrep
+[ -n "${FAULTS:-}" ] || skip "needs the preloaded library of faults"
+job=("$TUTTI" run stencil -n 2 --size 48 --iterations 6 --write every=3 "${here[@]}" --patience 0.2)
+
+# ends PATTERN FAULT OPTION...
+ends() {
+    local pattern=$1 fault=$2
+    shift 2
+    expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="$fault" TUTTI_FAULT_LOG="$work/hits" "${job[@]}" "$@"
+    [ -s hits ] || fail "the fault was not met: $fault"
+    rm -f hits
+    one_line "$pattern"
+    no_process_left
+    no_data_left
+}
+
+# A rank that cannot open what rank 0 has made: known before the library is asked.
+for backend in posix mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    ends "rank 1: open of '.*/stencil': Permission denied" "rank=1 call=open match=/stencil do=EACCES" --backend $backend
+done
+# The library's own open fails, or writes of metadata do, and the others stay in its collective.
+for backend in mpiio hdf5; do
+    has_backend $backend || continue
+    ends "(in open|MPI_File_open|H5Fcreate) of '.*/stencil'" "rank=1 call=open match=/stencil nth=2 do=EMFILE" --backend $backend
+done
+! has_backend hdf5 || ends "of '.*/stencil'" "rank=1 call=write match=/stencil nth=3 count=all do=EIO" --backend hdf5
+
+# A rank is stopped during start, open, close and removal, or sleeps there.
+ends "rank 1 on .* has not answered for .*its last note is open of '.*/stencil'; the run was ended after nothing moved" \
+    "rank=1 call=open match=/stencil do=stop"
+ends "rank 1 on .* has not answered for .*its last note is close of '.*/stencil'" "rank=1 call=close match=/stencil do=stop"
+ends "rank 0 on .* has not answered for .*its last note is removal of '" "rank=0 call=unlink match=/stencil do=stop"
+ends "rank 1 (has not begun|on .* has not answered for .*MPI_Init_thread)" "rank=1 call=open match=ompi nth=1 do=stop"
+ends "rank 1 on .* has been in open of '.*/stencil' for" "rank=1 call=open match=/stencil do=delay:60"
+
+# A launcher that starts nobody, and limits under which Open MPI's hangs.
+printf '#!/bin/sh\nexec sleep 60\n' >launcher
+chmod +x launcher
+expect 1 "${job[@]}" --launch.by template --launch.template "$work/launcher,{ranks},{command}" --launch.start_timeout 1s
+one_line "no rank has begun after launch.start_timeout, 1 s"
+expect 1 bash -c 'ulimit -f 100; exec "$@"' - "${job[@]}"
+one_line "ulimit -f"
+no_process_left
