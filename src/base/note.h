@@ -87,6 +87,13 @@ static inline uint64_t tt_note_waiting(enum tt_doing doing)
         tt_note_place ? (uint32_t)atomic_load_explicit(tt_note_place, memory_order_relaxed) : 0);
 }
 
+/* The same again: what takes long is under way. */
+static inline void tt_note_step(void)
+{
+    if (tt_note_place)
+        tt__note_store(atomic_load_explicit(tt_note_place, memory_order_relaxed));
+}
+
 /* A number for a path, to be noted with calls. Not from two threads at once. */
 uint32_t tt_note_file(const char *path);
 

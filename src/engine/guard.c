@@ -34,7 +34,7 @@ static struct {
     int64_t looked_ns, now_ns;  /* the clock at the last look; time that this process had */
     int64_t part_ns, failed_ns; /* since when, in that time */
     char folder[PATH_MAX];
-    int rank, size;
+    int size;                         /* ranks */
     uint64_t places[TT_NOTE_THREADS]; /* as last seen */
     int64_t moved_ns;                 /* when that was new */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -242,7 +242,6 @@ void tt_guard_folder(const char *folder, int rank, int size)
     if (!guard.running)
         return;
     pthread_mutex_lock(&guard.lock);
-    guard.rank = rank;
     guard.size = size;
     if (strcmp(guard.folder, folder) != 0) {
         snprintf(guard.folder, sizeof guard.folder, "%s", folder);

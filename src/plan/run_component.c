@@ -54,8 +54,9 @@ static const struct tt_param params[] = {
     {"min_free", TT_PARAM_SPACE, AT(min_free), "20%", NULL,
      "leave so much of the data folder's file system free, as a share or in bytes"},
     {"patience", TT_PARAM_DURATION, AT(patience), "30s", "s",
-     "how long a rank that failed waits for the others before it ends the run; a run that has not "
-     "ended after max_time and twice this is ended"},
+     "how long a failed rank waits for the others before it ends the run; a run is also ended "
+     "twice "
+     "this after max_time, and if no rank makes a step for 20 times this"},
     {0},
 };
 

@@ -8,6 +8,7 @@
  * is read at full speed until enough has been written after it, also by later runs. submit and wait
  * are left out: sleeping belongs into the helper thread. */
 #include "base/clock.h"
+#include "base/note.h"
 #include "io/file.h"
 #include "io/throttle.h"
 #include "io/tier.h"
@@ -85,6 +86,17 @@ static uint64_t bytes_of(const struct tt_file *file, const struct tt_block *b)
            tt_block_moved_size(b, &file->spec->variables[b->variable]);
 }
 
+/* However slow the store is meant to be, that is no rank that is stuck. */
+static void sleep_until(int64_t instant_ns)
+{
+    const int64_t slice = 100000000;
+
+    for (int64_t now = tt_now_ns(); now < instant_ns; now = tt_now_ns()) {
+        tt_sleep_until(instant_ns - now > slice ? now + slice : instant_ns);
+        tt_note_step();
+    }
+}
+
 static int throttle_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                           struct tt_error *e)
 {
@@ -94,7 +106,7 @@ static int throttle_write(struct tt_file *file, uint64_t step, const struct tt_b
     int rc = tt_file_write(file->below, step, b, e);
 
     if (bytes > 0)
-        tt_sleep_until(tt_throttle_write(&s->store, now, bytes));
+        sleep_until(tt_throttle_write(&s->store, now, bytes));
     s->written += bytes;
     return rc;
 }
@@ -108,7 +120,7 @@ static int throttle_read(struct tt_file *file, uint64_t step, const struct tt_bl
     int rc = tt_file_read(file->below, step, b, e);
 
     if (bytes > 0 && !s->in_tier)
-        tt_sleep_until(tt_throttle_read(&s->store, now, bytes));
+        sleep_until(tt_throttle_read(&s->store, now, bytes));
     return rc;
 }
 
@@ -120,7 +132,7 @@ static int throttle_sync(struct tt_file *file, struct tt_error *e)
     int rc = tt_file_sync(file->below, e);
 
     if (!o->tier)
-        tt_sleep_until(tt_throttle_sync(&s->store, now));
+        sleep_until(tt_throttle_sync(&s->store, now));
     return rc;
 }
 
