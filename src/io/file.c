@@ -9,6 +9,7 @@
 
 #include "base/agree.h"
 #include "base/note.h"
+#include "io/calls.h"
 
 /* ---- facts ---- */
 
@@ -293,6 +294,14 @@ static int check_source(const char *path, struct tt_error *e)
                    S_ISDIR(st.st_mode) ? "folder" : "pipe or socket");
 }
 
+/* The backend stands at the bottom. */
+static int judged(const struct tt_file *file, int rc, struct tt_error *e)
+{
+    while (file->below)
+        file = file->below;
+    return file->spec ? tt_calls_judge(file, rc, e) : rc;
+}
+
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e)
 {
@@ -307,8 +316,9 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     if (rc == TT_OK && spec->access != TT_CREATE)
         rc = check_source(spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
+    tt_calls_begin();
     if (rc == TT_OK)
-        rc = tt_agree(spec->comm, open_element(file, spec, e), e);
+        rc = tt_agree(spec->comm, judged(file, open_element(file, spec, e), e), e);
     if (rc == TT_OK) {
         *out = file;
         return TT_OK;
@@ -316,45 +326,48 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     if (file)
         close_chain(file, &ignored);
     free_chain(file);
+    tt_calls_end();
     return rc;
 }
 
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
     MPI_Comm comm = file->spec->comm;
-    int rc = close_chain(file, e);
+    int rc = judged(file, close_chain(file, e), e);
 
     free_chain(file);
+    tt_calls_end();
     return tt_agree(comm, rc, e);
 }
 
 /* ---- dispatch ---- */
 
+/* What the system answered is judged at the bottom of the stack, where libraries call it. */
+static int end_call(struct tt_file *f, uint64_t before, int rc, struct tt_error *e)
+{
+    tt_note_end(before);
+    return f->below ? rc : tt_calls_judge(f, rc, e);
+}
+
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_DEFINE, f->note);
-    int rc = f->backend->define(f, step, e);
 
-    tt_note_end(before);
-    return rc;
+    return end_call(f, before, f->backend->define(f, step, e), e);
 }
 
 int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_WRITE, f->note);
-    int rc = f->backend->write(f, step, b, e);
 
-    tt_note_end(before);
-    return rc;
+    return end_call(f, before, f->backend->write(f, step, b, e), e);
 }
 
 int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_READ, f->note);
-    int rc = f->backend->read(f, step, b, e);
 
-    tt_note_end(before);
-    return rc;
+    return end_call(f, before, f->backend->read(f, step, b, e), e);
 }
 
 int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
@@ -374,26 +387,19 @@ int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step
 int tt_file_wait(struct tt_file *f, struct tt_ticket *t, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_COMPLETE, f->note);
-    int rc = f->backend->wait(f, t, e);
 
-    tt_note_end(before);
-    return rc;
+    return end_call(f, before, f->backend->wait(f, t, e), e);
 }
 
 int tt_file_wait_any(struct tt_file *f, struct tt_ticket *oldest, struct tt_ticket **done,
                      struct tt_error *e)
 {
-    uint64_t before;
+    uint64_t before = tt_note_begin(TT_DOING_COMPLETE, f->note);
     int rc;
 
-    if (!f->backend->wait_any) {
-        *done = oldest;
-        return tt_file_wait(f, oldest, e);
-    }
-    before = tt_note_begin(TT_DOING_COMPLETE, f->note);
-    rc = f->backend->wait_any(f, done, e);
-    tt_note_end(before);
-    return rc;
+    *done = oldest;
+    rc = f->backend->wait_any ? f->backend->wait_any(f, done, e) : f->backend->wait(f, oldest, e);
+    return end_call(f, before, rc, e);
 }
 
 int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, struct tt_error *e)
@@ -404,10 +410,8 @@ int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, 
 int tt_file_sync(struct tt_file *f, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_SYNC, f->note);
-    int rc = f->backend->sync(f, e);
 
-    tt_note_end(before);
-    return rc;
+    return end_call(f, before, f->backend->sync(f, e), e);
 }
 
 int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)
