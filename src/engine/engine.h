@@ -153,6 +153,7 @@ struct tt_stream_spec {
     enum tt_direction direction;
     uint64_t step;
     unsigned depth;     /* transfers in flight at most */
+    bool overlapping;   /* a place may be written several times, with different content */
     size_t buffer_size; /* bytes of each; buffers are aligned to pages */
 };
 struct tt_stream_slot {

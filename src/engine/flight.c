@@ -473,6 +473,36 @@ int tt__run_close(void *argument, struct tt_error *e)
 
 /* ---- reading ---- */
 
+/* A read that left any of the spoilt words has not read. */
+int tt__judge_read(const struct tt_file *file, uint64_t step, const struct tt_block *b,
+                   const struct tt__spoilt *spoilt, struct tt_error *e)
+{
+    const struct tt_file *bottom = file;
+
+    if (!tt__is_spoilt(spoilt))
+        return TT_OK;
+    while (bottom->below)
+        bottom = bottom->below;
+    tt_fail_call(e, 0, "read", file->spec->path, -1);
+    snprintf(e->text, sizeof e->text,
+             "variable '%s', step %llu: %s reported success, but left memory as it was; do not "
+             "trust it here",
+             file->spec->variables[b->variable].path, (unsigned long long)step,
+             bottom->backend->name);
+    return TT_FAILED;
+}
+
+static int read_block(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                      struct tt_error *e)
+{
+    struct tt__spoilt spoilt;
+    int rc;
+
+    tt__spoil(&spoilt, &file->spec->variables[b->variable], b);
+    rc = tt_file_read(file, step, b, e);
+    return rc == TT_OK ? tt__judge_read(file, step, b, &spoilt, e) : rc;
+}
+
 static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 {
     for (unsigned i = 0; i < f->nblocks; i++) {
@@ -482,7 +512,7 @@ static int read_blocks(struct tt__flight *f, int rc, struct tt_error *e)
 
         if (rc != TT_OK)
             make_empty(b);
-        now = tt__noted(f->series, tt_file_read(f->file, file_step(f), b, e), e);
+        now = tt__noted(f->series, read_block(f->file, file_step(f), b, e), e);
         if (b->file.kind != TT_SELECT_NONE && !tt_engine_is_over(f->series->engine))
             latency(f->series, TT_CALL_READ, t);
         rc = rc == TT_OK ? now : rc;

@@ -4,6 +4,7 @@
 #define TT_ENGINE_FLIGHT_H
 
 #include "engine/private.h"
+#include "engine/sample.h"
 
 enum tt__way { TT__DIRECT, TT__HELPER, TT__NATIVE };
 
@@ -22,6 +23,7 @@ struct tt__flight {
     struct tt_ticket *tickets;
     int64_t submitted_ns, open_ns, write_ns, sync_ns, read_ns; /* open: of a file of this step */
     int64_t define_ns;                                         /* part of write_ns */
+    struct tt_sample *sample;                                  /* of a file of this step */
     int rc; /* a failure before or while submitting, told to the others when they agree */
     struct tt_error error;
 };
@@ -33,7 +35,8 @@ struct tt_series {
     MPI_Comm comm;      /* of all ranks, for agreement */
     MPI_Comm file_comm; /* of the file: all ranks, or this one alone */
     struct tt_file_spec file_spec;
-    struct tt_file *file; /* NULL with a file per step */
+    struct tt_file *file;     /* NULL with a file per step */
+    struct tt_sample *sample; /* likewise */
     enum tt__way way;
     bool way_chosen, fixed_written;
     uint64_t defined;             /* the last step defined, plus one */
@@ -72,6 +75,10 @@ int tt__run_close(void *flight, struct tt_error *e);
 /* Before it meets the others, who may be stuck in the library or take it along: leave the reason.
  * Returns rc. */
 int tt__noted(struct tt_series *s, int rc, const struct tt_error *e);
+
+/* After a read that succeeded into memory that was spoilt before. */
+int tt__judge_read(const struct tt_file *file, uint64_t step, const struct tt_block *b,
+                   const struct tt__spoilt *spoilt, struct tt_error *e);
 
 /* A dump by the backend's own nonblocking calls. */
 void tt__flight_submit(struct tt__flight *f);

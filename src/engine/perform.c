@@ -15,6 +15,7 @@
 #include "base/note.h"
 #include "engine/guard.h"
 #include "engine/private.h"
+#include "engine/sample.h"
 #include "engine/stripe.h"
 #include "io/verify.h"
 #include "plan/folder.h"
@@ -169,15 +170,24 @@ static bool has_layer(const struct tt_stack *stack, const char *name)
     return false;
 }
 
-/* Read back outside the measured time. */
-static int verify(struct tt_engine *engine, struct tt_verify_report *report, bool *verified,
+/* Read back outside the measured time: everything that the layer verify has seen, or a sample; also
+ * of a run that a limit has ended. rc is how it went so far. */
+static int verify(struct tt_engine *engine, int rc, struct tt_verify_report *report, bool *verified,
                   struct tt_error *e)
 {
-    struct tt_stack *stack = &engine->p->stack;
+    struct tt_engine_private *p = engine->p;
+    struct tt_error why = TT_ERROR_CLEAR;
+    int found = TT_OK;
 
-    *verified = has_layer(stack, "verify") && (tt_stack_caps(stack) & TT_CAP_STORES);
-    return *verified ? tt_verify_folder(engine->comm, stack, engine->p->folder, NULL, report, e)
-                     : TT_OK;
+    *verified = rc == TT_OK && p->verifies && (tt_stack_caps(&p->stack) & TT_CAP_STORES);
+    if (*verified)
+        found = tt_verify_folder(engine->comm, &p->stack, p->folder, NULL, report, &why);
+    else if (rc == TT_OK || rc == TT_LIMIT)
+        found = tt__samples_check(engine, &why);
+    if (found == TT_OK)
+        return rc;
+    *e = why;
+    return found;
 }
 
 int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e)
@@ -269,8 +279,7 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     tt_counters_stop(p->counters);
     p->counters = NULL;
     tt_stripe_look(engine, environment);
-    if (rc == TT_OK)
-        rc = verify(engine, &report, &verified, e);
+    rc = verify(engine, rc, &report, &verified, e);
     if (p->recorder && p->calls && p->results)
         record_summary(engine, verified ? &report : NULL, environment);
     tt_signals_restore();
@@ -294,6 +303,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
 
     p.stack.seed = config->run->seed;
     p.stack.folder = folder;
+    p.verifies = has_layer(&p.stack, "verify");
     MPI_Comm_dup(comm, &engine.comm);
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
@@ -325,6 +335,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     rc = tt_agree(comm, rc, e);
     if (engine.rank == 0 && p.owner.data)
         tt_remove_made(&p.owner, p.owner.data); /* only if it is empty: kept files stay */
+    tt__samples_free(&engine);
     free_private(&p);
     MPI_Comm_free(&engine.comm);
     if (rc == TT_OK && engine.rank == 0)

@@ -80,7 +80,10 @@ struct tt_engine_private {
     void *filler;                          /* buffers of the collective filler */
     bool facts_asked[2];                   /* of the first file that was closed, written and read */
     struct tt__shared *shared;             /* directories of the user's that all ranks see */
-    bool failure_noted;                    /* this rank's first failed call is in the folder */
+    struct tt_sample **samples; /* what was written, to be read back after the run; see sample.h */
+    uint64_t sampled;           /* files that could have been */
+    bool samples_broken, verifies; /* no memory for one; the layer verify reads everything back */
+    bool failure_noted;            /* this rank's first failed call is in the folder */
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */

@@ -138,14 +138,34 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .nvariables = spec->nvariables,
         .variables = spec->variables,
     };
-    if (spec->policy != TT_FILE_PER_STEP)
+    if (spec->policy != TT_FILE_PER_STEP) {
+        s->sample = tt__sample_begin(engine, &s->file_spec);
         rc = tt_helper_call(engine->p->helper, tt__run_open, s, e);
+    }
     tt_phase_add(engine, TT_OPEN, t);
-    if (rc != TT_OK)
+    if (rc != TT_OK) {
+        tt__sample_settle(s->sample);
         free_series(s);
-    else
+    } else {
         *out = s;
+    }
     return rc;
+}
+
+/* What may be changed as soon as the caller has its buffer back is looked at now. */
+static void look_at_flight(struct tt__flight *f)
+{
+    struct tt_series *s = f->series;
+    struct tt_file_spec own = s->file_spec;
+    bool own_file = s->spec.policy == TT_FILE_PER_STEP;
+
+    if (f->rc != TT_OK)
+        return;
+    own.path = f->path;
+    if (own_file)
+        f->sample = tt__sample_begin(s->engine, &own);
+    tt__sample_dump(own_file ? f->sample : s->sample, own_file ? 0 : f->step, f->nblocks,
+                    f->blocks);
 }
 
 static void start_flight(struct tt__flight *f)
@@ -156,6 +176,8 @@ static void start_flight(struct tt__flight *f)
 
     f->job = (struct tt_job){.run = tt__run_dump, .argument = f};
     if (s->way == TT__DIRECT) {
+        look_at_flight(f);
+        t = tt_now_ns();
         tt_error_clear(&f->job.error);
         f->job.rc = tt__run_dump(f, &f->job.error);
         tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - f->open_ns - f->sync_ns);
@@ -166,6 +188,7 @@ static void start_flight(struct tt__flight *f)
     if (f->rc == TT_OK)
         f->rc = tt__flight_stage(f, &f->error);
     tt_phase_add(engine, TT_COPY, t);
+    look_at_flight(f);
     t = f->submitted_ns = tt_now_ns();
     if (s->way == TT__HELPER) {
         tt_helper_submit(engine->p->helper, &f->job);
@@ -251,6 +274,8 @@ static int land(struct tt__flight *f, struct tt_error *e)
         engine->p->step_files_ns += f->open_ns + close_ns;
         rc = rc == TT_OK ? now : rc;
     }
+    tt__sample_settle(f->sample);
+    f->sample = NULL;
     tt_phase_add_ns(engine, TT_IO_WRITE, f->write_ns);
     tt_phase_add_ns(engine, TT_IO_DEFINE, f->define_ns);
     tt_phase_add_ns(engine, TT_IO_SYNC, f->sync_ns);
@@ -379,6 +404,7 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
         tt_phase_add_ns(engine, TT_IO_SYNC, last.sync_ns);
         rc = rc == TT_OK ? now : rc;
     }
+    tt__sample_settle(s->sample);
     free_series(s);
     return rc;
 }

@@ -28,6 +28,7 @@ struct slot {
     struct tt_job job;          /* for the helper or a thread */
     struct slot *next, *before; /* in flight, the oldest first; or free, by next only */
     bool seen;                  /* the finished transfer, by the caller */
+    struct tt__spoilt spoilt;   /* if it reads */
     uint64_t bytes;
     int64_t started_ns, ended_ns, sync_ns;
 };
@@ -94,6 +95,9 @@ static int count(struct tt_stream *stream, struct slot *slot, int rc, struct tt_
     struct tt_engine_private *p = stream->series->engine->p;
     bool writing = stream->spec.direction == TT_WRITING;
 
+    if (rc == TT_OK && !writing)
+        rc = tt__judge_read(stream->series->file, stream->spec.step, &slot->shown.block,
+                            &slot->spoilt, e);
     if (rc != TT_OK) {
         stream->failed = true;
         return tt__noted(stream->series, rc, e);
@@ -223,6 +227,10 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
         set_free(stream, slot);
         return rc;
     }
+    if (writing && !stream->spec.overlapping)
+        tt__sample_transfer(stream->series->sample, stream->spec.step, &shown->block);
+    else if (!writing)
+        tt__spoil(&slot->spoilt, v, &shown->block);
     slot->started_ns = tt_now_ns();
     if (stream->way == DIRECT)
         return start_directly(stream, slot, e);

@@ -54,6 +54,9 @@ char *tt_ledger_path(const char *folder, int rank, const char *path);
 int tt_ledger_save(const struct tt_ledger *l, const char *path, struct tt_error *e);
 /* TT_CORRUPT unless every length, index and selection makes sense. */
 int tt_ledger_load(struct tt_ledger *l, const char *path, struct tt_error *e);
+/* From now on it holds by itself what its spec and selections point to; entries that are not
+ * current are gone. TT_OK or TT_NOMEM, with the ledger empty. */
+int tt_ledger_detach(struct tt_ledger *l);
 
 /* Content of a block in the order of its selections. */
 uint64_t tt_block_hash(const struct tt_block *b, size_t element_size);

@@ -416,3 +416,25 @@ int tt_ledger_load(struct tt_ledger *l, const char *path, struct tt_error *e)
         tt_ledger_free(l);
     return rc;
 }
+
+int tt_ledger_detach(struct tt_ledger *l)
+{
+    struct tt_ledger own = {0};
+    struct reader r = {NULL, 0};
+    struct writer w = {.out = open_memstream(&own.image, &r.left)};
+
+    if (w.out) {
+        XXH3_64bits_reset(&w.hash);
+        put_ledger(&w, l);
+        if (fclose(w.out) != 0)
+            w.failed = ENOMEM;
+    }
+    tt_ledger_free(l);
+    r.next = own.image;
+    if (!w.out || w.failed || !take_ledger(&r, &own)) {
+        tt_ledger_free(&own);
+        return TT_NOMEM;
+    }
+    *l = own;
+    return TT_OK;
+}

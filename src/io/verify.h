@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "io/file.h"
+#include "io/ledger.h"
 
 struct tt_verify_report {
     uint64_t blocks, bytes; /* checked by this rank */
@@ -28,5 +28,9 @@ struct tt_verify_owner {
 int tt_verify_folder(MPI_Comm comm, const struct tt_stack *stack, const char *folder,
                      const struct tt_verify_owner *owner, struct tt_verify_report *report,
                      struct tt_error *e);
+
+/* The same for one ledger that is still in memory; collective over comm, the ranks of its file. */
+int tt_verify_ledger(MPI_Comm comm, const struct tt_stack *stack, struct tt_ledger *l,
+                     struct tt_verify_report *report, struct tt_error *e);
 
 #endif

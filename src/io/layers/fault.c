@@ -3,9 +3,10 @@
  *
  * eintr and short go into the backend's own system calls where it makes them through base/sys.h;
  * it must then recover. Other backends see an error after the fact, or half of the transfer.
- * flip is silent: put verify above fault to find it. A call that is to fail is still made below,
- * with nothing, since other ranks may be waiting in it; absent does not make it, as a library may
- * fail on one rank and leave the others in a collective. submit and wait are left out. */
+ * flip is silent: put verify above fault to find it. lose is what a library does that drops an
+ * error: it moves nothing and reports success. A call that is to fail is still made below, with
+ * nothing, since other ranks may be waiting in it; absent does not make it, as a library may fail
+ * on one rank and leave the others in a collective. submit and wait are left out. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,11 +19,12 @@
 #include "spec/units.h"
 
 enum call { OPEN, DEFINE, WRITE, READ, SYNC, CLOSE, ANY };
-enum action { FAIL_IO, FAIL_SPACE, ABSENT, INTERRUPT, SHORTEN, FLIP };
+enum action { FAIL_IO, FAIL_SPACE, ABSENT, INTERRUPT, SHORTEN, FLIP, LOSE };
 
 static const char *const calls[] = {"open", "define", "write", "read",
                                     "sync", "close",  "any",   NULL};
-static const char *const actions[] = {"eio", "enospc", "absent", "eintr", "short", "flip", NULL};
+static const char *const actions[] = {"eio",   "enospc", "absent", "eintr",
+                                      "short", "flip",   "lose",   NULL};
 
 /* The count goes on over all files of a rank: with a file per step, too, there is an n-th open. So
  * it lives with the options, which belong to the run, and not with a file. */
@@ -44,8 +46,7 @@ static const struct tt_param params[] = {
     {"rank", TT_PARAM_TEXT, offsetof(struct fault_opts, rank), "all", NULL, "on this rank, or all"},
     {"action", TT_PARAM_CHOICE, offsetof(struct fault_opts, action), "eio", NULL,
      "fail with an error, fail and let others wait (write, read, sync), be interrupted, move half "
-     "of "
-     "the data, or flip a bit of it",
+     "of the data, flip a bit of it, or move nothing and report success",
      .choices = actions},
     {NULL},
 };
@@ -61,8 +62,7 @@ static int fault_check(const void *opts, struct tt_error *e)
     if (!o->rank || (strcmp(o->rank, "all") && tt_parse_count(o->rank, &rank, &why) != TT_OK))
         return tt_fail(e, TT_USAGE, "fault.rank '%s' is neither a rank nor all",
                        o->rank ? o->rank : "");
-    if ((o->action == SHORTEN || o->action == FLIP) && o->call != WRITE && o->call != READ &&
-        o->call != ANY)
+    if (o->action >= SHORTEN && o->call != WRITE && o->call != READ && o->call != ANY)
         return tt_fail(e, TT_USAGE, "fault.action %s needs data: fault.call write, read or any",
                        actions[o->action]);
     return TT_OK;
@@ -287,7 +287,7 @@ static int transfer(struct tt_file *file, enum call call, uint64_t step, const s
         return refuse(file, call, e);
     if (o->action == FLIP)
         return flip(file, call, step, b, random, e);
-    if (o->action >= INTERRUPT && calls_system_itself(file)) {
+    if (o->action != LOSE && o->action >= INTERRUPT && calls_system_itself(file)) {
         if (o->action == INTERRUPT)
             tt_sys_arm_eintr();
         else
@@ -300,7 +300,7 @@ static int transfer(struct tt_file *file, enum call call, uint64_t step, const s
         return shorten(file, call, step, b, e);
     empty(&nothing);
     rc = below(file, call, step, &nothing, e);
-    return rc == TT_OK ? refuse(file, call, e) : rc;
+    return rc == TT_OK && o->action != LOSE ? refuse(file, call, e) : rc;
 }
 
 static int fault_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
@@ -317,7 +317,7 @@ static int fault_read(struct tt_file *file, uint64_t step, const struct tt_block
 
 const struct tt_backend tt_layer_fault = {
     .name = "fault",
-    .summary = "makes calls fail, be interrupted, fall short, or flip a bit",
+    .summary = "makes calls fail, be interrupted, fall short, flip a bit, or get lost",
     .kind = TT_REQUEST_LAYER,
     .state_size = 0,
     .opts_size = sizeof(struct fault_opts),

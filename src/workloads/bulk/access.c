@@ -290,6 +290,8 @@ static int use_file(struct tt_bulk_access_state *a, struct tt_series *series, st
     const struct tt_stream_spec spec = {
         .direction = is_writing(a) ? TT_WRITING : TT_READING,
         .depth = (unsigned)a->options->depth,
+        .overlapping = a->walk.order == TT_BULK_REPEATED && a->walk.shared &&
+                       a->content.kind != TT_CONTENT_RANDOM, /* each rank has its own */
         .buffer_size = a->walk.transfer,
     };
     struct tt_stream *stream;

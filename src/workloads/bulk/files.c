@@ -87,8 +87,7 @@ static bool is_plain_file(const struct tt_bulk *b)
 {
     const struct tt_stack *stack = &b->engine->config->stack;
 
-    return stack->elements[stack->n - 1]->caps & TT_CAP_CONTAINER &&
-           strcmp(stack->elements[stack->n - 1]->name, "hdf5") != 0;
+    return stack->elements[stack->n - 1]->caps & TT_CAP_RAW;
 }
 
 int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
