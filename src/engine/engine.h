@@ -124,6 +124,9 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
  * every rank calls it, also with nothing. Returns when data may be changed again. */
 int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e);
+/* Of a dump of so many bytes of this rank those by which its file will grow: what is written over,
+ * or into a file that replaces another, needs no new room. */
+uint64_t tt_series_growth(const struct tt_series *s, uint64_t step, uint64_t bytes);
 /* Before a dump of this many bytes on this rank, by which its files grow so much: --max-bytes and
  * --min-free once more. Collective; a workload that does not use tt_output calls it itself. */
 int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,

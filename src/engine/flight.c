@@ -345,7 +345,7 @@ int tt__flight_fill(struct tt__flight *f, uint64_t step, bool with_fixed, unsign
     f->step = step;
     f->file = NULL;
     f->open_ns = f->define_ns = f->write_ns = f->sync_ns = f->read_ns = 0;
-    snprintf(f->path, strlen(f->series->path) + STEP_SUFFIX, "%s.%06llu", f->series->path,
+    snprintf(f->path, strlen(f->series->path) + STEP_SUFFIX, TT__STEP_PATH, f->series->path,
              (unsigned long long)step);
     tt_error_clear(&f->error);
     f->rc = pad_blocks(f, with_fixed, nblocks, blocks, &f->error);

@@ -8,6 +8,8 @@
 
 enum tt__way { TT__DIRECT, TT__HELPER, TT__NATIVE };
 
+#define TT__STEP_PATH "%s.%06llu" /* of a step's own file */
+
 struct tt__flight {
     struct tt_series *series;
     struct tt_job job;
@@ -40,6 +42,8 @@ struct tt_series {
     enum tt__way way;
     bool way_chosen, fixed_written;
     uint64_t defined;             /* the last step defined, plus one */
+    uint64_t there;               /* bytes of a file that is updated */
+    bool replaces;                /* files of steps that are there already */
     unsigned slots;               /* blocks of a padded dump, fixed variables included */
     unsigned depth, first, count; /* flights: a ring */
     struct tt__flight *flights;

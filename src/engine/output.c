@@ -227,28 +227,20 @@ static uint64_t bytes_of(const struct tt_output *o, unsigned nblocks, const stru
     return bytes;
 }
 
-/* What is written over needs no new room. */
-static uint64_t count_growing(const struct tt_output *o, uint64_t n)
-{
-    uint64_t growing = 0;
-
-    for (uint64_t i = 0; i < n; i++)
-        growing += o->spec.policy != TT_OVERWRITE || o->steps[i] == 0;
-    return growing;
-}
-
 static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
                 const struct tt_block *blocks, struct tt_error *e)
 {
     uint64_t n = tt_output_copies(o->options, iteration, o->iterations);
-    uint64_t each = bytes_of(o, nblocks, blocks), bytes = n * each;
+    uint64_t each = bytes_of(o, nblocks, blocks), bytes = n * each, added = 0;
     bool baseline = next_is_baseline(o);
     unsigned left = baseline ? 0 : tt_dumps_in_flight(o->engine) - 1;
     int rc = complete_all(o, left, e);
 
     end_epoch(o);
+    for (uint64_t i = 0; i < n; i++)
+        added += tt_series_growth(o->copies[i], o->steps[i], each);
     if (rc == TT_OK)
-        rc = tt_limits_check_dump(o->engine, bytes, count_growing(o, n) * each, e);
+        rc = tt_limits_check_dump(o->engine, bytes, added, e);
     if (rc != TT_OK)
         return rc;
     begin_epoch(o, iteration, baseline);

@@ -105,32 +105,59 @@ static size_t field_bytes(const struct tt_field *f)
     return f->count * tt_kind_size(f->kind);
 }
 
-/* From records in memory to the variable's element. False if they do not hold all of it. */
-static bool convert(const struct tt_element *from, const struct tt_variable *v, const char *in,
-                    char *out)
+/* The blocks of a dump, in which the fields of an element may come one by one. */
+struct blocks {
+    unsigned n;
+    const struct tt_block *list;
+};
+
+/* Where a field of the n-th element of a block lies in memory, which here or in another block for
+ * the same place holds records of its own; NULL: nowhere. */
+static const char *find_value(const struct blocks *blocks, const struct tt_block *b,
+                              const struct tt_field *wanted, uint64_t n)
+{
+    for (unsigned i = 0; i < blocks->n; i++) {
+        const struct tt_block *x = &blocks->list[i];
+        struct cursor c = {&x->memory};
+        const struct tt_field *f;
+
+        if (x->variable != b->variable || !x->memory_element ||
+            memcmp(&x->file, &b->file, sizeof x->file) != 0)
+            continue;
+        f = find_field(x->memory_element, wanted->name);
+        if (f && f->kind == wanted->kind && f->count == wanted->count)
+            return (char *)x->data + index_of(&c, n) * x->memory_element->size + f->offset;
+    }
+    return NULL;
+}
+
+/* The n-th element of a block as it is in the file. False if not all of it is known. */
+static bool convert(const struct blocks *blocks, const struct tt_block *b,
+                    const struct tt_variable *v, uint64_t n, char *out)
 {
     const struct tt_element *to = v->element;
     struct tt_field whole = {v->path, to->kind, 1, 0};
     const struct tt_field *fields = to->kind == TT_RECORD ? to->fields : &whole;
-    unsigned n = to->kind == TT_RECORD ? to->nfields : 1;
+    unsigned nfields = to->kind == TT_RECORD ? to->nfields : 1;
     size_t filled = 0;
 
-    for (unsigned i = 0; i < n; i++) {
-        const struct tt_field *f = find_field(from, fields[i].name);
+    for (unsigned i = 0; i < nfields; i++) {
+        const char *from = find_value(blocks, b, &fields[i], n);
 
-        if (!f || f->kind != fields[i].kind || f->count != fields[i].count)
+        if (!from)
             return false;
-        memcpy(out + fields[i].offset, in + f->offset, field_bytes(f));
-        filled += field_bytes(f);
+        memcpy(out + fields[i].offset, from, field_bytes(&fields[i]));
+        filled += field_bytes(&fields[i]);
     }
-    return filled == to->size; /* else what lies between the fields is unknown */
+    return filled == to->size; /* else what lies between the fields is not */
 }
 
 /* A few places of a block: their runs and the hash of what they hold. False: none. */
-static bool look_at_block(const struct tt_variable *v, const struct tt_block *b, uint64_t seed,
-                          struct tt_selection *selection, uint64_t *hash)
+static bool look_at_block(const struct blocks *blocks, const struct tt_variable *v,
+                          const struct tt_block *b, uint64_t seed, struct tt_selection *selection,
+                          uint64_t *hash)
 {
-    size_t size = v->element->size, in_memory = tt_block_element_size(b, v);
+    size_t size = v->element->size;
     uint64_t elements = reach(&b->file), each = size < PLACE_BYTES ? PLACE_BYTES / size : 1;
     uint64_t most = MOST_BYTES / (each * size) + 1, n;
     struct cursor file = {&b->file}, memory = {&b->memory};
@@ -157,16 +184,15 @@ static bool look_at_block(const struct tt_variable *v, const struct tt_block *b,
 
         for (uint64_t j = 0; known && j < each; j++, k++) {
             uint64_t index = index_of(&file, at + j);
-            const char *from = (char *)b->data + index_of(&memory, at + j) * in_memory;
 
             if (nruns > 0 && runs[nruns - 1].start + runs[nruns - 1].length == index)
                 runs[nruns - 1].length++;
             else
                 runs[nruns++] = (struct tt_run){index, 1};
             if (b->memory_element)
-                known = convert(b->memory_element, v, from, data + k * size);
+                known = convert(blocks, b, v, at + j, data + k * size);
             else
-                memcpy(data + k * size, from, size);
+                memcpy(data + k * size, (char *)b->data + index_of(&memory, at + j) * size, size);
         }
     }
     known = known && runs && data;
@@ -190,14 +216,15 @@ static void drop_entry(struct tt_ledger *l, size_t i)
     l->entries[i].selection = i;
 }
 
-static void put_entry(struct tt_sample *s, size_t i, uint64_t step, const struct tt_block *b)
+static void put_entry(struct tt_sample *s, size_t i, uint64_t step, const struct blocks *blocks,
+                      const struct tt_block *b)
 {
     struct tt_ledger *l = &s->ledger;
     uint64_t seed = tt_mix(s->engine->config->run->seed ^ (step + 1)) + (uint64_t)l->rank;
     struct tt_selection selection;
     uint64_t hash;
 
-    if (!look_at_block(&l->spec.variables[b->variable], b, seed, &selection, &hash))
+    if (!look_at_block(blocks, &l->spec.variables[b->variable], b, seed, &selection, &hash))
         return;
     if (i < l->nentries) {
         free((void *)l->selections[i].runs);
@@ -237,6 +264,7 @@ static bool keep_step(struct tt_sample *s, uint64_t step)
 void tt__sample_dump(struct tt_sample *s, uint64_t step, unsigned nblocks,
                      const struct tt_block *blocks)
 {
+    const struct blocks all = {nblocks, blocks};
     unsigned n = nblocks < MOST_BLOCKS ? nblocks : MOST_BLOCKS;
 
     if (!s)
@@ -246,11 +274,12 @@ void tt__sample_dump(struct tt_sample *s, uint64_t step, unsigned nblocks,
     if (!keep_step(s, step))
         return;
     for (unsigned i = 0; i < n && s->ledger.nentries < s->ledger.entries_capacity; i++)
-        put_entry(s, SIZE_MAX, step, &blocks[place(nblocks, n, i, 1, s->dumps)]);
+        put_entry(s, SIZE_MAX, step, &all, &blocks[place(nblocks, n, i, 1, s->dumps)]);
 }
 
 void tt__sample_transfer(struct tt_sample *s, uint64_t step, const struct tt_block *b)
 {
+    const struct blocks alone = {1, b};
     uint64_t i;
 
     if (!s)
@@ -260,7 +289,7 @@ void tt__sample_transfer(struct tt_sample *s, uint64_t step, const struct tt_blo
     if (i >= MOST_TRANSFERS)
         i = tt_mix(s->engine->config->run->seed ^ i) % s->transfers;
     if (i < MOST_TRANSFERS)
-        put_entry(s, i, step, b);
+        put_entry(s, i, step, &alone, b);
 }
 
 /* ---- files ---- */
@@ -362,12 +391,12 @@ void tt__samples_free(struct tt_engine *engine)
 static int check_file(struct tt_engine *engine, struct tt_sample *s, struct tt_error *e)
 {
     const struct tt_stack *stack = &engine->p->stack;
-    const char *library = stack->elements[stack->n - 1]->name;
+    const struct tt_backend *backend = stack->elements[stack->n - 1];
     struct tt_verify_report report = {0};
     struct tt_error why = TT_ERROR_CLEAR;
     int rc = TT_OK;
 
-    if (engine->config->run->sync != TT_SYNC_NEVER)
+    if (engine->config->run->sync != TT_SYNC_NEVER && backend->library) /* who may have lost it */
         rc = tt_disk_sync(s->path, &why);
     if (s->ledger.size > 1)
         rc = tt_agree(engine->comm, rc, &why);
@@ -381,13 +410,13 @@ static int check_file(struct tt_engine *engine, struct tt_sample *s, struct tt_e
             e, rc,
             "%s reported success, but %llu of %llu sampled blocks are wrong (first: %s); do not "
             "trust it here",
-            library, (unsigned long long)report.wrong_blocks, (unsigned long long)report.blocks,
-            why.text);
+            backend->name, (unsigned long long)report.wrong_blocks,
+            (unsigned long long)report.blocks, why.text);
     else if (e->code == TT_OK) {
         *e = why;
         snprintf(e->text, sizeof e->text,
-                 "%.400s%s%s reported success, but a sample cannot be read back", why.text,
-                 why.text[0] ? "; " : "", library);
+                 "%s reported success, but a sample cannot be read back%s%.380s", backend->name,
+                 why.text[0] ? ": " : "", why.text);
     }
     return rc;
 }

@@ -4,6 +4,7 @@
  * then run by the caller, by the helper thread, or by the backend's own nonblocking calls. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/agree.h"
 #include "engine/flight.h"
@@ -104,10 +105,23 @@ static int allocate_series(struct tt_engine *engine, const struct tt_series_spec
     return check_variables(spec, e);
 }
 
+/* A file that will not be there when the new one is made is the room of its own successor; a shared
+ * one counts in parts. */
+static uint64_t bytes_replaced(const struct tt_series *s, uint64_t step)
+{
+    uint64_t ranks = s->spec.per_process ? 1 : (uint64_t)s->engine->size;
+    char path[4096];
+    struct stat st;
+
+    snprintf(path, sizeof path, TT__STEP_PATH, s->path, (unsigned long long)step);
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size / ranks : 0;
+}
+
 int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
                    struct tt_series **out, struct tt_error *e)
 {
     struct tt_series *s = NULL;
+    struct stat st;
     int64_t t = tt_now_ns();
     int rc = tt_agree(engine->comm, allocate_series(engine, spec, &s, e), e);
 
@@ -138,6 +152,10 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .nvariables = spec->nvariables,
         .variables = spec->variables,
     };
+    if (spec->access == TT_UPDATE && stat(s->path, &st) == 0)
+        s->there = (uint64_t)st.st_size;
+    s->replaces =
+        spec->policy == TT_FILE_PER_STEP && spec->access == TT_CREATE && bytes_replaced(s, 0) > 0;
     if (spec->policy != TT_FILE_PER_STEP) {
         s->sample = tt__sample_begin(engine, &s->file_spec);
         rc = tt_helper_call(engine->p->helper, tt__run_open, s, e);
@@ -150,6 +168,19 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         *out = s;
     }
     return rc;
+}
+
+uint64_t tt_series_growth(const struct tt_series *s, uint64_t step, uint64_t bytes)
+{
+    uint64_t before = 0;
+
+    if (s->spec.access == TT_UPDATE)
+        return tt_raw_size(&s->file_spec, s->spec.steps, 1) > s->there ? bytes : 0;
+    if (s->spec.policy == TT_OVERWRITE)
+        return step == 0 ? bytes : 0;
+    if (s->replaces)
+        before = bytes_replaced(s, step);
+    return bytes > before ? bytes - before : 0;
 }
 
 /* What may be changed as soon as the caller has its buffer back is looked at now. */

@@ -22,6 +22,7 @@ enum kind { MOVED_OUT, MOVED_IN, ENDED, CLOSED };
  * on after a short or interrupted call. After a failed sync or close nothing does. */
 struct debt {
     enum kind kind;
+    pthread_t thread;
     const char *call;
     int error; /* 0: it was too short */
     dev_t device;
@@ -101,8 +102,8 @@ static void look_at_transfer(const char *call, enum kind kind, int fd, off_t at,
         /* a read may reach beyond the end of the file */
         if (moved < wanted &&
             (error || kind == MOVED_OUT || (uint64_t)at + moved < (uint64_t)st.st_size))
-            owe((struct debt){kind, call, error, st.st_dev, st.st_ino, (uint64_t)at + moved,
-                              wanted - moved});
+            owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino,
+                              (uint64_t)at + moved, wanted - moved});
         pthread_mutex_unlock(&seen.lock);
     }
     errno = before;
@@ -115,11 +116,71 @@ static void look_at_end(const char *call, enum kind kind, int fd)
 
     if (error != EBADF && (kind == CLOSED || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))) {
         pthread_mutex_lock(&seen.lock);
-        owe((struct debt){kind, call, error, st.st_dev, st.st_ino});
+        owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino});
         pthread_mutex_unlock(&seen.lock);
     }
     errno = error;
 }
+
+/* ---- judgement ---- */
+
+/* Takes the first debt of a file out of the list, and all others of it: those of this thread, since
+ * another one may just be about to make its own good, and when the file is closed all of them.
+ * While a file is written a read may have met its end, which is elsewhere a moment later. */
+static bool take(const struct tt_file_spec *spec, bool closed, struct debt *first)
+{
+    bool found = false, grows = spec->access != TT_READ_ONLY;
+    struct stat st;
+
+    if (stat(spec->path, &st) != 0)
+        memset(&st, 0, sizeof st);
+    pthread_mutex_lock(&seen.lock);
+    for (unsigned i = 0; i < seen.n;) {
+        struct debt *d = &seen.list[i];
+
+        if ((!closed && !pthread_equal(d->thread, pthread_self())) ||
+            (d->kind != CLOSED && (d->device != st.st_dev || d->inode != st.st_ino))) {
+            i++;
+            continue;
+        }
+        if (d->kind != MOVED_IN || d->error || !grows) {
+            if (!found || d->error > first->error)
+                *first = *d;
+            found = true;
+        }
+        drop(i);
+    }
+    pthread_mutex_unlock(&seen.lock);
+    return found;
+}
+
+int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
+{
+    const char *name = file->backend->name, *path = file->spec->path;
+    bool transfer;
+    struct debt d;
+
+    if (seen.n == 0 || !take(file->spec, closed, &d))
+        return rc;
+    transfer = d.kind == MOVED_OUT || d.kind == MOVED_IN;
+    if (rc != TT_OK && (e->sys_errno || !d.error))
+        return rc;
+    if (rc != TT_OK) { /* the library had lost the cause */
+        e->sys_errno = d.error;
+        e->offset = transfer ? (long long)d.at : -1;
+        return rc;
+    }
+    rc = tt_fail_call(e, d.error, d.call, path, transfer ? (long long)d.at : -1);
+    if (d.error)
+        snprintf(e->text, sizeof e->text, "%s reported success; do not trust it here", name);
+    else
+        snprintf(e->text, sizeof e->text,
+                 "%llu bytes are missing, but %s reported success; do not trust it here",
+                 (unsigned long long)d.bytes, name);
+    return rc;
+}
+
+/* ---- the names ---- */
 
 static size_t sum(const struct iovec *parts, int n)
 {
@@ -203,56 +264,3 @@ int fdatasync(int fd)
 int close(int fd)
     END(close, CLOSED, fd, fd)
     /* clang-format on */
-
-    /* ---- judgement ---- */
-
-    /* Takes the first debt of a file out of the list, and all others of it. */
-    static bool take(const char *path, struct debt *first)
-{
-    bool found = false;
-    struct stat st;
-
-    if (stat(path, &st) != 0)
-        memset(&st, 0, sizeof st);
-    pthread_mutex_lock(&seen.lock);
-    for (unsigned i = 0; i < seen.n;) {
-        struct debt *d = &seen.list[i];
-
-        if (d->kind != CLOSED && (d->device != st.st_dev || d->inode != st.st_ino)) {
-            i++;
-            continue;
-        }
-        if (!found || d->error > first->error)
-            *first = *d;
-        found = true;
-        drop(i);
-    }
-    pthread_mutex_unlock(&seen.lock);
-    return found;
-}
-
-int tt_calls_judge(const struct tt_file *file, int rc, struct tt_error *e)
-{
-    const char *name = file->backend->name, *path = file->spec->path;
-    bool transfer;
-    struct debt d;
-
-    if (seen.n == 0 || !take(path, &d))
-        return rc;
-    transfer = d.kind == MOVED_OUT || d.kind == MOVED_IN;
-    if (rc != TT_OK && (e->sys_errno || !d.error))
-        return rc;
-    if (rc != TT_OK) { /* the library had lost the cause */
-        e->sys_errno = d.error;
-        e->offset = transfer ? (long long)d.at : -1;
-        return rc;
-    }
-    rc = tt_fail_call(e, d.error, d.call, path, transfer ? (long long)d.at : -1);
-    if (d.error)
-        snprintf(e->text, sizeof e->text, "%s reported success; do not trust it here", name);
-    else
-        snprintf(e->text, sizeof e->text,
-                 "%llu bytes are missing, but %s reported success; do not trust it here",
-                 (unsigned long long)d.bytes, name);
-    return rc;
-}

@@ -12,8 +12,8 @@
 void tt_calls_begin(void);
 void tt_calls_end(void);
 
-/* After a library's call on a file, which returned rc: a success that the system contradicts
- * becomes a failure, and a failure without a cause gets it. Returns the code. */
-int tt_calls_judge(const struct tt_file *file, int rc, struct tt_error *e);
+/* After a library's call on a file, or after closing it, which returned rc: a success that the
+ * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */
+int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e);
 
 #endif

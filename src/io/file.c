@@ -295,11 +295,11 @@ static int check_source(const char *path, struct tt_error *e)
 }
 
 /* The backend stands at the bottom. */
-static int judged(const struct tt_file *file, int rc, struct tt_error *e)
+static int judged(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
 {
     while (file->below)
         file = file->below;
-    return file->spec ? tt_calls_judge(file, rc, e) : rc;
+    return file->spec ? tt_calls_judge(file, rc, closed, e) : rc;
 }
 
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
@@ -318,7 +318,7 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     rc = tt_agree(spec->comm, rc, e);
     tt_calls_begin();
     if (rc == TT_OK)
-        rc = tt_agree(spec->comm, judged(file, open_element(file, spec, e), e), e);
+        rc = tt_agree(spec->comm, judged(file, open_element(file, spec, e), false, e), e);
     if (rc == TT_OK) {
         *out = file;
         return TT_OK;
@@ -333,7 +333,7 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
     MPI_Comm comm = file->spec->comm;
-    int rc = judged(file, close_chain(file, e), e);
+    int rc = judged(file, close_chain(file, e), true, e);
 
     free_chain(file);
     tt_calls_end();
@@ -346,7 +346,7 @@ int tt_file_close(struct tt_file *file, struct tt_error *e)
 static int end_call(struct tt_file *f, uint64_t before, int rc, struct tt_error *e)
 {
     tt_note_end(before);
-    return f->below ? rc : tt_calls_judge(f, rc, e);
+    return f->below ? rc : tt_calls_judge(f, rc, false, e);
 }
 
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)

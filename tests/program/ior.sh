@@ -55,8 +55,16 @@ rm "$data"/x.*
 expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 2 -w -k
 expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 -r -k --json out.json
 equal "$(metric bytes_read)" 262144 "bytes of two segments"
-expect 1 "${ior[@]}" -n 2 -b 256k -t 16k -r -k
-one_line "less than a block of every rank"
+# One that ends inside a segment is read to its last byte.
+expect 0 "${ior[@]}" -n 2 -b 256k -t 16k -r -k --json out.json
+equal "$(metric bytes_read)" 262144 "bytes of half a segment"
+for order in "" -z; do
+    truncate -s 196608 "$data/x"
+    expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 $order -r -k --json out.json
+    equal "$(metric bytes_read)" 196608 "bytes of one and a half segments $order"
+done
+expect 1 "${ior[@]}" -n 2 -b 1m -t 256k -r -k
+one_line "less than a transfer"
 rm "$data/x"
 
 # Data that another call can check; a changed byte is an error, and -K leaves the file.

@@ -30,7 +30,8 @@ static void touch(char *slots, const struct tt_bulk_options *o, uint64_t ranks, 
 {
     struct tt_bulk_walk w;
 
-    tt_bulk_walk_begin(&w, o, tt_bulk_transfers(o), ranks, rank, 7, written);
+    tt_bulk_walk_begin(&w, o, tt_bulk_transfers(o) * (o->files ? 1 : ranks), ranks, rank, 7,
+                       written);
     for (uint64_t i = 0; i < w.count; i++) {
         uint64_t offset = tt_bulk_offset(&w, i);
 
@@ -53,7 +54,8 @@ static void every_order_covers_the_file_once(void **state)
                 if (files && order == TT_BULK_STRIDED)
                     continue;
                 for (uint64_t rank = 0; rank < ranks; rank++)
-                    touch(slots + (files ? rank * tt_bulk_transfers(&o) : 0), &o, ranks, rank, 0);
+                    touch(slots + (files ? rank * tt_bulk_transfers(&o) : 0), &o, ranks, rank,
+                          TT_BULK_TO_WRITE);
                 for (uint64_t i = 0; i < n; i++)
                     assert_int_equal(slots[i], 1);
             }
@@ -65,12 +67,12 @@ static void segments_hold_a_block_of_every_rank(void **state)
     struct tt_bulk_walk w;
 
     (void)state;
-    tt_bulk_walk_begin(&w, &o, tt_bulk_transfers(&o), 3, 1, 0, 0);
+    tt_bulk_walk_begin(&w, &o, tt_bulk_transfers(&o) * 3, 3, 1, 0, TT_BULK_TO_WRITE);
     assert_int_equal(tt_bulk_offset(&w, 0), 64);
     assert_int_equal(tt_bulk_offset(&w, 3), 64 + 48);
     assert_int_equal(tt_bulk_offset(&w, 4), 3 * 64 + 64);
     o.order = TT_BULK_STRIDED;
-    tt_bulk_walk_begin(&w, &o, tt_bulk_transfers(&o), 3, 1, 0, 0);
+    tt_bulk_walk_begin(&w, &o, tt_bulk_transfers(&o) * 3, 3, 1, 0, TT_BULK_TO_WRITE);
     assert_int_equal(tt_bulk_offset(&w, 2), (2 * 3 + 1) * 16);
 }
 
@@ -83,8 +85,8 @@ static void reading_touches_what_was_written(void **state)
     unsigned same = 0;
 
     (void)state;
-    tt_bulk_walk_begin(&writing, &o, tt_bulk_transfers(&o), 2, 1, 7, 0);
-    tt_bulk_walk_begin(&reading, &o, tt_bulk_transfers(&o), 2, 1, 7, 13);
+    tt_bulk_walk_begin(&writing, &o, tt_bulk_transfers(&o) * 2, 2, 1, 7, TT_BULK_TO_WRITE);
+    tt_bulk_walk_begin(&reading, &o, tt_bulk_transfers(&o) * 2, 2, 1, 7, 13);
     assert_int_equal(reading.count, 13);
     for (uint64_t i = 0; i < 13; i++) {
         wrote[tt_bulk_offset(&writing, i) / 16]++;
@@ -93,6 +95,27 @@ static void reading_touches_what_was_written(void **state)
     }
     assert_memory_equal(wrote, read, sizeof wrote);
     assert_true(same < 8);
+}
+
+/* Wherever a file ends, ranks together read every transfer of it once. */
+static void a_file_that_ends_inside_a_segment_is_covered(void **state)
+{
+    (void)state;
+    for (int order = TT_BULK_SEQUENTIAL; order <= TT_BULK_RANDOM; order++)
+        for (uint64_t there = 1; there <= 60; there++) {
+            struct tt_bulk_options o = options(0, order);
+            char slots[60] = "";
+
+            for (uint64_t rank = 0; rank < 3; rank++) {
+                struct tt_bulk_walk w;
+
+                tt_bulk_walk_begin(&w, &o, there, 3, rank, 7, tt_bulk_part(&o, there, 3, rank));
+                for (uint64_t i = 0; i < w.count; i++)
+                    slots[tt_bulk_offset(&w, i) / o.transfer]++;
+            }
+            for (uint64_t i = 0; i < 60; i++)
+                assert_int_equal(slots[i], i < there);
+        }
 }
 
 static void readers_stand_in_for_others(void **state)
@@ -146,6 +169,7 @@ int main(void)
         cmocka_unit_test(every_order_covers_the_file_once),
         cmocka_unit_test(segments_hold_a_block_of_every_rank),
         cmocka_unit_test(reading_touches_what_was_written),
+        cmocka_unit_test(a_file_that_ends_inside_a_segment_is_covered),
         cmocka_unit_test(readers_stand_in_for_others),
         cmocka_unit_test(counts_are_kept_for_a_later_run),
     };

@@ -50,11 +50,15 @@ struct tt_bulk_walk {
 };
 /* Transfers of every rank as configured. */
 uint64_t tt_bulk_transfers(const struct tt_bulk_options *o);
-/* transfers: of every rank, for which the file has room. written: how many of them there are;
- * reading takes them in another random order than that in which they were written. 0: this is the
- * writing. */
-void tt_bulk_walk_begin(struct tt_bulk_walk *w, const struct tt_bulk_options *o, uint64_t transfers,
+/* places: transfers of all ranks, or of one with a file per process, for which the file has room.
+ * written: how many of this rank's there are; reading takes them in another random order than that
+ * in which they were written. */
+#define TT_BULK_TO_WRITE UINT64_MAX
+void tt_bulk_walk_begin(struct tt_bulk_walk *w, const struct tt_bulk_options *o, uint64_t places,
                         uint64_t ranks, uint64_t rank, uint64_t seed, uint64_t written);
+/* Transfers of a rank in a file that ends after the given number of them. */
+uint64_t tt_bulk_part(const struct tt_bulk_options *o, uint64_t there, uint64_t ranks,
+                      uint64_t rank);
 /* The byte at which the i-th transfer starts. */
 uint64_t tt_bulk_offset(const struct tt_bulk_walk *w, uint64_t i);
 

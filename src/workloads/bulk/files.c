@@ -46,40 +46,51 @@ char *tt_bulk_path_of(struct tt_bulk *b, uint64_t rank, uint64_t repetition)
     return out;
 }
 
-/* How much an existing file holds where it is nothing but the data: of a shared one as much as it
- * has of every rank. */
-static int count_from_size(struct tt_bulk *b, const char *path, uint64_t *transfers,
-                           struct tt_error *e)
+/* How many transfers an existing file holds where it is nothing but the data. */
+static int count_from_size(struct tt_bulk *b, const char *path, uint64_t *there, struct tt_error *e)
 {
-    const struct tt_bulk_options *o = b->options;
-    bool in_blocks = o->order == TT_BULK_SEQUENTIAL && !o->files;
-    uint64_t each = in_blocks ? o->block : o->transfer, all = each * (o->files ? 1 : b->ranks);
-    uint64_t there;
     struct stat st;
 
     if (stat(path, &st) != 0)
         return tt_fail_call(e, errno, "stat", path, -1);
-    there = (uint64_t)st.st_size / all * (each / o->transfer);
-    *transfers = there < b->transfers ? there : b->transfers;
-    if (*transfers == 0)
+    *there = (uint64_t)st.st_size / b->options->transfer;
+    if (*there > b->places)
+        *there = b->places;
+    if (*there == 0)
         return tt_fail(e, TT_FAILED,
-                       "'%s' holds %lld bytes, less than a %s%s: choose a smaller one", path,
-                       (long long)st.st_size, in_blocks ? "block" : "transfer",
-                       o->files ? "" : " of every rank");
+                       "'%s' holds %lld bytes, less than a transfer: choose a smaller one", path,
+                       (long long)st.st_size);
     return TT_OK;
+}
+
+/* Collective: what there is of every rank, in a file that may end anywhere. */
+static void share_out(struct tt_bulk *b, uint64_t there)
+{
+    const struct tt_bulk_options *o = b->options;
+
+    if (!o->files)
+        MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_UINT64_T, MPI_MIN, b->engine->comm);
+    b->places = o->files ? 0 : there;
+    there = tt_bulk_part(o, there, b->ranks, b->rank);
+    MPI_Allgather(&there, 1, MPI_UINT64_T, b->written, 1, MPI_UINT64_T, b->engine->comm);
+    b->transfers = 0;
+    for (uint64_t i = 0; i < b->ranks; i++)
+        b->transfers = b->written[i] > b->transfers ? b->written[i] : b->transfers;
 }
 
 /* Unless a deadline or a count says that less than everything is to be expected. */
 static void warn_of_short_files(struct tt_bulk *b)
 {
     const struct tt_bulk_options *o = b->options;
-    uint64_t planned = tt_bulk_transfers(o);
+    uint64_t planned = tt_bulk_transfers(o), least = planned;
     char some[TT_UNIT_TEXT], all[TT_UNIT_TEXT];
 
-    if (b->transfers < planned && o->deadline <= 0 && b->engine->rank == 0)
+    for (uint64_t i = 0; i < b->ranks; i++)
+        least = b->written[i] < least ? b->written[i] : least;
+    if (least < planned && o->deadline <= 0 && b->engine->rank == 0)
         tt_warning(b->engine,
                    "short files: there were only %s of the %s that each rank was to read",
-                   tt_format_bytes((double)(b->transfers * o->transfer), some),
+                   tt_format_bytes((double)(least * o->transfer), some),
                    tt_format_bytes((double)(planned * o->transfer), all));
 }
 
@@ -93,23 +104,29 @@ static bool is_plain_file(const struct tt_bulk *b)
 int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
 {
     char *path = tt_bulk_path_of(b, b->rank, 0);
+    bool by_size =
+        !b->options->count_file && is_plain_file(b) && b->options->order != TT_BULK_REPEATED;
     uint64_t there = b->transfers, least;
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
     if (rc == TT_OK && b->options->count_file)
         rc = tt_counts_load(b->options->count_file, &there, e);
-    else if (rc == TT_OK && is_plain_file(b) && b->options->order != TT_BULK_REPEATED)
+    else if (rc == TT_OK && by_size)
         rc = count_from_size(b, path, &there, e);
     free(path);
     rc = tt_agree(b->engine->comm, rc, e);
-    MPI_Allreduce(&there, &least, 1, MPI_UINT64_T, MPI_MIN, b->engine->comm);
+    if (rc != TT_OK)
+        return rc;
+    if (by_size) {
+        share_out(b, there);
+    } else {
+        MPI_Allreduce(&there, &least, 1, MPI_UINT64_T, MPI_MIN, b->engine->comm);
+        for (uint64_t i = 0; i < b->ranks; i++)
+            b->written[i] = least < b->transfers ? least : b->transfers;
+    }
     if (!b->options->count_file)
-        b->transfers = least;
-    for (uint64_t i = 0; i < b->ranks; i++)
-        b->written[i] = least < b->transfers ? least : b->transfers;
-    if (rc == TT_OK)
         warn_of_short_files(b);
-    return rc;
+    return TT_OK;
 }
 
 static int make_folder(struct tt_bulk *b, const char *path, struct tt_error *e)

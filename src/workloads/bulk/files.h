@@ -13,7 +13,8 @@ struct tt_bulk {
     struct tt_content content;
     struct tt_bulk_nodes nodes;
     uint64_t ranks, rank;
-    uint64_t transfers; /* of every rank, for which the file has room */
+    uint64_t transfers; /* of every rank, at most */
+    uint64_t places;    /* of a file; 0: as many as the rank's own file holds */
     uint64_t *written;  /* of every rank; all of them unless a deadline came */
     unsigned char *ballast;
     uint64_t accesses;          /* begun, of those that are measured */

@@ -11,9 +11,11 @@ uint64_t tt_bulk_transfers(const struct tt_bulk_options *o)
     return o->block / o->transfer * o->segments;
 }
 
-void tt_bulk_walk_begin(struct tt_bulk_walk *w, const struct tt_bulk_options *o, uint64_t transfers,
+void tt_bulk_walk_begin(struct tt_bulk_walk *w, const struct tt_bulk_options *o, uint64_t places,
                         uint64_t ranks, uint64_t rank, uint64_t seed, uint64_t written)
 {
+    bool writing = written == TT_BULK_TO_WRITE;
+
     *w = (struct tt_bulk_walk){
         .order = (enum tt_bulk_order)o->order,
         .shared = o->files == 0,
@@ -21,15 +23,29 @@ void tt_bulk_walk_begin(struct tt_bulk_walk *w, const struct tt_bulk_options *o,
         .rank = rank,
         .transfer = o->transfer,
         .block = o->block,
-        .count = written ? written : transfers,
+        .count = writing ? places / (o->files ? 1 : ranks) : written,
+        .slots = places,
         .seed = tt_mix(seed ^ ORDER_SALT) + (o->files ? rank + 1 : 0),
     };
-    w->slots = transfers * (w->shared ? ranks : 1);
     if (w->order == TT_BULK_RANDOM) {
         w->whole = tt_permutation_make(w->slots, w->seed);
-        if (written)
+        if (!writing)
             w->written = tt_permutation_make(written, tt_mix(w->seed + rank) ^ READING_SALT);
     }
+}
+
+uint64_t tt_bulk_part(const struct tt_bulk_options *o, uint64_t there, uint64_t ranks,
+                      uint64_t rank)
+{
+    uint64_t block = o->block / o->transfer, segment = block * ranks, before = rank * block;
+    uint64_t rest = there % segment;
+
+    if (o->files)
+        return there;
+    if (o->order != TT_BULK_SEQUENTIAL)
+        return there / ranks + (rank < there % ranks);
+    rest = rest > before ? rest - before : 0;
+    return there / segment * block + (rest < block ? rest : block);
 }
 
 static uint64_t in_order(const struct tt_bulk_walk *w, uint64_t i)

@@ -65,6 +65,7 @@ static int prepare(struct tt_bulk *b, struct tt_error *e)
     b->ranks = (uint64_t)b->engine->size;
     b->rank = (uint64_t)b->engine->rank;
     b->transfers = tt_bulk_transfers(o);
+    b->places = b->transfers * (o->files ? 1 : b->ranks);
     b->content = (struct tt_content){
         .kind = (enum tt_content_kind)o->data,
         .signature = o->signature ? o->signature : b->engine->config->run->seed,
@@ -91,8 +92,8 @@ static int measure_content(struct tt_bulk *b, struct tt_error *e)
     char *data;
     int rc;
 
-    tt_bulk_walk_begin(&walk, b->options, b->transfers, b->ranks, b->rank,
-                       b->engine->config->run->seed, 0);
+    tt_bulk_walk_begin(&walk, b->options, b->places, b->ranks, b->rank,
+                       b->engine->config->run->seed, TT_BULK_TO_WRITE);
     n = n < walk.count ? n : walk.count;
     n = size > SAMPLE_BYTES ? 1 : n;
     data = malloc(n * size);
@@ -190,8 +191,9 @@ static void describe_access(struct tt_bulk *b, struct tt_bulk_access_state *a,
         .progress = b->progress,
         .progress_total = b->planned * b->transfers,
     };
-    tt_bulk_walk_begin(&a->walk, b->options, b->transfers, b->ranks, of, config->run->seed,
-                       kind == TT_BULK_WRITE ? 0 : b->written[of]);
+    tt_bulk_walk_begin(&a->walk, b->options, b->places ? b->places : b->written[of], b->ranks, of,
+                       config->run->seed,
+                       kind == TT_BULK_WRITE ? TT_BULK_TO_WRITE : b->written[of]);
 }
 
 /* Collective: how many of the ranks' data anybody has read. */

@@ -134,7 +134,6 @@ static uint64_t seed_of(const struct pattern *p, const struct tt_block *b, uint6
 static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    bool grows = step == 0 || p->options->series != TT_OVERWRITE;
     uint64_t bytes = 0;
     int rc;
 
@@ -146,7 +145,7 @@ static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
     for (unsigned i = 0; i < p->nblocks; i++)
         bytes += tt_selection_count(&p->blocks[i].file) *
                  p->variables[p->blocks[i].variable].element->size;
-    rc = tt_limits_check_dump(p->engine, bytes, grows ? bytes : 0, e);
+    rc = tt_limits_check_dump(p->engine, bytes, tt_series_growth(p->series, step, bytes), e);
     return rc == TT_OK ? tt_series_dump(p->series, step, p->nblocks, p->blocks, e) : rc;
 }
 
