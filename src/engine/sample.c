@@ -396,7 +396,9 @@ static int check_file(struct tt_engine *engine, struct tt_sample *s, struct tt_e
     struct tt_error why = TT_ERROR_CLEAR;
     int rc = TT_OK;
 
-    if (engine->config->run->sync != TT_SYNC_NEVER && backend->library) /* who may have lost it */
+    /* An error of writing back that was told to a library; whoever syncs alone syncs by tutti's own
+     * calls. */
+    if (engine->config->run->sync != TT_SYNC_NEVER && !(backend->caps & TT_CAP_SYNCS_ALONE))
         rc = tt_disk_sync(s->path, &why);
     if (s->ledger.size > 1)
         rc = tt_agree(engine->comm, rc, &why);
@@ -463,7 +465,7 @@ static long solid_bytes(const struct tt_variable *v, const struct tt_block *b)
 
 void tt__spoil(struct tt__spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b)
 {
-    static _Atomic uint64_t reads;
+    static _Atomic uint64_t drawn;
     size_t size = tt_block_element_size(b, v);
     uint64_t elements = reach(&b->memory), each = size < 8 ? 8 / size : 1;
     long offset = solid_bytes(v, b);
@@ -472,7 +474,9 @@ void tt__spoil(struct tt__spoilt *spoilt, const struct tt_variable *v, const str
     spoilt->n = 0;
     if (elements < TT_SPOILT * each || offset < 0)
         return;
-    spoilt->word = tt_mix(++reads ^ (uint64_t)tt_now_ns() << 20);
+    if (drawn == 0) /* content that happens to be the same word would be an accident */
+        drawn = tt_mix((uint64_t)tt_now_ns());
+    spoilt->word = tt_mix(++drawn);
     for (unsigned i = 0; i < TT_SPOILT; i++) {
         uint64_t at = place(elements, TT_SPOILT, i, each, spoilt->word);
         uint64_t first = index_of(&c, at), last = index_of(&c, at + each - 1);

@@ -31,27 +31,53 @@ struct debt {
 };
 
 #define MOST_DEBTS 64 /* the first ones tell enough */
+#define MOST_FILES 64 /* of more than that the rest is not looked at */
 
 static struct {
     pthread_mutex_t lock;
     atomic_uint open, n; /* files; debts */
     struct debt list[MOST_DEBTS];
+    const char *paths[MOST_FILES];
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void tt_calls_begin(void)
-{
-    seen.open++;
-}
-
-void tt_calls_end(void)
+void tt_calls_begin(const char *path)
 {
     pthread_mutex_lock(&seen.lock);
+    for (int i = 0; i < MOST_FILES; i++)
+        if (!seen.paths[i]) {
+            seen.paths[i] = path;
+            break;
+        }
+    seen.open++;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+void tt_calls_end(const char *path)
+{
+    pthread_mutex_lock(&seen.lock);
+    for (int i = 0; i < MOST_FILES; i++)
+        if (seen.paths[i] == path) {
+            seen.paths[i] = NULL;
+            break;
+        }
     if (--seen.open == 0)
         seen.n = 0;
     pthread_mutex_unlock(&seen.lock);
 }
 
 /* ---- debts; with the lock ---- */
+
+/* Files of others, such as what the kernel counts, end as they like. */
+static bool is_ours(const struct stat *st)
+{
+    struct stat ours;
+
+    for (int i = 0; i < MOST_FILES; i++)
+        if (seen.paths[i] && stat(seen.paths[i], &ours) == 0 && ours.st_dev == st->st_dev &&
+            ours.st_ino == st->st_ino)
+            return true;
+    return false;
+}
 
 static void drop(unsigned i)
 {
@@ -101,7 +127,8 @@ static void look_at_transfer(const char *call, enum kind kind, int fd, off_t at,
         pay(&st, kind, (uint64_t)at, moved);
         /* a read may reach beyond the end of the file */
         if (moved < wanted &&
-            (error || kind == MOVED_OUT || (uint64_t)at + moved < (uint64_t)st.st_size))
+            (error || kind == MOVED_OUT || (uint64_t)at + moved < (uint64_t)st.st_size) &&
+            is_ours(&st))
             owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino,
                               (uint64_t)at + moved, wanted - moved});
         pthread_mutex_unlock(&seen.lock);
@@ -116,7 +143,8 @@ static void look_at_end(const char *call, enum kind kind, int fd)
 
     if (error != EBADF && (kind == CLOSED || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))) {
         pthread_mutex_lock(&seen.lock);
-        owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino});
+        if (kind == CLOSED || is_ours(&st))
+            owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino});
         pthread_mutex_unlock(&seen.lock);
     }
     errno = error;

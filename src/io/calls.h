@@ -8,9 +8,9 @@
 
 #include "io/file.h"
 
-/* Calls are looked at while files are open. */
-void tt_calls_begin(void);
-void tt_calls_end(void);
+/* Calls on a file are looked at while it is open; the path stays where it is until then. */
+void tt_calls_begin(const char *path);
+void tt_calls_end(const char *path);
 
 /* After a library's call on a file, or after closing it, which returned rc: a success that the
  * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */

@@ -316,7 +316,7 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     if (rc == TT_OK && spec->access != TT_CREATE)
         rc = check_source(spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
-    tt_calls_begin();
+    tt_calls_begin(spec->path);
     if (rc == TT_OK)
         rc = tt_agree(spec->comm, judged(file, open_element(file, spec, e), false, e), e);
     if (rc == TT_OK) {
@@ -326,18 +326,18 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     if (file)
         close_chain(file, &ignored);
     free_chain(file);
-    tt_calls_end();
+    tt_calls_end(spec->path);
     return rc;
 }
 
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
-    MPI_Comm comm = file->spec->comm;
+    const struct tt_file_spec *spec = file->spec;
     int rc = judged(file, close_chain(file, e), true, e);
 
     free_chain(file);
-    tt_calls_end();
-    return tt_agree(comm, rc, e);
+    tt_calls_end(spec->path);
+    return tt_agree(spec->comm, rc, e);
 }
 
 /* ---- dispatch ---- */
