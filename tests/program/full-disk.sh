@@ -54,3 +54,11 @@ done
 # What is written over needs no new room: every dump but the first.
 expect 0 "$TUTTI" run stencil -n 2 --size 300 --iterations 8 --write every=2 "${here[@]}"
 no_data_left
+
+# Nor do particles that are written over in a file that is there.
+if has_backend hdf5; then
+    particles=("$TUTTI" run particles -n 2 --dims 8000 --steps 1 --backend hdf5 --path kept --dir "$data" --results "$runs")
+    expect 0 "${particles[@]}" --keep --min-free 0
+    expect 0 "${particles[@]}" --phase overwrite --min-free 40%
+    rm "$data/kept"
+fi
