@@ -152,30 +152,40 @@ static bool convert(const struct blocks *blocks, const struct tt_block *b,
     return filled == to->size; /* else what lies between the fields is not */
 }
 
+/* How many places of a block are looked at, and how many elements each has; 0: there is none. */
+static uint64_t count_places(const struct tt_block *b, size_t size, uint64_t *elements,
+                             uint64_t *each)
+{
+    uint64_t n, most;
+
+    *elements = reach(&b->file);
+    if (reach(&b->memory) < *elements)
+        *elements = reach(&b->memory);
+    *each = size < PLACE_BYTES ? PLACE_BYTES / size : 1;
+    most = MOST_BYTES / (*each * size) + 1;
+    n = 3 + *elements * size / BYTES_APART;
+    n = n < MOST_PLACES ? n : MOST_PLACES;
+    n = n < most ? n : most;
+    if (n * *each <= *elements)
+        return n;
+    *each = *each < *elements ? *each : *elements;
+    return *elements > 0;
+}
+
 /* A few places of a block: their runs and the hash of what they hold. False: none. */
 static bool look_at_block(const struct blocks *blocks, const struct tt_variable *v,
                           const struct tt_block *b, uint64_t seed, struct tt_selection *selection,
                           uint64_t *hash)
 {
     size_t size = v->element->size;
-    uint64_t elements = reach(&b->file), each = size < PLACE_BYTES ? PLACE_BYTES / size : 1;
-    uint64_t most = MOST_BYTES / (each * size) + 1, n;
+    uint64_t elements, each, n = count_places(b, size, &elements, &each);
     struct cursor file = {&b->file}, memory = {&b->memory};
     struct tt_run *runs;
     size_t nruns = 0;
     char *data;
     bool known = true;
 
-    if (reach(&b->memory) < elements)
-        elements = reach(&b->memory);
-    n = 3 + elements * size / BYTES_APART;
-    n = n < MOST_PLACES ? n : MOST_PLACES;
-    n = n < most ? n : most;
-    if (n * each > elements) {
-        n = 1;
-        each = each < elements ? each : elements;
-    }
-    if (elements == 0)
+    if (n == 0)
         return false;
     runs = malloc(n * each * sizeof *runs);
     data = malloc(n * each * size);
