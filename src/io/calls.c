@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The executable comes first where the dynamic linker looks names up, also for libraries that are
- * loaded later; from here the call goes on to whoever is next: a preloaded library, or libc. Calls
- * that libc makes itself are not seen (aio, stdio), nor those of io_uring, whose results the
- * backend looks at. */
+/* The dynamic linker looks names up in the executable, in what is preloaded and in this library
+ * before it comes to libc, also for libraries that are loaded later; from here a call goes on to
+ * libc. Calls that libc makes itself are not seen (aio, stdio), nor those of io_uring, whose
+ * results the backend looks at. */
 #undef _FORTIFY_SOURCE /* it has inline functions of these names */
 #include "io/calls.h"
 

@@ -282,7 +282,7 @@ int tt_verify_ledger(MPI_Comm comm, const struct tt_stack *stack, struct tt_ledg
     without_request_layers(stack, &plain);
     if (plain.n == 1 && plain.elements[0]->caps & TT_CAP_RAW)
         return check_raw_file(l, report, e);
-    return check_file(comm, &plain, l, report, e);
+    return check_file(comm, &plain, l, NULL, report, e);
 }
 
 /* ---- all files ---- */
