@@ -6,6 +6,8 @@
 #ifndef TT_IO_CALLS_H
 #define TT_IO_CALLS_H
 
+#include <stdatomic.h>
+
 #include "io/file.h"
 
 /* Calls on a file are looked at while it is open; the path stays where it is until then. */
@@ -15,5 +17,20 @@ void tt_calls_end(const char *path);
 /* After a library's call on a file, or after closing it, which returned rc: a success that the
  * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */
 int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e);
+/* ---- for src/interpose.c ---- */
+
+/* Files that are looked at, and calls that were refused: with neither there is nothing to do. */
+struct tt_calls {
+    atomic_uint files, debts;
+};
+extern struct tt_calls tt_calls;
+
+enum tt_call_kind { TT_MOVED_OUT, TT_MOVED_IN, TT_ENDED, TT_CLOSED };
+/* A transfer that did not move everything, or one that may make another good. at is -1 where the
+ * descriptor's own position counts. Keeps errno, as the next. */
+void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
+                       ssize_t done);
+/* A call that failed and moves nothing. */
+void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd);
 
 #endif
