@@ -82,10 +82,10 @@ static int make_token(struct tt_engine *engine, const char *token, struct tt_err
     engine->p->nfiles--;
     fd = open(token, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        rc = tt_fail_call(e, errno, "open", token, -1);
-    else
-        close(fd);
-    return rc;
+        return tt_fail_call(e, errno, "open", token, -1);
+    close(fd);
+    tt_data_made(engine, token);
+    return TT_OK;
 }
 
 static int check_directory(struct tt_engine *engine, const char *directory, struct tt_error *e)
@@ -103,10 +103,8 @@ static int check_directory(struct tt_engine *engine, const char *directory, stru
     rc = tt_agree_patiently(engine->comm, rc, e);
     if (rc == TT_OK)
         rc = agree_seen(engine, directory, strrchr(token, '/') + 1, e);
-    if (token && engine->rank == 0) {
-        tt_data_remove(engine, token, &ignored);
+    if (token && engine->rank == 0 && tt_data_remove(engine, token, &ignored) == TT_OK)
         tt_data_leave(engine, token);
-    }
     free(token);
     return rc;
 }
