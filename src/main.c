@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of commands. Only main ends the process. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,12 +103,24 @@ static void let_rank_0_speak(void)
         sleep(1);
 }
 
+/* A file that is opened later must not become stdout or stderr, which would be written into it.
+ * What was closed stays unwritable, so that output which nobody can see is no success. */
+static int open_streams(struct tt_error *e)
+{
+    for (int stream = 0; stream <= 2; stream++)
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream)
+            return tt_fail_call(e, errno, "open", "/dev/null", -1);
+    return TT_OK;
+}
+
 /* A full disk behind a pipe or redirection must not look like success. */
 int main(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     int status;
 
+    if (open_streams(&e) != TT_OK)
+        return tt_report_error(&e);
     signal(SIGXFSZ, SIG_IGN); /* a file larger than ulimit -f is an error like any other */
     status = dispatch(argc, argv);
     if (status != 0)
