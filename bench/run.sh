@@ -334,6 +334,27 @@ a_million() {
     row "a run of a million iterations: show (s)" "$(seconds_of "$tutti" show "$work"/long/*)" '<=' 1
 }
 
+# Five thousand runs: listed for the first time, and again.
+many_runs() {
+    local results=$shm/listed first
+    "$tutti" run stencil -n 2 --size 64 --iterations 200 --write every=50 --dir "$shm" --results "$work/listed" \
+        --min-free 0 --quiet
+    first=$(echo "$work/listed"/*)
+    mkdir "$results"
+    (
+        cd "$results"
+        for at in {1..4501..500}; do
+            eval "mkdir run-{$at..$((at + 499))}"
+            eval "tee run-{$at..$((at + 499))}/plan.json" <"$first/plan.json" >/dev/null
+            eval "tee run-{$at..$((at + 499))}/result.json" <"$first/result.json" >/dev/null
+        done
+    )
+    anew() { rm -f "$results/index.sqlite" && "$tutti" runs "$results"; }
+    row "5,000 runs: listed for the first time (s)" "$(seconds_of anew)" '<=' 2
+    row "5,000 runs: listed again (s)" "$(seconds_of "$tutti" runs "$results")" '<=' 0.2
+    rm -rf "$results"
+}
+
 # All on this machine; a rank may not cost more memory than in a job of two.
 many_ranks() {
     local few
@@ -361,7 +382,7 @@ if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
 all=(kernel large_dump particles hiding tiny_runs discard memory content transfers creates counters measuring starting
-    a_million many_ranks verdicts)
+    a_million many_runs many_ranks verdicts)
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 for figure in "${chosen[@]}"; do
     [[ " ${all[*]} " == *" $figure "* ]] || { echo "bench: '$figure' is none of ${all[*]}" >&2; exit 2; }

@@ -179,7 +179,7 @@ static int take_indexed(struct tt_store *s, struct tt_filter *f, const char *val
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     sqlite3_stmt *q =
-        tt__sql_prepare(s, "SELECT kind FROM value WHERE key = ? ORDER BY kind LIMIT 1", e);
+        tt__sql_prepare(s, "SELECT kind FROM name WHERE key = ? ORDER BY kind LIMIT 1", e);
     const char *kind;
     int step;
 

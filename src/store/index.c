@@ -8,8 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <xxhash.h>
 
 #include "base/text.h"
+#include "build_info.h"
 #include "plan/folder.h"
 #include "plan/registry.h"
 #include "spec/units.h"
@@ -17,29 +21,50 @@
 
 /* Folders may be grouped, but a whole disk is no results folder. */
 #define MAX_DEPTH 4
+#define STAMP_TEXT 256
 
-enum { FIND, FORGET, SEEN, ADD_RUN, ADD_VALUE, NSTATEMENTS };
+enum {
+    FIND,
+    FIND_REFUSED,
+    FORGET,
+    FORGET_REFUSED,
+    SEEN,
+    REFUSE,
+    ADD_NAME,
+    FIND_NAME,
+    ADD_RUN,
+    ADD_VALUE,
+    NSTATEMENTS
+};
 static const char *const statements[NSTATEMENTS] = {
     [FIND] = "SELECT stamp FROM run WHERE folder = ?",
+    [FIND_REFUSED] = "SELECT stamp, why FROM refused WHERE folder = ?",
     [FORGET] = "DELETE FROM run WHERE folder = ?",
+    [FORGET_REFUSED] = "DELETE FROM refused WHERE folder = ?",
     [SEEN] = "INSERT OR IGNORE INTO temp.seen VALUES(?)",
+    [REFUSE] = "INSERT OR REPLACE INTO refused(folder, stamp, why) VALUES(?, ?, ?)",
+    [ADD_NAME] = "INSERT OR IGNORE INTO name(kind, key, unit) VALUES(?, ?, ?)",
+    [FIND_NAME] = "SELECT id FROM name WHERE kind = ? AND key = ? AND unit = ?",
     [ADD_RUN] = "INSERT INTO run(folder, id, label, workload, plan, status, valid, ranks, start, "
                 "stamp) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [ADD_VALUE] = "INSERT OR REPLACE INTO value(run, kind, key, text, number, unit) "
-                  "VALUES(?, ?, ?, ?, ?, ?)",
+    [ADD_VALUE] = "INSERT OR REPLACE INTO named(run, name, text, number) VALUES(?, ?, ?, ?)",
 };
 
 struct scan {
     struct tt_store *s;
     struct tt_index_report *report;
     struct tt_error *e;
+    int results; /* the folder, open */
+    bool any_refused;
     sqlite3_stmt *q[NSTATEMENTS];
-    int64_t run; /* whose values are being added */
+    int64_t run;                              /* whose values are being added */
+    json_t *names[TT_STORED_ENVIRONMENT + 1]; /* {"key": {"unit": id}} of those met so far */
 };
 
+/* What is bound lives until the statement has been run. */
 static void bind_text(sqlite3_stmt *q, int at, const char *text)
 {
-    sqlite3_bind_text(q, at, text, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, at, text, -1, SQLITE_STATIC);
 }
 
 static int with_folder(struct scan *c, int statement, const char *folder)
@@ -50,42 +75,80 @@ static int with_folder(struct scan *c, int statement, const char *folder)
 
 /* ---- values ---- */
 
-/* The text of a scalar; anything else as JSON. Caller frees. */
-static char *text_of(const json_t *value)
+static int number_name(struct scan *c, enum tt_stored kind, const char *key, const char *unit,
+                       int64_t *id)
 {
-    return json_is_string(value) ? strdup(json_string_value(value))
-                                 : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT |
-                                                         JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-}
-
-static int add_value(struct scan *c, enum tt_stored kind, const char *key, const json_t *value,
-                     const char *unit)
-{
-    sqlite3_stmt *q = c->q[ADD_VALUE];
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    char *text = text_of(value);
-    double number;
+    sqlite3_stmt *q[] = {c->q[ADD_NAME], c->q[FIND_NAME]};
     int rc;
 
-    if (!text)
-        return tt_fail_nomem(c->e, "the index");
-    sqlite3_bind_int64(q, 1, c->run);
-    bind_text(q, 2, tt__stored_names[kind]);
-    bind_text(q, 3, key);
-    bind_text(q, 4, json_is_null(value) ? NULL : text);
-    if (json_is_number(value))
-        sqlite3_bind_double(q, 5, json_number_value(value));
-    else if (json_is_string(value) && tt_parse_real(text, &number, &ignored) == TT_OK)
-        sqlite3_bind_double(q, 5, number);
-    else
-        sqlite3_bind_null(q, 5);
-    bind_text(q, 6, unit);
-    rc = tt__sql_step(c->s, q, c->e);
-    free(text);
+    for (int i = 0; i < 2; i++) {
+        bind_text(q[i], 1, tt__stored_names[kind]);
+        bind_text(q[i], 2, key);
+        bind_text(q[i], 3, unit);
+    }
+    rc = tt__sql_step(c->s, q[0], c->e);
+    if (rc == TT_OK && sqlite3_step(q[1]) != SQLITE_ROW)
+        rc = tt__sql_fail(c->s, c->e);
+    *id = sqlite3_column_int64(q[1], 0);
+    sqlite3_reset(q[1]);
     return rc;
 }
 
-/* Parameters of modules are described by the plan itself. */
+/* Asking the database for each of a million would take longer than all else. */
+static int find_name(struct scan *c, enum tt_stored kind, const char *key, const char *unit,
+                     int64_t *id)
+{
+    json_t *units = json_object_get(c->names[kind], key);
+    const json_t *known = json_object_get(units, unit);
+    int rc;
+
+    *id = json_integer_value(known);
+    if (known)
+        return TT_OK;
+    rc = number_name(c, kind, key, unit, id);
+    if (rc != TT_OK)
+        return rc;
+    if (!units && json_object_set_new(c->names[kind], key, units = json_object()) != 0)
+        return tt_fail_nomem(c->e, "the index");
+    return json_object_set_new(units, unit, json_integer(*id)) == 0
+               ? TT_OK
+               : tt_fail_nomem(c->e, "the index");
+}
+
+/* A number needs no text; a text that is a number can be compared as one. */
+static int add_value(struct scan *c, enum tt_stored kind, const char *key, const json_t *value,
+                     const char *unit)
+{
+    bool measured = kind == TT_STORED_METRICS || kind == TT_STORED_PHASES;
+    const char *text = json_string_value(value);
+    sqlite3_stmt *q = c->q[ADD_VALUE];
+    char *made = NULL;
+    int64_t name;
+    double number;
+    int rc = find_name(c, kind, key, unit, &name);
+
+    if (rc != TT_OK)
+        return rc;
+    if (!text && !json_is_null(value) && !(measured && json_is_number(value)) &&
+        !(text = made = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS |
+                                              JSON_REAL_PRECISION(17))))
+        return tt_fail_nomem(c->e, "the index");
+    sqlite3_bind_int64(q, 1, c->run);
+    sqlite3_bind_int64(q, 2, name);
+    bind_text(q, 3, text);
+    if (json_is_number(value))
+        sqlite3_bind_double(q, 4, json_number_value(value));
+    else if (json_is_string(value) && tt_parse_real(text, &number, NULL) == TT_OK)
+        sqlite3_bind_double(q, 4, number);
+    else
+        sqlite3_bind_null(q, 4);
+    rc = tt__sql_step(c->s, q, c->e);
+    free(made);
+    return rc;
+}
+
+/* The unit is that of the table the parameter stands in, which takes a while to find. Parameters of
+ * modules are described by the plan itself. */
 static int add_parameters(struct scan *c, const json_t *plan)
 {
     const json_t *described = json_object_get(plan, "described");
@@ -96,10 +159,12 @@ static int add_parameters(struct scan *c, const json_t *plan)
 
     json_object_foreach(parameters, key, value)
     {
-        const struct tt_param *p = tt_find_param(key);
+        json_t *known = json_object_get(c->names[TT_STORED_PARAMETERS], key);
+        const struct tt_param *p = known ? NULL : tt_find_param(key);
         const char *unit =
-            p ? p->unit
-              : json_string_value(json_object_get(json_object_get(described, key), "unit"));
+            known ? json_object_iter_key(json_object_iter(known))
+            : p   ? p->unit
+                  : json_string_value(json_object_get(json_object_get(described, key), "unit"));
 
         if (rc == TT_OK)
             rc = add_value(c, TT_STORED_PARAMETERS, key, value, unit ? unit : "");
@@ -200,63 +265,112 @@ static int add_run(struct scan *c, const char *folder, const char *stamp, const 
     return rc;
 }
 
-/* Plan and result as last written; *done: there is a result. */
-static void make_stamp(const char *path, char *stamp, size_t size, bool *done)
+/* A file as it was last changed, by whoever and however. */
+static bool add_stamp(int results, const char *file, char *stamp, size_t *used)
 {
-    static const char *const names[] = {"plan.json", "result.json"};
+    struct stat st = {0};
+    bool there = file && fstatat(results, file, &st, 0) == 0;
+
+    *used +=
+        (size_t)snprintf(stamp + *used, STAMP_TEXT - *used, "%llx.%lx:%llx:%llx ",
+                         (unsigned long long)st.st_ctim.tv_sec, (unsigned long)st.st_ctim.tv_nsec,
+                         (unsigned long long)st.st_size, (unsigned long long)st.st_ino);
+    return there;
+}
+
+/* Plan and result; whether they are there. */
+static void make_stamp(const struct scan *c, const char *folder, char *stamp, bool *plan,
+                       bool *result)
+{
+    char *file = tt_folder_path(folder, "plan.json");
+    struct stat st;
     size_t used = 0;
 
-    *done = false;
-    for (int i = 0; i < 2; i++) {
-        char *file = tt_folder_path(path, names[i]);
-        struct stat st = {0};
-
-        *done = file && stat(file, &st) == 0;
-        used += (size_t)snprintf(stamp + used, size - used, "%lld.%09ld:%lld ",
-                                 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-                                 (long long)st.st_size);
-        free(file);
-    }
+    *plan = add_stamp(c->results, file, stamp, &used) || /* or a link that leads nowhere */
+            (file && fstatat(c->results, file, &st, AT_SYMLINK_NOFOLLOW) == 0);
+    free(file);
+    *result = false;
+    if (!*plan)
+        return;
+    file = tt_folder_path(folder, "result.json");
+    *result = add_stamp(c->results, file, stamp, &used);
+    free(file);
 }
 
-static bool is_known(struct scan *c, const char *folder, const char *stamp)
+/* Whatever may have been the reason: also the other files that results are made of, and this
+ * program. */
+static void make_refused_stamp(const struct scan *c, const char *folder, char *stamp)
+{
+    char *outcome = tt_folder_path(folder, "outcome.json"),
+         *records = tt_folder_path(folder, "records");
+    int fd = records ? openat(c->results, records, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    size_t used = strlen(stamp);
+    unsigned long long all = 0; /* in no order: a sum */
+    struct dirent *entry;
+
+    add_stamp(c->results, outcome, stamp, &used);
+    while (d && (entry = readdir(d))) {
+        char one[STAMP_TEXT];
+        size_t length = 0;
+
+        if (strcmp(entry->d_name, "..") != 0 && add_stamp(fd, entry->d_name, one, &length))
+            all += XXH3_64bits(one, length);
+    }
+    snprintf(stamp + used, STAMP_TEXT - used, "%llx %.80s", all, TT_VERSION " " TT_REVISION);
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    free(outcome);
+    free(records);
+}
+
+static bool is_known(struct scan *c, int statement, const char *folder, const char *stamp)
 {
     const char *known;
-    bool same;
 
-    bind_text(c->q[FIND], 1, folder);
-    same = sqlite3_step(c->q[FIND]) == SQLITE_ROW &&
-           (known = (const char *)sqlite3_column_text(c->q[FIND], 0)) && !strcmp(known, stamp);
-    sqlite3_reset(c->q[FIND]);
-    return same;
+    bind_text(c->q[statement], 1, folder);
+    return sqlite3_step(c->q[statement]) == SQLITE_ROW &&
+           (known = (const char *)sqlite3_column_text(c->q[statement], 0)) && !strcmp(known, stamp);
 }
 
-static void refuse(struct scan *c, const char *folder, const struct tt_error *e)
+static void refuse(struct scan *c, const char *folder, const char *why)
 {
     json_t *name = tt_json_text(folder); /* a name need not be UTF-8 */
-    char why[1024];
 
-    tt_error_format(e, why, sizeof why);
     if (name)
         json_object_set_new(c->s->refused, json_string_value(name), tt_json_text(why));
     json_decref(name);
     c->report->refused++;
 }
 
-/* What is wrong with a folder is its own affair; only what concerns the index ends the scan. */
-static int read_folder(struct scan *c, const char *folder, const char *path, char *stamp,
-                       size_t size, bool had_result)
+static int refuse_anew(struct scan *c, const char *folder, const char *stamp,
+                       const struct tt_error *e)
 {
+    char why[1024];
+
+    tt_error_format(e, why, sizeof why);
+    refuse(c, folder, why);
+    bind_text(c->q[REFUSE], 2, stamp);
+    bind_text(c->q[REFUSE], 3, why);
+    return with_folder(c, REFUSE, folder);
+}
+
+/* What is wrong with a folder is its own affair; only what concerns the index ends the scan. */
+static int read_folder(struct scan *c, const char *folder, char *stamp, bool had_result)
+{
+    char *path = tt_folder_path(c->s->results, folder);
     struct tt_error why = TT_ERROR_CLEAR;
     json_t *plan = NULL, *result = NULL;
-    int rc = tt__run_read(path, &plan, &result, &why);
+    int rc = path ? tt__run_read(path, &plan, &result, &why) : tt_fail_nomem(&why, "a path");
 
     if (rc == TT_OK) {
+        bool there;
+
         if (!had_result) /* it was made just now */
-            make_stamp(path, stamp, size, &had_result);
+            make_stamp(c, folder, stamp, &there, &had_result);
         rc = add_run(c, folder, stamp, plan, result);
-        if (rc == TT_OK)
-            rc = with_folder(c, SEEN, folder);
         c->report->added++;
     } else if (rc == TT_NOMEM) {
         *c->e = why;
@@ -264,64 +378,79 @@ static int read_folder(struct scan *c, const char *folder, const char *path, cha
         c->report->unfinished++;
         rc = TT_OK;
     } else {
-        refuse(c, folder, &why);
-        rc = TT_OK;
+        make_refused_stamp(c, folder, stamp);
+        rc = refuse_anew(c, folder, stamp, &why);
     }
+    if (rc == TT_OK)
+        rc = with_folder(c, SEEN, folder);
     json_decref(plan);
     json_decref(result);
+    free(path);
     return rc;
 }
 
-static int index_folder(struct scan *c, const char *folder, const char *path)
+static int index_folder(struct scan *c, const char *folder, char *stamp, bool done)
 {
-    char stamp[160];
-    bool done;
+    char wide[STAMP_TEXT];
+    bool run = done && is_known(c, FIND, folder, stamp), refused = false;
     int rc;
 
-    make_stamp(path, stamp, sizeof stamp, &done);
-    if (done && is_known(c, folder, stamp)) {
+    sqlite3_reset(c->q[FIND]);
+    if (run) {
         c->report->kept++;
         return with_folder(c, SEEN, folder);
     }
+    if (c->any_refused) {
+        snprintf(wide, sizeof wide, "%s", stamp);
+        make_refused_stamp(c, folder, wide);
+        refused = is_known(c, FIND_REFUSED, folder, wide);
+        if (refused)
+            refuse(c, folder, (const char *)sqlite3_column_text(c->q[FIND_REFUSED], 1));
+        sqlite3_reset(c->q[FIND_REFUSED]);
+    }
+    if (refused)
+        return with_folder(c, SEEN, folder);
     rc = with_folder(c, FORGET, folder);
-    return rc == TT_OK ? read_folder(c, folder, path, stamp, sizeof stamp, done) : rc;
+    if (rc == TT_OK)
+        rc = with_folder(c, FORGET_REFUSED, folder);
+    return rc == TT_OK ? read_folder(c, folder, stamp, done) : rc;
 }
 
 /* ---- the folders below results ---- */
 
-static bool exists(const char *path, const char *name)
-{
-    char *full = tt_folder_path(path, name);
-    struct stat st;
-    bool there = full && lstat(full, &st) == 0;
-
-    free(full);
-    return there;
-}
-
 static int visit(struct scan *c, const char *folder, int depth);
 
-static int visit_below(struct scan *c, const char *folder, const char *path, int depth)
+static bool is_folder(DIR *d, const struct dirent *entry)
 {
-    DIR *d = opendir(path);
-    struct tt_error why = TT_ERROR_CLEAR;
-    struct dirent *entry;
     struct stat st;
+
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int visit_below(struct scan *c, const char *folder, int depth)
+{
+    int fd = openat(c->results, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
     int rc = TT_OK;
 
     if (!d) {
-        tt_fail_call(&why, errno, "opendir", path, -1);
+        char why[256];
+
+        if (fd >= 0)
+            close(fd);
         if (depth == 0)
-            *c->e = why;
-        else
-            refuse(c, folder, &why);
-        return depth == 0 ? why.code : TT_OK;
+            return tt_fail_call(c->e, errno, "opendir", c->s->results, -1);
+        snprintf(why, sizeof why, "opendir: %s", strerror(errno));
+        refuse(c, folder, why);
+        return TT_OK;
     }
     while (rc == TT_OK && (entry = readdir(d))) {
         char *below;
 
-        if (entry->d_name[0] == '.' ||
-            fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
+        if (entry->d_name[0] == '.' || !is_folder(d, entry))
             continue;
         if (asprintf(&below, "%s%s%s", folder, *folder ? "/" : "", entry->d_name) < 0)
             rc = tt_fail_nomem(c->e, "a path");
@@ -336,49 +465,81 @@ static int visit_below(struct scan *c, const char *folder, const char *path, int
 
 static int visit(struct scan *c, const char *folder, int depth)
 {
-    char *path = *folder ? tt_folder_path(c->s->results, folder) : strdup(c->s->results);
-    int rc = TT_OK;
+    bool plan = false, result = false;
+    char stamp[STAMP_TEXT];
 
-    if (!path)
-        return tt_fail_nomem(c->e, "a path");
-    if (depth > 0 && exists(path, "plan.json"))
-        rc = index_folder(c, folder, path);
-    else if (depth < MAX_DEPTH)
-        rc = visit_below(c, folder, path, depth);
-    free(path);
-    return rc;
+    if (depth > 0)
+        make_stamp(c, folder, stamp, &plan, &result);
+    if (plan)
+        return index_folder(c, folder, stamp, result);
+    return depth < MAX_DEPTH ? visit_below(c, folder, depth) : TT_OK;
 }
 
 /* ---- all of it ---- */
 
-static int update(struct scan *c, bool rebuild)
+static int prepare(struct scan *c, bool rebuild)
 {
-    struct tt_store *s = c->s;
-    int rc = tt__sql_run(s,
+    int64_t refused = 0;
+    int rc = tt__sql_run(c->s,
                          "CREATE TEMP TABLE IF NOT EXISTS seen(folder TEXT PRIMARY KEY);"
                          "DELETE FROM temp.seen",
                          c->e);
 
     if (rc == TT_OK && rebuild)
-        rc = tt__sql_run(s, "DELETE FROM value; DELETE FROM run", c->e);
+        rc = tt__sql_run(
+            c->s, "DELETE FROM named; DELETE FROM name; DELETE FROM run; DELETE FROM refused",
+            c->e);
+    if (rc == TT_OK)
+        rc = tt__sql_integer(c->s, "SELECT count(*) FROM refused", &refused, c->e);
+    c->any_refused = refused > 0;
     for (int i = 0; i < NSTATEMENTS && rc == TT_OK; i++)
-        if (!(c->q[i] = tt__sql_prepare(s, statements[i], c->e)))
+        if (!(c->q[i] = tt__sql_prepare(c->s, statements[i], c->e)))
             rc = c->e->code;
+    for (int i = 0; i <= TT_STORED_ENVIRONMENT && rc == TT_OK; i++)
+        if (!(c->names[i] = json_object()))
+            rc = tt_fail_nomem(c->e, "the index");
+    c->results = rc == TT_OK ? open(c->s->results, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (rc == TT_OK && c->results < 0)
+        rc = tt_fail_call(c->e, errno, "open", c->s->results, -1);
+    return rc;
+}
+
+/* Names that no run has any more are no keys to ask for. */
+static int remove_unseen(struct scan *c)
+{
+    int rc = tt__sql_run(c->s, "DELETE FROM run WHERE folder NOT IN (SELECT folder FROM temp.seen)",
+                         c->e);
+
+    c->report->removed = (uint64_t)sqlite3_changes64(c->s->db);
+    if (rc == TT_OK && c->report->removed > 0)
+        rc = tt__sql_run(c->s, "DELETE FROM name WHERE id NOT IN (SELECT name FROM named)", c->e);
+    if (rc == TT_OK)
+        rc = tt__sql_run(
+            c->s, "DELETE FROM refused WHERE folder NOT IN (SELECT folder FROM temp.seen)", c->e);
+    return rc;
+}
+
+static int update(struct scan *c, bool rebuild)
+{
+    int rc = prepare(c, rebuild);
+
     if (rc == TT_OK)
         rc = visit(c, "", 0);
     if (rc == TT_OK)
-        rc = tt__sql_run(s, "DELETE FROM run WHERE folder NOT IN (SELECT folder FROM temp.seen)",
-                         c->e);
-    c->report->removed = (uint64_t)sqlite3_changes64(s->db);
+        rc = remove_unseen(c);
     for (int i = 0; i < NSTATEMENTS; i++)
         sqlite3_finalize(c->q[i]);
+    for (int i = 0; i <= TT_STORED_ENVIRONMENT; i++)
+        json_decref(c->names[i]);
+    if (c->results >= 0)
+        close(c->results);
     return rc;
 }
 
 int tt_store_index(struct tt_store *s, bool rebuild, struct tt_index_report *report,
                    struct tt_error *e)
 {
-    struct scan c = {.s = s, .report = report, .e = e};
+    struct scan c = {.s = s, .report = report, .e = e, .results = -1};
     int rc = tt__sql_run(s, "BEGIN IMMEDIATE", e);
 
     *report = (struct tt_index_report){0};

@@ -15,7 +15,9 @@
 static void write_condition(FILE *sql, const struct tt_filter *f)
 {
     if (!f->column)
-        fprintf(sql, " AND key IN (SELECT run FROM value WHERE key = ? AND kind = ? AND %s %s ?)",
+        fprintf(sql,
+                " AND EXISTS (SELECT 1 FROM value WHERE run = run.key AND value.key = ? AND "
+                "kind = ? AND %s %s ?)",
                 f->is_number ? "number" : "text", f->operator);
     else if (!strcmp(f->column, "id")) /* the whole id, or what follows the time in it */
         fprintf(sql, " AND (? IN (id, substr(id, instr(id, '-') + 1))) = %d",

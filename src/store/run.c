@@ -13,6 +13,7 @@
 #include "analysis/result.h"
 #include "engine/records.h"
 #include "plan/folder.h"
+#include "plan/members.h"
 #include "plan/removal.h"
 #include "store/private.h"
 
@@ -145,10 +146,22 @@ static int check_size(const char *folder, const json_t *plan, const json_t *resu
                            : tt_fail(e, TT_CORRUPT, "'%s' holds too many values for a run", folder);
 }
 
+/* Epochs and tables of a long run are most of it. */
+static bool is_indexed(const char *key)
+{
+    static const char *const keys[] = {"tutti",  "status",      "valid", "plan", "metrics",
+                                       "phases", "environment", "ranks", NULL};
+    int i = 0;
+
+    while (keys[i] && strcmp(keys[i], key) != 0)
+        i++;
+    return keys[i];
+}
+
 static int get_result(const char *folder, const json_t *plan, json_t **result, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc = tt_folder_read_json(folder, "result.json", result, &ignored);
+    int rc = tt_members_read(folder, "result.json", is_indexed, result, &ignored);
 
     if (rc == TT_NOMEM)
         return tt_fail_nomem(e, "a result");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/private.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 /* Marks the file as ours: nobody else's database is touched. */
 #define APPLICATION_ID 1953854580 /* "tutt" */
 
@@ -11,17 +11,25 @@
 const char *const tt__stored_names[] = {"parameter", "metric", "phase", "environment"};
 const char *const tt__statuses[] = {"done", "failed", "stopped", "interrupted", NULL};
 
-/* What a component has is rows: a new one changes no schema. Folders are relative to the results
- * folder, which may be moved. */
+/* What a component has is rows: a new one changes no schema. Names are kept apart, since every run
+ * has the same two hundred; the view puts both together for whoever asks. Folders are relative to
+ * the results folder, which may be moved. A folder that was refused is not read again until it
+ * changes. */
 static const char schema[] =
     "CREATE TABLE run(key INTEGER PRIMARY KEY, folder TEXT NOT NULL UNIQUE, id TEXT NOT NULL,"
     " label TEXT NOT NULL, workload TEXT NOT NULL, plan TEXT NOT NULL, status TEXT NOT NULL,"
     " valid INTEGER NOT NULL, ranks INTEGER NOT NULL, start REAL NOT NULL, stamp TEXT NOT NULL);"
     "CREATE INDEX run_by_start ON run(start, folder);"
-    "CREATE TABLE value(run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, kind TEXT NOT NULL,"
-    " key TEXT NOT NULL, text TEXT, number REAL, unit TEXT NOT NULL,"
-    " PRIMARY KEY(run, kind, key)) WITHOUT ROWID;"
-    "CREATE INDEX value_by_key ON value(key, kind, number);"
+    "CREATE TABLE name(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL,"
+    " unit TEXT NOT NULL, UNIQUE(kind, key, unit));"
+    "CREATE TABLE named(run INTEGER NOT NULL, name INTEGER NOT NULL, text TEXT, number REAL,"
+    " PRIMARY KEY(run, name)) WITHOUT ROWID;"
+    "CREATE TRIGGER run_is_gone AFTER DELETE ON run"
+    " BEGIN DELETE FROM named WHERE run = OLD.key; END;"
+    "CREATE VIEW value AS SELECT run, kind, key, coalesce(text, CAST(number AS TEXT)) AS text,"
+    " number, unit FROM named JOIN name ON id = name;"
+    "CREATE TABLE refused(folder TEXT NOT NULL PRIMARY KEY, stamp TEXT NOT NULL,"
+    " why TEXT NOT NULL) WITHOUT ROWID;"
     "PRAGMA application_id = " NUMBER(APPLICATION_ID) ";"
                                                       "PRAGMA user_version = " NUMBER(
                                                           SCHEMA_VERSION) ";";

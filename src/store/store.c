@@ -109,13 +109,14 @@ static int configure(struct tt_store *s, struct tt_error *e)
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return tt__sql_run(s,
                        "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF;"
-                       "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON",
+                       "PRAGMA cell_size_check = ON",
                        e);
 }
 
 static int open_database(struct tt_store *s, bool writable, struct tt_error *e)
 {
-    int flags = writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    int flags = SQLITE_OPEN_NOMUTEX | /* no thread but ours */
+                (writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
 
     if (sqlite3_open_v2(s->file, &s->db, flags, NULL) != SQLITE_OK)
         return s->db ? tt__sql_fail(s, e) : tt_fail_nomem(e, s->file);

@@ -634,6 +634,47 @@ static void run_sql(const char *sql)
     free(file);
 }
 
+/* Reading five thousand of them again takes as long as five thousand runs. */
+static void what_was_refused_is_remembered(void **unused)
+{
+    struct tt_store *s = open_store();
+    const json_t *refused = tt_store_refused(s);
+
+    (void)unused;
+    make_unfinished(&samples[0]);
+    write_in(samples[0].id, "outcome.json", "[]");
+    expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
+    run_sql("UPDATE refused SET why = 'remembered'");
+    expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
+    assert_string_equal(json_string_value(json_object_get(refused, samples[0].id)), "remembered");
+    write_in(samples[0].id, "outcome.json", "{}"); /* neither plan nor result has changed */
+    write_records(samples[0].id, TT_RANK_DONE, "node1");
+    expect_index(s, false, "1 added 0 kept 0 removed 0 refused 0 unfinished");
+    write_in(samples[0].id, "plan.json", "[]");
+    expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
+    expect_found(s, NULL, "");
+    remove_below(samples[0].id);
+    expect_index(s, false, "0 added 0 kept 0 removed 0 refused 0 unfinished");
+    tt_store_close(s);
+}
+
+/* Of the same size and, by its own account, of the same time. */
+static void a_result_that_was_put_in_place_is_seen(void **unused)
+{
+    struct sample other = samples[1];
+    struct tt_store *s = three_runs();
+
+    (void)unused;
+    set_age(other.id, "result.json", 1000);
+    expect_index(s, false, "1 added 2 kept 0 removed 0 refused 0 unfinished");
+    other.rate = 9e6;
+    write_result(&other);
+    set_age(other.id, "result.json", 1000);
+    expect_index(s, false, "1 added 2 kept 0 removed 0 refused 0 unfinished");
+    expect_found(s, "write_rate>8m", "b");
+    tt_store_close(s);
+}
+
 static void other_schemas_are_told_apart(void **unused)
 {
     struct tt_store *s = three_runs();
@@ -641,8 +682,9 @@ static void other_schemas_are_told_apart(void **unused)
     (void)unused;
     tt_store_close(s);
     run_sql("PRAGMA user_version = 99");
-    expect_refused("was made by a newer tutti (schema 99, this one knows 1)");
-    run_sql("PRAGMA user_version = 0; ALTER TABLE value RENAME COLUMN unit TO old");
+    expect_refused("was made by a newer tutti (schema 99, this one knows 2)");
+    run_sql("DROP VIEW value; DROP TABLE name; DROP TABLE named; DROP TABLE refused;"
+            "CREATE TABLE value(run INTEGER); PRAGMA user_version = 1");
     s = open_store(); /* an older one is made again */
     expect_index(s, false, "3 added 0 kept 0 removed 0 refused 0 unfinished");
     tt_store_close(s);
@@ -766,7 +808,7 @@ static void a_second_writer_is_told(void **unused)
         sqlite3 *db;
         bool held =
             sqlite3_open(file, &db) == SQLITE_OK &&
-            sqlite3_exec(db, "BEGIN IMMEDIATE; DELETE FROM value", NULL, NULL, NULL) == SQLITE_OK;
+            sqlite3_exec(db, "BEGIN IMMEDIATE; DELETE FROM run", NULL, NULL, NULL) == SQLITE_OK;
 
         (void)!write(ready[1], held ? "y" : "n", 1);
         pause();
@@ -805,6 +847,8 @@ int main(void)
         TEST(garbage_is_refused_with_its_reason),
         TEST(a_flood_of_values_is_refused),
         TEST(mutated_folders_do_no_harm),
+        TEST(what_was_refused_is_remembered),
+        TEST(a_result_that_was_put_in_place_is_seen),
         TEST(other_schemas_are_told_apart),
         TEST(wrong_places_are_named),
         TEST(a_damaged_index_does_no_harm),

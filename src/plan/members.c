@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/members.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plan/folder.h"
+
+/* No sane member that somebody wants is larger. */
+#define MAX_VALUE (256ul << 20)
+
+struct reader {
+    FILE *f;
+    char *path;
+    unsigned long long at; /* bytes read */
+    char *text;            /* of the value at hand */
+    size_t used, room;
+    struct tt_error *e;
+};
+
+static int damaged(struct reader *r, const char *what)
+{
+    if (ferror(r->f))
+        return tt_fail_call(r->e, errno, "read", r->path, (long long)r->at);
+    return tt_fail(r->e, TT_CORRUPT, "'%s' is damaged at byte %llu: %s", r->path, r->at, what);
+}
+
+static int next(struct reader *r)
+{
+    r->at++;
+    return getc_unlocked(r->f);
+}
+
+static void back(struct reader *r, int c)
+{
+    r->at--;
+    ungetc(c, r->f);
+}
+
+static int next_token(struct reader *r)
+{
+    int c;
+
+    do
+        c = next(r);
+    while (c == ' ' || c == '\n' || c == '\t' || c == '\r');
+    return c;
+}
+
+static int keep(struct reader *r, int c)
+{
+    if (r->used == r->room) {
+        size_t room = r->room ? 2 * r->room : 4096;
+        char *text = room <= MAX_VALUE ? realloc(r->text, room) : NULL;
+
+        if (!text)
+            return room > MAX_VALUE ? damaged(r, "a value is too long")
+                                    : tt_fail_nomem(r->e, "a JSON file");
+        r->text = text;
+        r->room = room;
+    }
+    r->text[r->used++] = (char)c;
+    return TT_OK;
+}
+
+/* The text of the value that begins with the next token, or (not wanted) only past it. */
+static int scan(struct reader *r, bool wanted)
+{
+    unsigned long long depth = 0;
+    bool quoted = false;
+    int rc = TT_OK, c = next_token(r);
+
+    r->used = 0;
+    do {
+        if (c == EOF)
+            return damaged(r, "it ends in the middle");
+        if (wanted)
+            rc = keep(r, c);
+        if (quoted && c == '\\') {
+            c = next(r);
+            if (wanted && rc == TT_OK && c != EOF)
+                rc = keep(r, c);
+        } else if (c == '"') {
+            quoted = !quoted;
+        } else if (!quoted && (c == '{' || c == '[')) {
+            depth++;
+        } else if (!quoted && (c == '}' || c == ']')) {
+            if (depth == 0)
+                return damaged(r, "a value is missing");
+            depth--;
+        }
+        if (rc != TT_OK)
+            return rc;
+        if (depth == 0 && !quoted && strchr("\"}]", c))
+            return TT_OK;
+        c = next(r);
+        if (depth == 0 && !quoted && (c == EOF || isspace(c) || strchr(",]}:", c))) {
+            back(r, c);
+            return TT_OK; /* after a number or a word */
+        }
+    } while (true);
+}
+
+static int take(struct reader *r, json_t **value)
+{
+    json_error_t why;
+    int rc = scan(r, true);
+
+    *value = NULL;
+    if (rc != TT_OK)
+        return rc;
+    *value = json_loadb(r->text, r->used, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    return *value ? TT_OK : damaged(r, why.text);
+}
+
+/* ---- lists and objects ---- */
+
+typedef int tt_member(struct reader *r, const char *key, void *context);
+
+/* {"KEY": VALUE, ...} to the end of the file; member takes or passes over each value. */
+static int each_member(struct reader *r, tt_member *member, void *context)
+{
+    int c = next_token(r), rc = TT_OK;
+
+    if (c != '{')
+        return tt_fail(r->e, TT_CORRUPT, "'%s' does not hold a JSON object", r->path);
+    c = next_token(r);
+    if (c != '}')
+        back(r, c);
+    while (rc == TT_OK && c != '}') {
+        json_t *key;
+
+        rc = take(r, &key);
+        if (rc == TT_OK && (!json_is_string(key) || next_token(r) != ':'))
+            rc = damaged(r, "not \"KEY\": VALUE");
+        if (rc == TT_OK)
+            rc = member(r, json_string_value(key), context);
+        json_decref(key);
+        if (rc == TT_OK && (c = next_token(r)) != ',' && c != '}')
+            rc = damaged(r, "neither , nor } after a value");
+    }
+    if (rc == TT_OK && next_token(r) != EOF)
+        rc = damaged(r, "there is more after its end");
+    return rc;
+}
+
+struct wanted {
+    bool (*wants)(const char *key);
+    json_t *object;
+};
+
+static int take_member(struct reader *r, const char *key, void *context)
+{
+    struct wanted *w = context;
+    bool wanted = w->wants(key);
+    json_t *value = NULL;
+    int rc = wanted ? take(r, &value) : scan(r, false);
+
+    if (rc == TT_OK && json_object_get(w->object, key))
+        rc = damaged(r, "a key is there twice");
+    if (rc == TT_OK && json_object_set(w->object, key, wanted ? value : json_null()) != 0)
+        rc = tt_fail_nomem(r->e, "a JSON file");
+    json_decref(value);
+    return rc;
+}
+
+struct list {
+    const char *key;
+    void (*element)(void *context, const json_t *value);
+    void *context;
+};
+
+static int hand_on_list(struct reader *r, const char *key, void *context)
+{
+    const struct list *l = context;
+    int c = next_token(r), rc = TT_OK;
+
+    if (c != '[' || strcmp(key, l->key) != 0) {
+        back(r, c);
+        return scan(r, false);
+    }
+    c = next_token(r);
+    if (c != ']')
+        back(r, c);
+    while (rc == TT_OK && c != ']') {
+        json_t *value;
+
+        rc = take(r, &value);
+        if (rc == TT_OK)
+            l->element(l->context, value);
+        json_decref(value);
+        if (rc == TT_OK && (c = next_token(r)) != ',' && c != ']')
+            rc = damaged(r, "neither , nor ] after a value");
+    }
+    return rc;
+}
+
+/* ---- files ---- */
+
+static int walk(const char *folder, const char *name, tt_member *member, void *context,
+                struct tt_error *e)
+{
+    struct reader r = {.path = tt_folder_path(folder, name), .e = e};
+    struct stat st;
+    int rc;
+
+    if (!r.path)
+        return tt_fail_nomem(e, "a path");
+    if (stat(r.path, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", r.path, -1);
+    else if (!S_ISREG(st.st_mode))
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", r.path);
+    else if (!(r.f = fopen(r.path, "re")))
+        rc = tt_fail_call(e, errno, "open", r.path, -1);
+    else
+        rc = each_member(&r, member, context);
+    if (r.f)
+        fclose(r.f);
+    free(r.text);
+    free(r.path);
+    return rc;
+}
+
+int tt_members_read(const char *folder, const char *name, bool (*wants)(const char *key),
+                    json_t **value, struct tt_error *e)
+{
+    struct wanted w = {.wants = wants, .object = json_object()};
+    int rc = w.object ? walk(folder, name, take_member, &w, e) : tt_fail_nomem(e, "a JSON file");
+
+    if (rc != TT_OK)
+        json_decref(w.object);
+    *value = rc == TT_OK ? w.object : NULL;
+    return rc;
+}
+
+int tt_members_each(const char *folder, const char *name, const char *key,
+                    void (*element)(void *context, const json_t *value), void *context,
+                    struct tt_error *e)
+{
+    struct list l = {key, element, context};
+
+    return walk(folder, name, hand_on_list, &l, e);
+}
