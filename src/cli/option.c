@@ -41,11 +41,15 @@ static int take(char **argv, const struct tt_option *options, struct tt_error *e
 int tt_take_words(int argc, char **argv, const struct tt_option *options, size_t max,
                   const char **words, size_t *n, struct tt_error *e)
 {
+    bool only_words = false; /* after -- */
+
     *n = 0;
     for (int i = 1; i < argc;) {
         int used = 1;
 
-        if (argv[i][0] == '-' && argv[i][1])
+        if (!only_words && !strcmp(argv[i], "--"))
+            only_words = true;
+        else if (!only_words && argv[i][0] == '-' && argv[i][1])
             used = take(argv + i, options, e);
         else if (*n < max)
             words[(*n)++] = argv[i];

@@ -60,7 +60,7 @@ static const char *text_of(const json_t *environment, const char *key)
 static int set_lustre(const struct tt_stripe_options *o, char *folder, struct tt_error *e)
 {
     char count[32], size[32], answer[512];
-    char *words[] = {"lfs", "setstripe", NULL, NULL, NULL, NULL, NULL, NULL};
+    char *words[9] = {"lfs", "setstripe"};
     size_t n = 2;
 
     snprintf(count, sizeof count, "%" PRIu64, o->count);
@@ -73,6 +73,7 @@ static int set_lustre(const struct tt_stripe_options *o, char *folder, struct tt
         words[n++] = "-S";
         words[n++] = size;
     }
+    words[n++] = "--";
     words[n] = folder;
     if (tt_ask(words, answer, sizeof answer))
         return TT_OK;
@@ -127,7 +128,7 @@ int tt_stripe_apply(struct tt_engine *engine, const json_t *environment, struct 
 
 static bool ask_lustre(char *path, struct tt_striping *out)
 {
-    char *words[] = {"lfs", "getstripe", path, NULL}, answer[8192];
+    char *words[] = {"lfs", "getstripe", "--", path, NULL}, answer[8192];
 
     return tt_ask(words, answer, sizeof answer) && tt_striping_from_lfs(answer, out);
 }

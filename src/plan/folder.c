@@ -204,7 +204,9 @@ int tt_folder_make(const char *results, const char *prefix, char **path, struct 
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     if (getrandom(&id, sizeof id, 0) != sizeof id)
         id = (uint32_t)getpid();
-    if (asprintf(path, "%s/%s%s-%08" PRIx32, results, prefix, stamp, id) < 0) {
+    /* Launchers get it as a word, which must not look like an option. */
+    if (asprintf(path, "%s%s/%s%s-%08" PRIx32, results[0] == '-' ? "./" : "", results, prefix,
+                 stamp, id) < 0) {
         *path = NULL;
         return tt_fail_nomem(e, "a path");
     }

@@ -70,3 +70,19 @@ usage "broken.yaml:[0-9]+:[0-9]+: " "$TUTTI" run broken.yaml
 
 [ -z "$(find . -name '*-*' -path '*runs*')" ] || fail "a refused run left a run folder"
 no_data_left
+
+# What begins with a dash is a name where a name belongs; -- ends the options.
+mkdir -- -data
+for arguments in "run stencil -n 1 --size 16 --iterations 2 --write every=1" "ensemble dash.yaml"; do
+    printf '%s\n' 'reference: {workload: stencil, size: 16, iterations: 2, write: {every: 1}, ranks: 1}' \
+        'load: {same: reference}' 'others: [0]' 'repeat: 1' >dash.yaml
+    # shellcheck disable=SC2086
+    expect 0 "$TUTTI" $arguments --results=-results --dir=-data --min-free 0 --json=-answer.json --csv=-rows.csv
+    [ -s ./-answer.json ] && [ -s ./-rows.csv ] || fail "no files for $arguments"
+    rm ./-answer.json ./-rows.csv
+done
+for command in runs index; do
+    expect 0 "$TUTTI" $command -- -results
+done
+expect 0 "$TUTTI" show -- "$(find . -path './-results/2*' -prune | cut -c 3-)"
+usage "one word too many" "$TUTTI" index -- -results --rebuild
