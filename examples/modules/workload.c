@@ -179,6 +179,7 @@ const struct tt_workload tt_workload_template = {
     .name = "template",
     .summary = "orbits of the logistic map; the example in docs/extending.md",
     .uses = uses,
+    .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct template_opts),
     .check = template_check,

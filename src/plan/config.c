@@ -135,7 +135,6 @@ static int set_param(struct tt_config_part *part, const struct tt_param *p,
 {
     struct tt_error inner = TT_ERROR_CLEAR;
     const char *value = s->value, *text = inner.text;
-    size_t index = (size_t)(p - part->component->params);
     int rc;
 
     if (!value && p->type != TT_PARAM_BOOL)
@@ -143,11 +142,7 @@ static int set_param(struct tt_config_part *part, const struct tt_param *p,
     rc = tt_param_set(p, part->opts, value ? value : "yes", &inner);
     if (rc == TT_USAGE && !strncmp(s->place, "--", 2) && tt_same_key(s->place + 2, s->key))
         text += strlen(p->key) + 2; /* the place is the key already */
-    if (rc)
-        return fail_at(s, rc, text, e);
-    if (index < 64)
-        part->given |= 1ull << index;
-    return TT_OK;
+    return rc ? fail_at(s, rc, text, e) : TT_OK;
 }
 
 static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_error *e);
@@ -280,6 +275,17 @@ static int check(const struct tt_config *c, struct tt_error *e)
     return rc;
 }
 
+/* Whoever asks for it must get it. A plan says what it is, whether somebody has asked or not. */
+static int check_baseline(const struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
+{
+    if (c->workload->has_epochs || !s || !strcmp(s->place, "plan.json") || c->run->baseline == 0)
+        return TT_OK;
+    return tt_fail(e, TT_USAGE,
+                   "%.300s%s has no effect on %s, which has no epochs of computation and dump: "
+                   "leave it out",
+                   s->place, strncmp(s->place, "--", 2) ? ": baseline" : "", c->workload->name);
+}
+
 int tt_config_make(struct tt_config *c, const char *workload, const struct tt_settings *settings,
                    struct tt_error *e)
 {
@@ -294,7 +300,9 @@ int tt_config_make(struct tt_config *c, const char *workload, const struct tt_se
         rc = add_components(c, settings, e);
     for (size_t i = 0; rc == TT_OK && i < settings->n; i++)
         rc = apply(c, &settings->list[i], e);
-    return rc ? rc : check(c, e);
+    if (rc == TT_OK)
+        rc = check(c, e);
+    return rc == TT_OK ? check_baseline(c, find_setting(settings, "baseline"), e) : rc;
 }
 
 void tt_config_free(struct tt_config *c)

@@ -69,7 +69,6 @@ extern const struct tt_component tt_counters_component;
 struct tt_config_part {
     const struct tt_component *component;
     void *opts;
-    unsigned long long given; /* bit i: parameter i was set by the user */
 };
 struct tt_config {
     const struct tt_workload *workload;

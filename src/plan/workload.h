@@ -30,6 +30,7 @@ struct tt_workload {
     const char *summary;
     const char *const
         *uses; /* engine components: "write", "read", "collective", "stripe"; NULL: end */
+    bool has_epochs; /* it writes through tt_output: --baseline serialises some of its dumps */
     const struct tt_param *params;
     size_t opts_size;
     /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver

@@ -118,6 +118,7 @@ const struct tt_workload tt_workload_frames = {
     .name = "frames",
     .summary = "frames of a simulation written collectively, as mpiiotester and PACE3D do",
     .uses = uses,
+    .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_frames_options),
     .check = frames_check,

@@ -201,6 +201,7 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
 const struct tt_workload tt_workload_particles = {
     .name = "particles",
     .summary = "particles of eight properties by steps: VPIC-IO, BD-CATS-IO, h5bench",
+    .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_particles_options),
     .check = particles_check,

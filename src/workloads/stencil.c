@@ -84,6 +84,7 @@ const struct tt_workload tt_workload_stencil = {
     .name = "stencil",
     .summary = "Jacobi iterations on a 2D or 3D grid with halo exchange",
     .uses = uses,
+    .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_stencil_options),
     .check = tt_stencil_check,

@@ -86,3 +86,14 @@ for command in runs index; do
 done
 expect 0 "$TUTTI" show -- "$(find . -path './-results/2*' -prune | cut -c 3-)"
 usage "one word too many" "$TUTTI" index -- -results --rebuild
+
+# A workload without epochs does not pass over a wish for baselines; 0 is what it does anyway.
+for workload in arrays bulk "command --words true" metadata pattern "reader --path nowhere" "traffic -n 2"; do
+    # shellcheck disable=SC2086
+    usage "^tutti: --baseline has no effect on ${workload%% *}, " "$TUTTI" run $workload --baseline 4 --dry-run
+done
+for baseline in 0 2; do
+    expect 0 "$TUTTI" run frames --baseline $baseline --dry-run "${here[@]}"
+    expect 0 "$TUTTI" run particles --baseline $baseline --dry-run "${here[@]}"
+done
+expect 0 "$TUTTI" run metadata --baseline 0 --dry-run "${here[@]}"
