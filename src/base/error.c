@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void tt_error_clear(struct tt_error *e)
@@ -13,14 +14,32 @@ void tt_error_clear(struct tt_error *e)
     e->offset = -1;
 }
 
+/* What is too long, a path most often, loses its middle: what happened and what to do stand at the
+ * ends. */
+static void copy_ends(char *to, size_t room, const char *text)
+{
+    size_t length = strlen(text), head = room / 3, tail = room - head - sizeof "...";
+
+    if (length < room)
+        snprintf(to, room, "%s", text);
+    else
+        snprintf(to, room, "%.*s...%s", (int)head, text, text + length - tail);
+}
+
 int tt_fail(struct tt_error *e, int code, const char *fmt, ...)
 {
     if (e && e->code == TT_OK) {
+        char *whole;
         va_list args;
 
         e->code = code;
         va_start(args, fmt);
-        vsnprintf(e->text, sizeof e->text, fmt, args);
+        if (vasprintf(&whole, fmt, args) >= 0) {
+            copy_ends(e->text, sizeof e->text, whole);
+            free(whole);
+        } else {
+            snprintf(e->text, sizeof e->text, "out of memory"); /* also for the message */
+        }
         va_end(args);
     }
     return code;
@@ -36,7 +55,7 @@ int tt_fail_call(struct tt_error *e, int sys_errno, const char *call, const char
         e->sys_errno = sys_errno;
         e->offset = offset;
         snprintf(e->call, sizeof e->call, "%s", call);
-        snprintf(e->file, sizeof e->file, "%s", file ? file : "");
+        copy_ends(e->file, sizeof e->file, file ? file : "");
     }
     return code;
 }

@@ -13,8 +13,22 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-int tt_disk_check_name(const char *path, struct tt_error *e)
+#include "build_info.h"
+
+/* Open MPI puts path, ".locktest." and the rank into so many bytes, and looks no further. */
+#define LOCK_FILE_NAME 256
+#define LOCK_FILE_ENDING ".locktest."
+
+int tt_disk_check_name(const struct tt_file *file, struct tt_error *e)
 {
+    const char *path = file->spec->path;
+    int most = LOCK_FILE_NAME - 1 - snprintf(NULL, 0, LOCK_FILE_ENDING "%d", file->size - 1);
+
+    if (TT_OPEN_MPI && strlen(path) > (size_t)most)
+        return tt_fail(e, TT_FAILED,
+                       "MPI-IO of Open MPI takes paths of at most %d characters, and this one has "
+                       "%zu; choose a shorter data directory or path, or --backend posix: '%s'",
+                       most, strlen(path), path);
     if (!strchr(path, ':'))
         return TT_OK;
     return tt_fail(e, TT_FAILED,
@@ -81,7 +95,7 @@ int tt_disk_open_first(const struct tt_file *file, struct tt_error *e)
 {
     const char *path = file->spec->path;
     bool create = file->spec->access == TT_CREATE, made = false;
-    int rc = tt_disk_check_name(path, e);
+    int rc = tt_disk_check_name(file, e);
 
     if (rc == TT_OK && create && file->rank == 0) {
         rc = open_here(path, O_RDWR | O_CREAT | O_EXCL, e);

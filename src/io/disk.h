@@ -13,9 +13,9 @@
 int tt_disk_open_first(const struct tt_file *file, struct tt_error *e);
 
 /* PnetCDF, and ROMIO below any library, take what stands before a ':' for the name of a file system
- * and open what follows: another file than the one that was looked at, and maybe somebody's. Which
- * MPI-IO there is, is known too late. */
-int tt_disk_check_name(const char *path, struct tt_error *e);
+ * and open what follows: another file than the one that was looked at, and maybe somebody's. Open
+ * MPI's own overflows a buffer if the path is long. Which MPI-IO there is, is known too late. */
+int tt_disk_check_name(const struct tt_file *file, struct tt_error *e);
 
 /* Bytes this process may still write there; UINT64_MAX if the file system does not say. */
 uint64_t tt_disk_free(const char *path);

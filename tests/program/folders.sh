@@ -75,6 +75,24 @@ long=$work/$(printf '%0200d' 1)/$(printf '%0200d' 2)/$(printf '%0200d' 3)
 mkdir -p "$long"
 expect 0 "$TUTTI" run "${job[@]}" --results "$long" --dir "$data" --write every=5
 
+# Data directories of any length, but where Open MPI's own MPI-IO has no room for it; one that fits is taken.
+long=$work/$(printf '%0200d' 5)
+deep=$long/$(printf '%0200d' 2)/$(printf '%0200d' 3)
+mkdir -p "$deep"
+expect 0 "$TUTTI" run "${job[@]}" --dir "$deep" --write every=5 --backend posix
+for backend in mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    room=$((256 - 1 - 11 - ${#long} - 1))
+    expect 0 "$TUTTI" run "${job[@]}" --dir "$long" --backend $backend --write every=5,path="$long/$(printf "%0${room}d" 4)"
+    mpirun --version | grep -q 'Open MPI' || continue
+    expect 1 "$TUTTI" run "${job[@]}" --dir "$long" --backend $backend \
+        --write every=5,path="$long/$(printf "%0$((room + 1))d" 4)"
+    one_line "at most 244 characters, and this one has 245; .*0004' \("
+    expect 1 "$TUTTI" run "${job[@]}" --dir "$deep" --backend $backend --write every=5
+    one_line "at most 244 characters"
+done
+[ -z "$(find "$long" -type f)" ] || fail "data left in a long directory"
+
 # Results that somebody removes during the run: an error, and still no data left.
 "$TUTTI" run "${job[@]}" --results gone --dir "$data" --iterations 100000000 --max-time 5s \
     --write every=100,files=process >out 2>err &
