@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "launch/launch.h"
 #include "plan/folder.h"
 
 /* jansson's calls with new references take NULL and fail, so a chain of them needs one check. */
@@ -194,34 +195,6 @@ static FILE *open_regular(const char *folder, const char *name)
     return f;
 }
 
-/* Launchers draw lines around what they say. */
-static bool says_something(const char *line)
-{
-    return line[strspn(line, " -=*\t\r\n")] != '\0';
-}
-
-/* The first line that a rank printed as its error, "tutti: ...", or any first line. */
-static void first_words(const char *folder, char *line, int size)
-{
-    FILE *f = open_regular(folder, "stderr");
-    bool found = false;
-    char next[256];
-
-    snprintf(line, (size_t)size, "it left no reason");
-    for (int n = 0; f && n < 100 && fgets(next, sizeof next, f); n++) {
-        bool own = !strncmp(next, "tutti: ", 7);
-
-        next[strcspn(next, "\n")] = '\0';
-        if (own || (!found && says_something(next)))
-            snprintf(line, (size_t)size, "%s", own ? next + 7 : next);
-        found = found || says_something(next);
-        if (own)
-            break;
-    }
-    if (f)
-        fclose(f);
-}
-
 /* The call that failed first, if a rank could still note it. */
 static bool read_failure(const char *folder, char *why, size_t size)
 {
@@ -261,7 +234,7 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
         snprintf(why, size, "the ranks were told to end before they were done");
         return "interrupted";
     }
-    first_words(ev->folder, words, sizeof words);
+    tt_job_words(ev->folder, words, sizeof words);
     if (ev->damage[0])
         snprintf(why, size, "%s", ev->damage);
     else if (ev->nranks == 0)

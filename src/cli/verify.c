@@ -84,16 +84,19 @@ static int verify_as_ranks(const char *folder)
 
 /* ---- the driver ---- */
 
-static int print_outcome(const char *folder, struct tt_error *e)
+static int print_outcome(const char *folder, const char *ledgers, struct tt_error *e)
 {
-    char bytes[TT_UNIT_TEXT];
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char bytes[TT_UNIT_TEXT], words[256];
     json_t *o = NULL;
     const char *why;
-    int rc = tt_folder_read_json(folder, "verify/outcome.json", &o, e);
+    int rc = tt_folder_read_json(folder, "verify/outcome.json", &o, &ignored);
 
-    if (rc != TT_OK)
-        return tt_fail(e, TT_FAILED, "verifying ended without an outcome; see %s/verify/stderr",
-                       folder);
+    if (rc != TT_OK) {
+        tt_job_words(ledgers, words, sizeof words);
+        return tt_fail(e, TT_FAILED, "verifying has no outcome: %s (more: %s/stderr)", words,
+                       ledgers);
+    }
     why = json_string_value(json_object_get(o, "error"));
     if (why && why[0])
         rc = tt_fail(e, TT_CORRUPT, "%s", why);
@@ -173,7 +176,7 @@ static int drive(const char *folder, const struct tt_settings *words, struct tt_
                                                     .words = argv},
                                 true, &status, e);
     if (rc == TT_OK)
-        rc = print_outcome(folder, e);
+        rc = print_outcome(folder, ledgers, e);
     tt_params_free(tt_launch_component.params, &launch);
     tt_config_free(&config);
     free(ledgers);

@@ -221,7 +221,7 @@ static int tick(struct tt_stage *s, struct tt_error *e)
 
         if (a->job.process.pid <= 0)
             continue;
-        if (tt_process_poll(&a->job.process)) {
+        if (tt_job_poll(&a->job)) {
             if (!may_end(a) && !s->trouble[0]) {
                 s->early = a;
                 trouble(s, "%s ended before its time: see %s", name_of(s, a, name, sizeof name),
@@ -370,7 +370,7 @@ static bool all_ended(struct tt_stage *s)
     bool ended = true;
 
     for (size_t i = 0; i < s->n; i++)
-        ended &= tt_process_poll(&s->actors[i].job.process);
+        ended &= tt_job_poll(&s->actors[i].job);
     return ended;
 }
 
@@ -431,7 +431,7 @@ int tt_stage_play(struct tt_stage *s, struct tt_error *e)
         rc = wait_until_ready(s, e);
     if (rc == TT_OK && !s->trouble[0])
         rc = begin(s, e);
-    while (rc == TT_OK && !s->trouble[0] && !tt_process_poll(&s->actors[0].job.process))
+    while (rc == TT_OK && !s->trouble[0] && !tt_job_poll(&s->actors[0].job))
         rc = tick(s, e);
     ended = end_all(s, rc != TT_OK || s->trouble[0], e);
     rc = rc == TT_OK ? ended : rc;

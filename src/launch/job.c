@@ -2,8 +2,10 @@
 /* One job, whoever launches it. */
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -62,6 +64,7 @@ void tt_job_terminate(struct tt_job *job)
 {
     if (job->process.pid <= 0 || job->process.ended)
         return;
+    job->told = true;
     if (job->launcher->cancel)
         job->launcher->cancel(job->folder);
     tt_process_terminate(&job->process);
@@ -69,9 +72,67 @@ void tt_job_terminate(struct tt_job *job)
 
 void tt_job_kill(struct tt_job *job)
 {
+    job->told = true;
     if (job->launcher && job->launcher->cancel && !job->process.ended)
         job->launcher->cancel(job->folder);
     tt_process_kill(&job->process);
+}
+
+/* ---- the end ---- */
+
+/* Its ranks end with it, and may leave no word of their own. */
+static void note_death(const struct tt_job *job)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char *path = tt_folder_path(job->folder, "outcome.json"), why[128];
+    json_t *o;
+
+    snprintf(why, sizeof why, "the launcher was ended by signal %d (%s)", job->process.signal,
+             strsignal(job->process.signal));
+    o = json_pack("{s:s, s:s, s:i}", "status", "failed", "error", why, "code", TT_FAILED);
+    if (path && access(path, F_OK) != 0)
+        tt_folder_write_json(job->folder, "outcome.json", o, &ignored);
+    json_decref(o);
+    free(path);
+}
+
+bool tt_job_poll(struct tt_job *job)
+{
+    if (!tt_process_poll(&job->process))
+        return false;
+    if (!job->noted && !job->told && job->process.signal)
+        note_death(job);
+    job->noted = true;
+    return true;
+}
+
+/* Launchers draw lines around what they say, and tell of signals that they pass on. */
+static bool says_something(const char *line)
+{
+    return line[strspn(line, " -=*\t\r\n")] != '\0' && !strstr(line, ": Forwarding signal ");
+}
+
+void tt_job_words(const char *folder, char *line, size_t size)
+{
+    char *path = tt_folder_path(folder, "stderr"), next[256];
+    bool found = false, own = false;
+    struct stat st;
+    FILE *f = NULL;
+
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) /* the folder may be anybody's */
+        f = fopen(path, "re");
+    free(path);
+    snprintf(line, size, "it left no reason");
+    for (int n = 0; f && !own && n < 100 && fgets(next, sizeof next, f); n++) {
+        own = !strncmp(next, "tutti: ", 7);
+        next[strcspn(next, "\n")] = '\0';
+        if (own || (!found && says_something(next)))
+            snprintf(line, size, "%s", own ? next + 7 : next);
+        found = found || says_something(next);
+    }
+    if (f)
+        fclose(f);
+    tt_make_plain(line);
 }
 
 static bool has(const char *folder, const char *name)
@@ -132,7 +193,7 @@ static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, 
     int64_t deadline = 0;
     int rc = TT_OK;
 
-    while (!tt_process_poll(&job->process)) {
+    while (!tt_job_poll(job)) {
         int got = tt_signal_wait(TICK_SECONDS);
 
         if (!got && !deadline && l->run)

@@ -51,10 +51,17 @@ const struct tt_launcher *tt_launcher_choose(const struct tt_launch_options *opt
 struct tt_job {
     const struct tt_launcher *launcher;
     struct tt_process process;
+    bool told;  /* to end, by us */
+    bool noted; /* how it ended */
     char folder[4096];
 };
 /* Between tt_processes_begin() and tt_processes_end(). */
 int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error *e);
+/* Has it ended? If somebody killed the launcher, outcome.json says so unless a rank wrote it. */
+bool tt_job_poll(struct tt_job *job);
+/* What a launcher, or a rank under it, left in the folder's stderr as the reason: an error of
+ * tutti's own, else the first line that says something. One line, never empty. */
+void tt_job_words(const char *folder, char *line, size_t size);
 /* Asks the job to end; kill it if that has been asked before and was of no use. */
 void tt_job_terminate(struct tt_job *job);
 void tt_job_kill(struct tt_job *job);

@@ -228,6 +228,7 @@ bool tt_process_poll(struct tt_process *p)
     if (got == 0 || (got < 0 && errno == EINTR))
         return false;
     p->ended = true;
+    p->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     p->status = got < 0 ? UNKNOWN_STATUS : /* somebody else has reaped it: it is gone */
                     WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                         : WEXITSTATUS(status);

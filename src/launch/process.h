@@ -21,6 +21,7 @@ struct tt_process {
     pid_t pid; /* 0 if it was never started */
     bool ended;
     int status; /* exit status, 128 + signal if it was killed; once it has ended */
+    int signal; /* that killed it; 0: it ended by itself, whatever its status */
 };
 
 /* Signals are blocked from here on and come through tt_signal_wait; orphans become our children.
