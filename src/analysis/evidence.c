@@ -52,24 +52,17 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* One more rank's file; an unreadable one is noted, and the others still count. */
-static int load_rank(struct tt_evidence *ev, const char *folder, const char *name,
-                     struct tt_error *e)
+static int load_rank(void *context, const char *path, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
-    struct tt_rank_records *grown;
-    char *path = tt_folder_path(folder, name);
+    struct tt_evidence *ev = context;
+    struct tt_rank_records *grown = realloc(ev->ranks, (ev->nranks + 1) * sizeof *grown);
     int rc;
 
-    if (!path)
+    if (!grown)
         return tt_fail_nomem(e, "records");
-    grown = realloc(ev->ranks, (ev->nranks + 1) * sizeof *grown);
-    if (!grown) {
-        free(path);
-        return tt_fail_nomem(e, "records");
-    }
     ev->ranks = grown;
     rc = tt_records_load(path, &ev->ranks[ev->nranks], &why);
-    free(path);
     if (rc == TT_NOMEM) {
         *e = why;
         return rc;
@@ -88,24 +81,37 @@ static bool is_record_name(const char *name)
     return digits > 0 && !strcmp(name + digits, ".ttr");
 }
 
-static int load_ranks(struct tt_evidence *ev, struct tt_error *e)
+int tt_each_rank_file(const char *folder, tt_rank_file *file, void *context, struct tt_error *e)
 {
-    char *folder = tt_folder_path(ev->folder, "records");
+    char *records = tt_folder_path(folder, "records");
     struct dirent *entry;
+    size_t n = 0;
     DIR *d;
     int rc = TT_OK;
 
-    if (!folder)
+    if (!records)
         return tt_fail_nomem(e, "records");
-    d = opendir(folder);
+    d = opendir(records);
     if (!d)
-        rc = tt_fail_call(e, errno, "opendir", folder, -1);
-    while (rc == TT_OK && (entry = readdir(d)) && ev->nranks < MAX_RANKS)
-        if (is_record_name(entry->d_name))
-            rc = load_rank(ev, folder, entry->d_name, e);
+        rc = tt_fail_call(e, errno, "opendir", records, -1);
+    while (rc == TT_OK && (entry = readdir(d)) && n < MAX_RANKS)
+        if (is_record_name(entry->d_name)) {
+            char *path = tt_folder_path(records, entry->d_name);
+
+            rc = path ? file(context, path, e) : tt_fail_nomem(e, "records");
+            free(path);
+            n++;
+        }
     if (d)
         closedir(d);
-    free(folder);
+    free(records);
+    return rc;
+}
+
+static int load_ranks(struct tt_evidence *ev, struct tt_error *e)
+{
+    int rc = tt_each_rank_file(ev->folder, load_rank, ev, e);
+
     if (rc == TT_OK && ev->nranks)
         qsort(ev->ranks, ev->nranks, sizeof *ev->ranks, by_rank);
     return rc;

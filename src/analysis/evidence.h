@@ -57,6 +57,9 @@ struct tt_evidence {
     struct tt_value metrics[TT_NMETRICS];
 };
 
+/* The files of ranks in a run folder, in any order; stops at a failure. */
+typedef int tt_rank_file(void *context, const char *path, struct tt_error *e);
+int tt_each_rank_file(const char *folder, tt_rank_file *file, void *context, struct tt_error *e);
 int tt_evidence_load(struct tt_evidence *ev, const char *folder, struct tt_error *e);
 void tt_evidence_free(struct tt_evidence *ev);
 /* From a rank's start to its end, with what was done aside; false if it did not get there. */

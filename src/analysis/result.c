@@ -15,6 +15,7 @@
 #include "build_info.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "plan/members.h"
 
 /* jansson's calls with new references take NULL and fail, so a chain of them needs one check. */
 static int set(json_t *object, const char *key, json_t *value)
@@ -98,20 +99,24 @@ static json_t *calls_json(const struct tt_evidence *ev)
     return NULL;
 }
 
+static json_t *epoch_json(const void *context, size_t i)
+{
+    const struct tt_epoch *e = (const struct tt_epoch *)context + i;
+
+    return json_pack("{s:I, s:b, s:I, s:f, s:f, s:f, s:f, s:f}", "epoch", (json_int_t)e->number,
+                     "baseline", e->baseline, "iterations", (json_int_t)e->iterations, "span",
+                     e->span, "compute", e->compute, "io", e->io, "visible", e->visible, "bytes",
+                     e->bytes);
+}
+
+/* All at once, for a folder that cannot be written to: they take thirty times their size. */
 static json_t *epochs_json(const struct tt_evidence *ev)
 {
     json_t *all = json_array();
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < ev->nepochs; i++) {
-        const struct tt_epoch *e = &ev->epochs[i];
-
-        rc = json_array_append_new(
-            all, json_pack("{s:I, s:b, s:I, s:f, s:f, s:f, s:f, s:f}", "epoch",
-                           (json_int_t)e->number, "baseline", e->baseline, "iterations",
-                           (json_int_t)e->iterations, "span", e->span, "compute", e->compute, "io",
-                           e->io, "visible", e->visible, "bytes", e->bytes));
-    }
+    for (size_t i = 0; rc == 0 && i < ev->nepochs; i++)
+        rc = json_array_append_new(all, epoch_json(ev->epochs, i));
     if (rc == 0)
         return all;
     json_decref(all);
@@ -333,7 +338,7 @@ static int fill(const struct tt_evidence *ev, json_t *result)
     rc |= set(result, "metrics", metrics_json(ev));
     rc |= set(result, "phases", phases_json(ev));
     rc |= set(result, "calls", calls_json(ev));
-    rc |= set(result, "epochs", epochs_json(ev));
+    rc |= set(result, "epochs", json_null()); /* only in the file */
     rc |= set(result, "facts", ev->facts ? json_deep_copy(ev->facts) : json_array());
     rc |= set(result, "library_bytes",
               json_pack("{s:f, s:f}", "written", sum_of(ev, "library_bytes", NULL, 0), "read",
@@ -367,7 +372,10 @@ int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
     else if (!(made = json_object()) || fill(&ev, made) != 0)
         rc = tt_fail_nomem(e, "the result");
     else
-        rc = tt_folder_write_json(folder, "result.json", made, e);
+        rc = tt_members_write(folder, "result.json", made, "epochs", ev.nepochs, epoch_json,
+                              ev.epochs, e);
+    if (made && rc != TT_OK && rc != TT_NOMEM && set(made, "epochs", epochs_json(&ev)) != 0)
+        rc = tt_fail_nomem(e, "the result");
     tt_evidence_free(&ev);
     if (result && !running && rc != TT_NOMEM)
         *result = json_incref(made);

@@ -13,10 +13,8 @@
 /* Read plan, outcome and all records of the folder, compute metrics, phases, latencies and
  * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
  * NULL; otherwise *result must be) is a new reference, also if only writing the file failed.
- * TT_BUSY if a rank is still running on this host. */
+ * Its epochs, of which a long run has very many, are then in it, and else null: they stand in the
+ * file alone. TT_BUSY if a rank is still running on this host. */
 int tt_result_make(const char *folder, json_t **result, struct tt_error *e);
-
-/* The samples of every rank and iteration: {"columns": [...], "ranks": [{"rank", "rows"}]}. */
-int tt_result_samples(const char *folder, json_t **samples, struct tt_error *e);
 
 #endif

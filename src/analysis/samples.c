@@ -1,67 +1,87 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every iteration of every rank as rows of integers: nanoseconds and bytes, nothing rounded. */
+#include "analysis/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/evidence.h"
-#include "analysis/result.h"
 
-static json_t *columns_json(void)
-{
-    return json_pack("[s, s, s, "
-#define X(id, name, text) "s,"
-                     TT_PHASES(X)
-#undef X
-                         "s, s, s]",
-                     "iteration", "start_ns", "span_ns",
+const char *const tt_sample_columns[TT_SAMPLE_COLUMNS] = {"iteration",
+                                                          "start_ns",
+                                                          "span_ns",
 #define X(id, name, text) #name "_ns",
-                     TT_PHASES(X)
+                                                          TT_PHASES(X)
 #undef X
-                         "written_B",
-                     "read_B", "communicated_B");
-}
+                                                              "written_B",
+                                                          "read_B",
+                                                          "communicated_B"};
 
-static json_t *row_json(const struct tt_iteration_record *it)
+void tt_sample_row(const struct tt_iteration_record *it, int64_t row[TT_SAMPLE_COLUMNS])
 {
-    const uint64_t bytes[] = {it->bytes_written, it->bytes_read, it->bytes_communicated};
-    json_t *row = json_array();
-    int rc = 0;
-
-    rc |= json_array_append_new(row, json_integer((json_int_t)it->iteration));
-    rc |= json_array_append_new(row, json_integer(it->start_ns));
-    rc |= json_array_append_new(row, json_integer(it->span_ns));
+    *row++ = (int64_t)it->iteration;
+    *row++ = it->start_ns;
+    *row++ = it->span_ns;
     for (int p = 0; p < TT_NPHASES; p++)
-        rc |= json_array_append_new(row, json_integer((json_int_t)it->phase_ns[p]));
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        rc |= json_array_append_new(row, json_integer((json_int_t)bytes[i]));
-    if (rc == 0)
-        return row;
-    json_decref(row);
-    return NULL;
+        *row++ = (int64_t)it->phase_ns[p];
+    *row++ = (int64_t)it->bytes_written;
+    *row++ = (int64_t)it->bytes_read;
+    *row++ = (int64_t)it->bytes_communicated;
 }
 
-static json_t *rank_json(const struct tt_rank_records *r)
+static void look_only(void *context, const struct tt_iteration_record *list, size_t n)
 {
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < r->niterations; i++)
-        if (json_array_append_new(rows, row_json(&r->iterations[i])) != 0) {
-            json_decref(rows);
-            return NULL;
-        }
-    return json_pack("{s:I, s:o}", "rank", (json_int_t)r->header.rank, "rows", rows);
+    (void)context, (void)list, (void)n;
 }
 
-int tt_result_samples(const char *folder, json_t **samples, struct tt_error *e)
+/* A damaged file is left out as a whole, so all of it is looked at before a row is written. */
+static int add_rank(void *context, const char *path, struct tt_error *e)
 {
-    struct tt_evidence ev;
-    json_t *ranks;
-    int bad = 0, rc = tt_evidence_load(&ev, folder, e);
+    struct tt_error why = TT_ERROR_CLEAR;
+    struct tt_samples *s = context;
+    struct tt_sampled_rank *grown = realloc(s->ranks, (s->n + 1) * sizeof *grown), *r;
 
+    if (!grown)
+        return tt_fail_nomem(e, "the samples");
+    s->ranks = grown;
+    r = &s->ranks[s->n];
+    if (tt_records_scan(path, look_only, NULL, &r->header, &why) != TT_OK)
+        return why.code == TT_NOMEM ? tt_fail_nomem(e, "the samples") : TT_OK;
+    r->path = strdup(path);
+    if (!r->path)
+        return tt_fail_nomem(e, "the samples");
+    s->n++;
+    return TT_OK;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = ((const struct tt_sampled_rank *)a)->header.rank;
+    uint32_t y = ((const struct tt_sampled_rank *)b)->header.rank;
+
+    return (x > y) - (x < y);
+}
+
+int tt_samples_open(const char *folder, struct tt_samples *s, struct tt_error *e)
+{
+    int rc;
+
+    *s = (struct tt_samples){0};
+    rc = tt_each_rank_file(folder, add_rank, s, e);
+    if (rc == TT_OK && s->n)
+        qsort(s->ranks, s->n, sizeof *s->ranks, by_rank);
+    for (size_t i = 1; rc == TT_OK && i < s->n; i++)
+        if (s->ranks[i].header.rank == s->ranks[i - 1].header.rank ||
+            s->ranks[i].header.size != s->ranks[0].header.size)
+            rc = tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", folder);
     if (rc != TT_OK)
-        return rc;
-    ranks = json_array();
-    for (size_t i = 0; i < ev.nranks && !bad; i++)
-        bad = json_array_append_new(ranks, rank_json(&ev.ranks[i]));
-    tt_evidence_free(&ev);
-    *samples = bad ? NULL : json_pack("{s:o, s:O}", "columns", columns_json(), "ranks", ranks);
-    json_decref(ranks);
-    return *samples ? TT_OK : tt_fail_nomem(e, "the samples");
+        tt_samples_close(s);
+    return rc;
+}
+
+void tt_samples_close(struct tt_samples *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->ranks[i].path);
+    free(s->ranks);
+    *s = (struct tt_samples){0};
 }

@@ -79,3 +79,18 @@ char *tt_bytes_of_json(const json_t *value)
     *to = '\0';
     return out;
 }
+
+int tt_json_print(FILE *out, const json_t *value, int depth)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+    for (const char *line = text, *end; line; line = end) {
+        end = strchr(line, '\n'); /* none is inside a string */
+        end = end ? end + 1 : NULL;
+        if (line != text)
+            fprintf(out, "%*s", depth, "");
+        fwrite(line, 1, end ? (size_t)(end - line) : strlen(line), out);
+    }
+    free(text);
+    return text ? 0 : -1;
+}

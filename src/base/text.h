@@ -3,6 +3,8 @@
 #ifndef TT_BASE_TEXT_H
 #define TT_BASE_TEXT_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 /* A JSON string; if text is not UTF-8, every byte that is not ASCII becomes '?'. NULL: no memory.
@@ -13,5 +15,9 @@ json_t *tt_json_text(const char *text);
  * one of the characters U+10FF80 to U+10FFFF, which nobody else uses. */
 json_t *tt_json_bytes(const char *text);
 char *tt_bytes_of_json(const json_t *value); /* caller frees; NULL: no memory, or no text */
+
+/* As all results are written, as part of something `depth` levels deep. Returns 0, or -1: no
+ * memory. */
+int tt_json_print(FILE *out, const json_t *value, int depth);
 
 #endif

@@ -2,11 +2,13 @@
 #include "cli/result.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/result.h"
 #include "plan/folder.h"
+#include "plan/members.h"
 
 static int check_folder(const char *folder, struct tt_error *e)
 {
@@ -38,6 +40,11 @@ static int check_version(const char *folder, const json_t *result, struct tt_err
                    version ? version : "unknown");
 }
 
+static bool is_shown(const char *key)
+{
+    return strcmp(key, "epochs") != 0;
+}
+
 int tt_get_result(const char *folder, json_t **result, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
@@ -46,7 +53,7 @@ int tt_get_result(const char *folder, json_t **result, struct tt_error *e)
     *result = NULL;
     if (rc != TT_OK)
         return rc;
-    if (tt_folder_read_json(folder, "result.json", result, &ignored) != TT_OK) {
+    if (tt_members_read(folder, "result.json", is_shown, result, &ignored) != TT_OK) {
         rc = tt_result_make(folder, result, e);
         if (!*result)
             return rc;

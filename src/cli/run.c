@@ -92,17 +92,12 @@ static void say_mode(const struct tt_config *config)
 static int export_files(const struct tt_run_options *run, const char *folder, const json_t *result,
                         struct tt_error *e)
 {
-    json_t *samples = NULL;
     int rc = TT_OK;
 
-    if (!run->json && !run->csv)
-        return TT_OK;
-    rc = tt_result_samples(folder, &samples, e);
     if (rc == TT_OK && run->json)
-        rc = tt_report_json(run->json, result, samples, e);
+        rc = tt_report_json(run->json, result, folder, e);
     if (rc == TT_OK && run->csv)
-        rc = tt_report_csv(run->csv, result, samples, e);
-    json_decref(samples);
+        rc = tt_report_csv(run->csv, result, folder, e);
     return rc;
 }
 

@@ -56,17 +56,12 @@ static void correct_place(const char *folder, json_t *result)
 
 static int write_files(const struct show *s, const json_t *result, struct tt_error *e)
 {
-    json_t *samples = NULL;
     int rc = TT_OK;
 
-    if (!s->json && !s->csv)
-        return TT_OK;
-    rc = tt_result_samples(s->folder, &samples, e);
     if (rc == TT_OK && s->json)
-        rc = tt_report_json(s->json, result, samples, e);
+        rc = tt_report_json(s->json, result, s->folder, e);
     if (rc == TT_OK && s->csv)
-        rc = tt_report_csv(s->csv, result, samples, e);
-    json_decref(samples);
+        rc = tt_report_csv(s->csv, result, s->folder, e);
     return rc;
 }
 

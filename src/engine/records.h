@@ -70,6 +70,11 @@ struct tt_rank_records {
     int truncated;              /* the last chunk was cut off */
 };
 int tt_records_load(const char *path, struct tt_rank_records *out, struct tt_error *e);
+/* The same for whoever needs only the header and the iterations: these are handed on, some at a
+ * time, and a long run takes no more memory than a short one. */
+typedef void tt_records_take(void *context, const struct tt_iteration_record *list, size_t n);
+int tt_records_scan(const char *path, tt_records_take *taker, void *context,
+                    struct tt_records_header *header, struct tt_error *e);
 void tt_records_unload(struct tt_rank_records *r);
 /* Whether the rank was started on this node and its process still has the file open. */
 bool tt_records_are_held(const char *path, const struct tt_records_header *h);

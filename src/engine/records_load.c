@@ -18,6 +18,8 @@ struct source {
     int fd;
     const char *path;
     uint64_t offset, size;
+    tt_records_take *take_iterations; /* NULL: they are kept, as all else is */
+    void *context;
 };
 
 static int corrupt(const struct source *s, struct tt_error *e, const char *what)
@@ -166,6 +168,32 @@ static int take_records(struct source *s, uint64_t length, size_t item, void **l
     return take_list(s, length < there ? length : there, item, list, n, e);
 }
 
+/* Those of the next `length` bytes, of which a file that was cut off may have less. */
+static int hand_on_iterations(struct source *s, uint64_t length, struct tt_error *e)
+{
+    struct tt_iteration_record some[128];
+    uint64_t left = s->size - s->offset < length ? s->size - s->offset : length;
+    int rc = TT_OK;
+
+    if (length % sizeof *some != 0)
+        return corrupt(s, e, "not a whole number of records");
+    for (size_t n; rc == TT_OK && left >= sizeof *some; left -= n * sizeof *some) {
+        n = left < sizeof some ? (size_t)(left / sizeof *some) : sizeof some / sizeof *some;
+        rc = take(s, some, n * sizeof *some, e);
+        if (rc == TT_OK)
+            s->take_iterations(s->context, some, n);
+    }
+    return rc;
+}
+
+static int pass_over(struct source *s, uint64_t length, size_t item, struct tt_error *e)
+{
+    if (length % item != 0)
+        return corrupt(s, e, "not a whole number of records");
+    s->offset = s->size - s->offset < length ? s->size : s->offset + length;
+    return TT_OK;
+}
+
 static int take_chunk(struct source *s, const struct tt_chunk_header *chunk,
                       struct tt_rank_records *r, struct tt_error *e)
 {
@@ -175,11 +203,15 @@ static int take_chunk(struct source *s, const struct tt_chunk_header *chunk,
     r->truncated = chunk->length > s->size - s->offset;
     switch (chunk->type) {
     case TT_CHUNK_ITERATIONS:
+        if (s->take_iterations)
+            return hand_on_iterations(s, chunk->length, e);
         list = r->iterations;
         rc = take_records(s, chunk->length, sizeof *r->iterations, &list, &r->niterations, e);
         r->iterations = list;
         return rc;
     case TT_CHUNK_EPOCHS:
+        if (s->take_iterations)
+            return pass_over(s, chunk->length, sizeof *r->epochs, e);
         list = r->epochs;
         rc = take_records(s, chunk->length, sizeof *r->epochs, &list, &r->nepochs, e);
         r->epochs = list;
@@ -216,27 +248,44 @@ static int take_all(struct source *s, struct tt_rank_records *r, struct tt_error
     return rc;
 }
 
-int tt_records_load(const char *path, struct tt_rank_records *out, struct tt_error *e)
+static int take_file(struct source *s, struct tt_rank_records *out, struct tt_error *e)
 {
-    struct source s = {.path = path};
     struct stat st;
     int rc;
 
     memset(out, 0, sizeof *out);
-    s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo must not block us */
-    if (s.fd < 0)
-        return tt_fail_call(e, errno, "open", path, -1);
-    if (fstat(s.fd, &st) != 0) {
-        rc = tt_fail_call(e, errno, "fstat", path, -1);
+    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo must not block us */
+    if (s->fd < 0)
+        return tt_fail_call(e, errno, "open", s->path, -1);
+    if (fstat(s->fd, &st) != 0) {
+        rc = tt_fail_call(e, errno, "fstat", s->path, -1);
     } else if (!S_ISREG(st.st_mode)) {
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is not a regular file", path);
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is not a regular file", s->path);
     } else {
-        s.size = (uint64_t)st.st_size;
-        rc = take_all(&s, out, e);
+        s->size = (uint64_t)st.st_size;
+        rc = take_all(s, out, e);
     }
-    close(s.fd);
+    close(s->fd);
     if (rc != TT_OK)
         tt_records_unload(out);
+    return rc;
+}
+
+int tt_records_load(const char *path, struct tt_rank_records *out, struct tt_error *e)
+{
+    return take_file(&(struct source){.path = path}, out, e);
+}
+
+int tt_records_scan(const char *path, tt_records_take *taker, void *context,
+                    struct tt_records_header *header, struct tt_error *e)
+{
+    struct tt_rank_records rest;
+    int rc = take_file(&(struct source){.path = path, .take_iterations = taker, .context = context},
+                       &rest, e);
+
+    if (rc == TT_OK)
+        *header = rest.header;
+    tt_records_unload(&rest);
     return rc;
 }
 

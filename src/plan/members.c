@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "plan/folder.h"
 
 /* No sane member that somebody wants is larger. */
@@ -244,4 +246,66 @@ int tt_members_each(const char *folder, const char *name, const char *key,
     struct list l = {key, element, context};
 
     return walk(folder, name, hand_on_list, &l, e);
+}
+
+/* ---- writing ---- */
+
+static int write_list(FILE *out, size_t n, json_t *(*element)(const void *, size_t),
+                      const void *context)
+{
+    int bad = 0;
+
+    fputc('[', out);
+    for (size_t i = 0; i < n && !bad; i++) {
+        json_t *value = element(context, i);
+
+        fputs(i ? ",\n  " : "\n  ", out);
+        bad = !value || tt_json_print(out, value, 2) != 0;
+        json_decref(value);
+    }
+    fputs(n ? "\n ]" : "]", out);
+    return bad;
+}
+
+int tt_members_write(const char *folder, const char *name, const json_t *object, const char *key,
+                     size_t n, json_t *(*element)(const void *context, size_t i),
+                     const void *context, struct tt_error *e)
+{
+    char *path = tt_folder_path(folder, name), *temporary = NULL;
+    const char *member, *before = "{\n ";
+    int fd = -1, bad = 0, rc = TT_OK;
+    FILE *out = NULL;
+    json_t *value;
+
+    if (!path || asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0) {
+        free(path);
+        return tt_fail_nomem(e, "a path");
+    }
+    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | TT_FOLDER_OPEN, 0666);
+    out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    json_object_foreach((json_t *)object, member, value)
+    {
+        json_t *text = out && !bad ? json_string(member) : NULL;
+
+        if (!text)
+            continue;
+        fputs(before, out);
+        bad = json_dumpf(text, out, JSON_ENCODE_ANY) != 0 || fputs(": ", out) < 0;
+        if (!bad)
+            bad = strcmp(member, key) ? tt_json_print(out, value, 1)
+                                      : write_list(out, n, element, context);
+        json_decref(text);
+        before = ",\n ";
+    }
+    if (out)
+        fputs("\n}", out);
+    if (bad)
+        rc = tt_fail_nomem(e, name);
+    if (!out || ((fclose(out) != 0 || rename(temporary, path) != 0) && !bad))
+        rc = tt_fail_call(e, errno, "write", path, -1);
+    if (rc != TT_OK)
+        unlink(temporary);
+    free(temporary);
+    free(path);
+    return rc;
 }

@@ -18,5 +18,10 @@ int tt_members_read(const char *folder, const char *name, bool (*wants)(const ch
 int tt_members_each(const char *folder, const char *name, const char *key,
                     void (*element)(void *context, const json_t *value), void *context,
                     struct tt_error *e);
+/* As tt_folder_write_json, with a list in place of the member `key`, whose n elements are made (new
+ * references) when they are written. */
+int tt_members_write(const char *folder, const char *name, const json_t *object, const char *key,
+                     size_t n, json_t *(*element)(const void *context, size_t i),
+                     const void *context, struct tt_error *e);
 
 #endif

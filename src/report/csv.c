@@ -2,6 +2,7 @@
 /* Comment lines say what made the file; then one row per rank and iteration. */
 #include <string.h>
 
+#include "analysis/samples.h"
 #include "report/outfile.h"
 #include "report/report.h"
 
@@ -70,33 +71,45 @@ static void write_head(FILE *f, const json_t *result)
     fputs("# iteration 0 is what happened before and after the loop\n", f);
 }
 
-static void write_rows(FILE *f, const json_t *rank)
-{
-    json_int_t number = json_integer_value(json_object_get(rank, "rank"));
-    const json_t *row, *value;
-    size_t i, k;
+struct rows {
+    FILE *f;
+    unsigned rank;
+};
 
-    json_array_foreach(json_object_get(rank, "rows"), i, row)
-    {
-        fprintf(f, "%lld", (long long)number);
-        json_array_foreach(row, k, value) fprintf(f, ",%lld", (long long)json_integer_value(value));
-        fputc('\n', f);
+static void write_rows(void *context, const struct tt_iteration_record *list, size_t n)
+{
+    const struct rows *rows = context;
+    int64_t row[TT_SAMPLE_COLUMNS];
+
+    for (size_t i = 0; i < n; i++) {
+        tt_sample_row(&list[i], row);
+        fprintf(rows->f, "%u", rows->rank);
+        for (int k = 0; k < TT_SAMPLE_COLUMNS; k++)
+            fprintf(rows->f, ",%lld", (long long)row[k]);
+        fputc('\n', rows->f);
     }
 }
 
-int tt_report_csv(const char *path, const json_t *result, const json_t *samples, struct tt_error *e)
+int tt_report_csv(const char *path, const json_t *result, const char *folder, struct tt_error *e)
 {
+    struct tt_records_header header;
+    struct tt_samples samples;
     struct tt_outfile out;
-    const json_t *entry;
-    size_t i;
+    int rc = tt_samples_open(folder, &samples, e);
 
-    if (tt_outfile_open(&out, path, e) != TT_OK)
-        return e->code;
-    write_head(out.stream, result);
-    fputs("rank", out.stream);
-    json_array_foreach(json_object_get(samples, "columns"), i, entry)
-        fprintf(out.stream, ",%s", json_string_value(entry));
-    fputc('\n', out.stream);
-    json_array_foreach(json_object_get(samples, "ranks"), i, entry) write_rows(out.stream, entry);
-    return tt_outfile_close(&out, e);
+    if (rc == TT_OK && (rc = tt_outfile_open(&out, path, e)) == TT_OK) {
+        write_head(out.stream, result);
+        fputs("rank", out.stream);
+        for (int k = 0; k < TT_SAMPLE_COLUMNS; k++)
+            fprintf(out.stream, ",%s", tt_sample_columns[k]);
+        fputc('\n', out.stream);
+        for (size_t i = 0; i < samples.n && rc == TT_OK; i++) {
+            struct rows rows = {out.stream, samples.ranks[i].header.rank};
+
+            rc = tt_records_scan(samples.ranks[i].path, write_rows, &rows, &header, e);
+        }
+        rc = rc == TT_OK ? tt_outfile_close(&out, e) : tt_outfile_discard(&out, rc);
+    }
+    tt_samples_close(&samples);
+    return rc;
 }

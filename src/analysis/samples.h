@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every iteration of every rank as rows of integers: nanoseconds and bytes, nothing rounded. They
+ * are read while they are written elsewhere, and never in memory together. */
+#ifndef TT_ANALYSIS_SAMPLES_H
+#define TT_ANALYSIS_SAMPLES_H
+
+#include "base/error.h"
+#include "engine/records.h"
+
+#define TT_SAMPLE_COLUMNS (TT_NPHASES + 6)
+extern const char *const tt_sample_columns[TT_SAMPLE_COLUMNS];
+void tt_sample_row(const struct tt_iteration_record *it, int64_t row[TT_SAMPLE_COLUMNS]);
+
+struct tt_samples {
+    size_t n; /* ranks with readable records, in order of rank */
+    struct tt_sampled_rank {
+        struct tt_records_header header;
+        char *path; /* for tt_records_scan */
+    } * ranks;
+};
+int tt_samples_open(const char *folder, struct tt_samples *s, struct tt_error *e);
+void tt_samples_close(struct tt_samples *s);
+
+#endif
