@@ -436,6 +436,8 @@ int tt_stage_play(struct tt_stage *s, struct tt_error *e)
     ended = end_all(s, rc != TT_OK || s->trouble[0], e);
     rc = rc == TT_OK ? ended : rc;
     tt_processes_end();
+    for (size_t i = 0; i < s->n; i++)
+        tt_job_sweep(&s->actors[i].job);
     tt_display_clear(s);
     return rc;
 }

@@ -43,7 +43,7 @@ int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error 
     struct tt_command_line command = {0};
     int rc;
 
-    *job = (struct tt_job){.launcher = tt_launcher_choose(l->options)};
+    *job = (struct tt_job){.launcher = tt_launcher_choose(l->options), .start = time(NULL)};
     snprintf(job->folder, sizeof job->folder, "%s", l->folder);
     rc = job->launcher->command(l, &command, e);
     if (rc == TT_OK) {
@@ -98,12 +98,21 @@ static void note_death(const struct tt_job *job)
 
 bool tt_job_poll(struct tt_job *job)
 {
-    if (!tt_process_poll(&job->process))
+    if (!tt_process_poll(&job->process)) {
+        if (!job->name[0] && job->launcher->learn_name)
+            job->launcher->learn_name(job);
         return false;
+    }
     if (!job->noted && !job->told && job->process.signal)
         note_death(job);
     job->noted = true;
     return true;
+}
+
+void tt_job_sweep(const struct tt_job *job)
+{
+    if (job->name[0] && job->launcher->sweep)
+        job->launcher->sweep(job);
 }
 
 /* Launchers draw lines around what they say, and tell of signals that they pass on. */
@@ -227,6 +236,7 @@ int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struc
     if (rc == TT_OK)
         rc = supervise(l, &job, quiet, e);
     tt_processes_end();
+    tt_job_sweep(&job);
     *status = job.process.status;
     return rc;
 }

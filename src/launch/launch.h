@@ -4,6 +4,7 @@
 #define TT_LAUNCH_LAUNCH_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "launch/process.h"
@@ -37,6 +38,7 @@ struct tt_launch {
 
 /* A way to start ranks: it only says which command does it, and whether ending that command ends
  * them. */
+struct tt_job;
 struct tt_launcher {
     const char *name;
     int (*command)(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e);
@@ -44,6 +46,10 @@ struct tt_launcher {
     const char *out;     /* file for the command's stdout, if that is not the ranks' */
     /* Ends what the command has started elsewhere; NULL: a signal to the command does. */
     void (*cancel)(const char *folder);
+    /* Learns what the job is called while it runs, and removes by that name what it left on this
+     * machine; NULL: it leaves nothing. */
+    void (*learn_name)(struct tt_job *job);
+    void (*sweep)(const struct tt_job *job);
 };
 /* The launcher that the options ask for; auto looks at the environment. */
 const struct tt_launcher *tt_launcher_choose(const struct tt_launch_options *options);
@@ -51,14 +57,19 @@ const struct tt_launcher *tt_launcher_choose(const struct tt_launch_options *opt
 struct tt_job {
     const struct tt_launcher *launcher;
     struct tt_process process;
-    bool told;  /* to end, by us */
-    bool noted; /* how it ended */
+    time_t start;
+    char name[32]; /* among jobs of this MPI; empty while nobody knows */
+    bool told;     /* to end, by us */
+    bool noted;    /* how it ended */
     char folder[4096];
 };
 /* Between tt_processes_begin() and tt_processes_end(). */
 int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error *e);
 /* Has it ended? If somebody killed the launcher, outcome.json says so unless a rank wrote it. */
 bool tt_job_poll(struct tt_job *job);
+/* Removes what a job that did not end by itself has left in shared memory, if it is certain whose
+ * it is. After tt_processes_end(): while a rank uses it, it stays. */
+void tt_job_sweep(const struct tt_job *job);
 /* What a launcher, or a rank under it, left in the folder's stderr as the reason: an error of
  * tutti's own, else the first line that says something. One line, never empty. */
 void tt_job_words(const char *folder, char *line, size_t size);

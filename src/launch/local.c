@@ -2,9 +2,14 @@
 /* mpiexec on this machine (or in the allocation it finds by itself). */
 #include "launch/local.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build_info.h"
@@ -65,9 +70,110 @@ static int local_command(const struct tt_launch *l, struct tt_command_line *out,
     return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
 }
 
+/* ---- what a launcher that was killed leaves ---- */
+
+#define SHARED_MEMORY "/dev/shm"
+#define NAMESPACE "PMIX_NAMESPACE="
+
+/* Of the environment that process got from its launcher; 0 if it has none. */
+static unsigned long namespace_of(int pid)
+{
+    unsigned long number = 0;
+    char path[64], *variable = NULL;
+    size_t room = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    f = fopen(path, "re");
+    while (f && !number && getdelim(&variable, &room, '\0', f) > 0)
+        if (!strncmp(variable, NAMESPACE, strlen(NAMESPACE)))
+            number = strtoul(variable + strlen(NAMESPACE), NULL, 10);
+    free(variable);
+    if (f)
+        fclose(f);
+    return number;
+}
+
+/* Open MPI 4 tells its ranks the number that stands in the names of their segments. */
+static void learn_name(struct tt_job *job)
+{
+    unsigned long number = 0, around_us = namespace_of((int)getpid());
+    char path[64];
+    FILE *children;
+    int pid;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)job->process.pid,
+             (int)job->process.pid);
+    children = fopen(path, "re");
+    while (children && !number && fscanf(children, "%d", &pid) == 1)
+        number = namespace_of(pid);
+    if (children)
+        fclose(children);
+    if (number && number != around_us)
+        snprintf(job->name, sizeof job->name, ".%u.%lx.", (unsigned)geteuid(), number);
+}
+
+/* vader_segment.HOST.USER.JOB.RANK */
+static bool is_segment_of(const char *entry, const char *job)
+{
+    const char *at = strstr(entry, job), *rank = at ? at + strlen(job) : "";
+
+    return !strncmp(entry, "vader_segment.", 14) && *rank &&
+           rank[strspn(rank, "0123456789")] == '\0';
+}
+
+static bool maps(const char *pid, const char *file)
+{
+    char path[300], *line = NULL;
+    bool found = false;
+    size_t room = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%s/maps", pid);
+    f = fopen(path, "re");
+    while (f && !found && getline(&line, &room, f) > 0)
+        found = strstr(line, file) != NULL;
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static bool somebody_maps(const char *file)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = !processes;
+
+    while (processes && !found && (entry = readdir(processes)))
+        found = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && maps(entry->d_name, file);
+    if (processes)
+        closedir(processes);
+    return found;
+}
+
+/* Ours: it has our job's name, our user has made it since the job began, and nobody uses it. */
+static void sweep(const struct tt_job *job)
+{
+    DIR *d = opendir(SHARED_MEMORY);
+    struct dirent *entry;
+    struct stat st;
+
+    while (d && (entry = readdir(d)))
+        if (is_segment_of(entry->d_name, job->name) &&
+            fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_ctime >= job->start &&
+            !somebody_maps(entry->d_name))
+            unlinkat(dirfd(d), entry->d_name, 0);
+    if (d)
+        closedir(d);
+}
+
 /* A binary that was moved to another machine takes the mpiexec it finds. */
 const struct tt_launcher tt_launcher_local = {
     .name = "local",
     .command = local_command,
     .instead = "mpiexec",
+    .learn_name = learn_name,
+    .sweep = sweep,
 };

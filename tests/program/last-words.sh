@@ -20,17 +20,30 @@ END
 expect 1 "$TUTTI" ensemble one.yaml "${here[@]}" --quiet
 one_line "alone, the reference: the launcher was ended by signal 9 \(Killed\)"
 
-# A launcher that is killed in the middle.
+# A launcher that is killed in the middle: what it leaves in shared memory is removed, and nothing that only looks so.
+unset OMPI_MCA_pml # with segments, if the machine's MPI makes any
 "$TUTTI" run "${job[@]}" --iterations 100000000 --work 100 "${here[@]}" --quiet >out 2>err &
 pid=$!
-until [ -n "$(pgrep -P $pid)" ] && ls "$runs"/*/progress >/dev/null 2>&1; do sleep 0.1; done
-kill -9 "$(pgrep -P $pid | head -n 1)"
+until ls "$runs"/*/progress >/dev/null 2>&1; do sleep 0.1; done
+sleep 0.5 # the driver looks a few times a second
+launcher=$(pgrep -P $pid | head -n 1)
+job=$(tr '\0' '\n' <"/proc/$(pgrep -P "$launcher" | head -n 1)/environ" | sed -n 's/^PMIX_NAMESPACE=\([0-9]*\)$/\1/p')
+job=$(printf '%x' "${job:-0}")
+foreign=(/dev/shm/{"vader_segment.$HOSTNAME.$(id -u).${job}0.0","vader_segment.$HOSTNAME.12345.$job.0","vader_segment.$HOSTNAME.$(id -u).$job.0.mine"})
+on_exit+=("rm -f ${foreign[*]}")
+touch "${foreign[@]}"
+kill -9 "$launcher"
 status=0
 wait $pid || status=$?
 equal 1 $status "status of a run whose launcher was killed"
 one_line "the launcher was ended by signal 9 \(Killed\)"
 no_data_left
+ls "${foreign[@]}" >/dev/null || fail "a foreign segment was removed"
+rm "${foreign[@]}"
+left=$(find /dev/shm -maxdepth 1 -name "vader_segment.*.$job.*")
+[ -z "$left" ] || fail "segments left: $left"
 
+job=(stencil -n 2 --size 32 --iterations 4 --write every=2)
 # verify has no outcome but its launcher's.
 expect 0 "$TUTTI" run "${job[@]}" "${here[@]}" --layers verify --keep
 if mpirun --version | grep -q 'Open MPI'; then
