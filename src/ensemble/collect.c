@@ -147,8 +147,11 @@ static json_t *job_json(const struct tt_stage *s, const struct tt_actor *a,
 /* Bytes per second of all jobs in the reference's window. */
 static double total_rate(const struct tt_stage *s, const struct collected *all, const char *what)
 {
-    double seconds = tt_seconds(all[0].window.to_ns - all[0].window.from_ns), bytes = 0;
+    double seconds, bytes = 0;
 
+    if (!all[0].has_window) /* it has not begun, and its ends are no instants */
+        return 0;
+    seconds = tt_seconds(all[0].window.to_ns - all[0].window.from_ns);
     for (size_t i = 0; i < s->n; i++)
         bytes += json_number_value(json_object_get(all[i].work, what));
     return seconds > 0 ? bytes / seconds : 0;
