@@ -4,4 +4,4 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/faults.lib"
-faults "${N:-60}"
+faults "${N:-50}"

@@ -5,4 +5,4 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/mutants.lib"
-mutants "${N:-60}"
+mutants "${N:-40}"
