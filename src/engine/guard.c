@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/note.h"
 #include "engine/private.h"
+#include "io/calls.h"
 
 /* What saving, removing and the last words may take on storage that hangs. */
 #define LAST_SECONDS 10
@@ -34,7 +35,7 @@ static struct {
     int64_t looked_ns, now_ns;  /* the clock at the last look; time that this process had */
     int64_t part_ns, failed_ns; /* since when, in that time */
     char folder[PATH_MAX];
-    int size;                         /* ranks */
+    int rank, size;
     uint64_t places[TT_NOTE_THREADS]; /* as last seen */
     int64_t moved_ns;                 /* when that was new */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -132,9 +133,9 @@ static void explain(const char *why, char *line, size_t size)
 
 /* One rank speaks: the first to make the file. Without one, as before the run directory is known,
  * all do. */
-static void say(const char *why)
+static void say(const char *line)
 {
-    char path[PATH_MAX + 16], line[1024];
+    char path[PATH_MAX + 16];
     int64_t until = tt_now_ns() + WORDS_NS;
     int fd = -1;
 
@@ -146,21 +147,40 @@ static void say(const char *why)
             tt_sleep_until(tt_now_ns() + 10000000);
         return;
     }
-    explain(why, line, sizeof line);
     if (fd >= 0 && write(fd, line, strlen(line)) >= 0)
         close(fd);
     dprintf(2, "tutti: %s\n", line);
 }
 
-static void end(const char *why)
+static void end(const char *line)
 {
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
 
     sigaction(SIGALRM, &by_default, NULL);
     alarm(LAST_SECONDS);
-    say(why);
+    say(line);
     tt__save_and_clean();
     _exit(1);
+}
+
+static void end_stuck(const char *why)
+{
+    char line[1024];
+
+    explain(why, line, sizeof line);
+    end(line);
+}
+
+/* The cause that the library keeps for itself. */
+static void end_refused(struct tt_error *why)
+{
+    char cause[800], line[1024];
+
+    why->rank = guard.rank;
+    tt_error_format(why, cause, sizeof cause);
+    snprintf(line, sizeof line, "%s; the library did not come back from it for --patience %g s",
+             cause, guard.patience);
+    end(line);
 }
 
 /* ---- the thread ---- */
@@ -169,22 +189,25 @@ static void judge(void)
 {
     int64_t now = guard.now_ns;
     double stall = TT_STALL * guard.patience;
+    struct tt_error refused = TT_ERROR_CLEAR;
     char why[128];
 
     if (guard.failed && tt_seconds(now - guard.failed_ns) > 2 * guard.patience)
-        end("since a failed rank waited for twice --patience");
+        end_stuck("since a failed rank waited for twice --patience");
+    if (tt_seconds(now - guard.moved_ns) > guard.patience && tt_calls_owed(&refused))
+        end_refused(&refused);
     if (guard.part == TT_GUARD_MEASURED && guard.max_time > 0 &&
         tt_seconds(now - guard.part_ns) > guard.max_time + 2 * guard.patience) {
         snprintf(why, sizeof why, "by --max-time %g s and twice --patience %g s", guard.max_time,
                  guard.patience);
-        end(why);
+        end_stuck(why);
     }
     if (guard.part == TT_GUARD_HELD || tt_seconds(now - guard.moved_ns) < stall ||
         tt_seconds(now - guard.part_ns) < stall || somebody_moves(stall - 2 * tick()))
         return;
     snprintf(why, sizeof why, "after nothing moved for %d times --patience %g s", TT_STALL,
              guard.patience);
-    end(why);
+    end_stuck(why);
 }
 
 static void *watch(void *unused)
@@ -242,6 +265,7 @@ void tt_guard_folder(const char *folder, int rank, int size)
     if (!guard.running)
         return;
     pthread_mutex_lock(&guard.lock);
+    guard.rank = rank;
     guard.size = size;
     if (strcmp(guard.folder, folder) != 0) {
         snprintf(guard.folder, sizeof guard.folder, "%s", folder);

@@ -2,6 +2,8 @@
 /* No wait without an end. A thread of every rank, asleep but for a look at the notes (base/note.h)
  * now and then, without MPI. It ends the rank, and so the job, when
  *   - this rank has failed, and the job has not ended twice --patience later;
+ *   - a system call of this rank was refused, and the library that made it has not come back after
+ *     --patience;
  *   - the measured time takes longer than --max-time and twice --patience;
  *   - no rank has made a step for TT_STALL times --patience, from before MPI_Init to the last
  * removal. In the measured time that counts only if all ranks are inside calls, and none waits in

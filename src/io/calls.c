@@ -138,6 +138,26 @@ void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd)
     errno = error;
 }
 
+bool tt_calls_owed(struct tt_error *e)
+{
+    struct stat st;
+
+    if (tt_calls.debts == 0)
+        return false;
+    pthread_mutex_lock(&seen.lock);
+    for (unsigned i = 0; i < tt_calls.debts && e->code == TT_OK; i++) {
+        const struct debt *d = &seen.list[i];
+        bool transfer = d->kind == TT_MOVED_OUT || d->kind == TT_MOVED_IN;
+
+        for (int k = 0; d->error && k < MOST_FILES && e->code == TT_OK; k++)
+            if (seen.paths[k] && stat(seen.paths[k], &st) == 0 &&
+                (d->kind == TT_CLOSED || (st.st_dev == d->device && st.st_ino == d->inode)))
+                tt_fail_call(e, d->error, d->call, seen.paths[k], transfer ? (long long)d->at : -1);
+    }
+    pthread_mutex_unlock(&seen.lock);
+    return e->code != TT_OK;
+}
+
 /* ---- judgement ---- */
 
 /* Takes the first debt of a file out of the list, and all others of it: those of this thread, since

@@ -17,6 +17,10 @@ void tt_calls_end(const char *path);
 /* After a library's call on a file, or after closing it, which returned rc: a success that the
  * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */
 int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e);
+/* Whether a call of any thread was refused and not made good yet: which, on what and why, in e. For
+ * whoever must say why a library does not come back. */
+bool tt_calls_owed(struct tt_error *e);
+
 /* ---- for src/interpose.c ---- */
 
 /* Files that are looked at, and calls that were refused: with neither there is nothing to do. */

@@ -59,7 +59,7 @@ enum tt_capability {
     TT_CAP_CONTAINER = 1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
-    TT_CAP_RAW = 1 << 8, /* variables lie where tt_raw_offset() says, and nothing else is there */
+    TT_CAP_RAW = 1 << 9, /* variables lie where tt_raw_offset() says, and nothing else is there */
     /* Of a stack only if every element has them: */
     TT_CAP_UPDATES = 1 << 4,     /* opens files with TT_UPDATE */
     TT_CAP_GROWS = 1 << 5,       /* and lets unlimited variables grow then */
