@@ -10,14 +10,16 @@ job=(stencil --size 32 --iterations 4 --write every=2 --quiet --min-free 0 --dir
 expect 0 "$TUTTI" run "${job[@]}" --results "$work/real" --label real
 real=$(find "$work/real" -mindepth 1 -maxdepth 1 -type d)
 
-# copy ID LABEL RUNTIME [FILTER OF JQ]: a run of the same plan that took so long.
+id_of() { echo "20260101T000000Z-$(md5sum <<<"$1" | cut -c 1-8)"; }
+# copy NAME LABEL RUNTIME [FILTER OF JQ]: a run of the same plan that took so long.
 copy() {
-    local to=$runs/$1
+    local to=$runs/$1 id
+    id=$(id_of "$1")
     mkdir -p "$runs"
     cp -r "$real" "$to"
-    jq --arg id "$1" --arg name "$2" '.id = $id | .parameters.label = $name' "$real/plan.json" \
+    jq --arg id "$id" --arg name "$2" '.id = $id | .parameters.label = $name' "$real/plan.json" \
         >"$to/plan.json"
-    jq --slurpfile plan "$to/plan.json" --arg id "$1" --arg name "$2" --argjson t "$3" \
+    jq --slurpfile plan "$to/plan.json" --arg id "$id" --arg name "$2" --argjson t "$3" \
         '.id = $id | .label = $name | .plan = $plan[0] | .metrics.runtime.value = $t
          | .metrics.write_rate.value = 1e9 / $t | .metrics.hidden_fraction.value = 0.9 - $t / 100
          | .metrics.peak_memory.value = 1048576 '"${4:+| $4}" "$real/result.json" >"$to/result.json"
@@ -83,8 +85,8 @@ equal "too few for an interval (1 and 8 runs; six each are needed)" "$(words run
 grep -q '10.0 s' out
 compare "$work/real" label=a --metric runtime,read_rate
 equal "not measured" "$(verdict read_rate)" verdict
-compare label=slow,id=slow-1 a-0
-equal a-0 "$(jq -r '.b.runs[0].id' out.json)" "the run of B"
+compare "label=slow,id=$(id_of slow-1)" "$(id_of a-0)"
+equal "$(id_of a-0)" "$(jq -r '.b.runs[0].id' out.json)" "the run of B"
 
 # A baseline against everything else, or some of it; and - is stdout.
 compare --baseline label=a
@@ -99,7 +101,7 @@ jq -e '.tutti.format == 1 and .margin * 100 == 5' out >/dev/null
 # What is not valid is left out, and said; a folder that is not is refused.
 copy bad-0 slow 99 '.valid = false | .status = "failed"'
 compare label=a label=slow
-grep -q 'left out 1: bad-0 (failed)' out
+grep -q "left out 1: $(id_of bad-0) (failed)" out
 expect 1 "$TUTTI" compare "$runs/a-0" "$runs/bad-0"
 one_line "bad-0' is not valid \(failed\)"
 

@@ -82,7 +82,8 @@ static int make_run(void **unused)
     snprintf(path, sizeof path, "%s/records", folder);
     mkdir(path, 0777);
     tt_folder_write_text(folder, "plan.json",
-                         "{\"version\": 1, \"id\": \"x\", \"workload\": \"stencil\", \"ranks\": 2, "
+                         "{\"version\": 1, \"id\": \"20260101T000000Z-00000001\", \"workload\": "
+                         "\"stencil\", \"ranks\": 2, "
                          "\"hash\": \"1\", \"parameters\": {}}",
                          &e);
     for (unsigned rank = 0; rank < RANKS; rank++)
