@@ -109,7 +109,7 @@ static void look_at(const char *results, const char *path, struct tt_h5bench_con
         return;
     folder = find_folder(results, id);
     if (folder && is_unchanged(path, folder) &&
-        tt_folder_load_plan(folder, &config, NULL, &ignored) == TT_OK)
+        tt_folder_load_plan(folder, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         take_plan(&config, content);
     tt_config_free(&config);
     free(folder);

@@ -26,7 +26,7 @@ int tt_cmd_hold(int argc, char **argv)
     if (rc == TT_OK && own + 1 >= argc)
         rc = tt_fail(&e, TT_USAGE, "hold takes a run folder, -- and a command");
     if (rc == TT_OK)
-        rc = tt_folder_load_plan(folder, &config, NULL, &e);
+        rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, NULL, &e);
     if (rc == TT_OK) /* what is in there belongs to another run, and stays */
         rc = tt_manifest_check_new(folder, tt_launched_rank(), &e);
     if (rc == TT_OK && tt_launched_rank() == 0)

@@ -47,7 +47,7 @@ int tt_cmd_perform(int argc, char **argv)
 
     if (tt_perform_words(argc, argv, &folder, &how, &e) != TT_OK)
         return tt_report_error(&e);
-    rc = tt_folder_load_plan(folder, &config, NULL, &e);
+    rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, NULL, &e);
     start_guard(folder, rc == TT_OK ? &config : NULL);
     if (tt_ranks_begin(&none, &level, &other) != TT_OK)
         return tt_exit_status(other.code);

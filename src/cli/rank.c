@@ -14,6 +14,7 @@
 #include "engine/guard.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
+#include "plan/module.h"
 #include "report/environment.h"
 
 /* A short option is still itself here: nobody has looked it up yet. */
@@ -84,9 +85,11 @@ void tt_ranks_end(void)
 int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
                      struct tt_error *e)
 {
+    const char *module = NULL;
     const struct tt_option options[] = {{"--held", NULL, &how->held},
                                         {"--loop", NULL, &how->loop},
                                         {"--new-dir", NULL, &how->new_dir},
+                                        {"--module", &module, NULL},
                                         {0}};
     int rc;
 
@@ -94,7 +97,7 @@ int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perfo
     rc = tt_take_options(argc, argv, options, folder, e);
     if (rc == TT_OK && !*folder)
         rc = tt_fail(e, TT_USAGE, "%s takes a run folder and is started by a launcher", argv[0]);
-    return rc;
+    return rc == TT_OK && module ? tt_module_open_listed(module, e) : rc;
 }
 
 int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,

@@ -15,6 +15,7 @@
 #include "io/verify.h"
 #include "launch/launch.h"
 #include "plan/folder.h"
+#include "plan/module.h"
 #include "plan/removal.h"
 #include "spec/read.h"
 #include "spec/units.h"
@@ -65,7 +66,7 @@ static int verify_as_ranks(const char *folder)
     struct tt_settings none = {0};
     struct tt_config config = {0};
     json_t *plan = NULL;
-    int level, rank, rc = tt_folder_load_plan(folder, &config, &plan, &e);
+    int level, rank, rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, &plan, &e);
 
     tt_guard_start(rc == TT_OK ? config.run->patience : TT_PATIENCE);
     if (tt_ranks_begin(&none, &level, &later) != TT_OK)
@@ -129,6 +130,14 @@ static int check_folder(const char *folder, const char *ledgers, uint64_t ranks,
     return rc;
 }
 
+static const char *find_module(const struct tt_settings *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (!strcmp(words->list[i].key, "module"))
+            return words->list[i].value;
+    return NULL;
+}
+
 /* How ranks are started is never taken from the folder, but from words of this command. */
 static int take_launch(const struct tt_settings *words, struct tt_launch_options *out,
                        struct tt_error *e)
@@ -139,12 +148,14 @@ static int take_launch(const struct tt_settings *words, struct tt_launch_options
         const struct tt_setting *s = &words->list[i];
         const struct tt_param *p = tt_launch_component.params;
 
+        if (!strcmp(s->key, "module"))
+            continue;
         while (p->key && (strncmp(s->key, "launch.", 7) != 0 || !tt_same_key(p->key, s->key + 7)))
             p++;
         if (!p->key || (!s->value && p->type != TT_PARAM_BOOL))
             return tt_fail(e, TT_USAGE,
-                           "%.80s: verify takes a run folder and the options --launch.*, each with "
-                           "a value; tutti help launch lists them",
+                           "%.80s: verify takes a run directory, --module and the options "
+                           "--launch.*, each with a value; tutti help launch lists them",
                            s->place);
         rc = tt_param_set(p, out, s->value ? s->value : "yes", e);
     }
@@ -155,13 +166,15 @@ static int drive(const char *folder, const struct tt_settings *words, struct tt_
 {
     struct tt_launch_options launch = {0};
     char self[PATH_MAX] = "";
-    char *argv[] = {self, "verify", (char *)folder, NULL};
+    const char *module = find_module(words);
+    char *argv[] = {self,           "verify", (char *)folder, module ? "--module" : NULL,
+                    (char *)module, NULL};
     char *ledgers = tt_folder_path(folder, "verify"), *outcome = NULL;
     struct tt_config config = {0};
     int rc = take_launch(words, &launch, e), status;
 
     if (rc == TT_OK)
-        rc = tt_folder_load_plan(folder, &config, NULL, e);
+        rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, NULL, e);
     if (rc == TT_OK)
         rc = check_folder(folder, ledgers, config.run->ranks, e);
     outcome = tt_folder_path(folder, "verify/outcome.json");
@@ -193,6 +206,8 @@ int tt_cmd_verify(int argc, char **argv)
 
     if (rc == TT_OK && !folder)
         rc = tt_fail(&e, TT_USAGE, "verify takes a run folder: tutti verify FOLDER");
+    if (rc == TT_OK && find_module(&words))
+        rc = tt_module_open_listed(find_module(&words), &e);
     if (rc == TT_OK && tt_launched_size() > 0) {
         tt_settings_free(&words);
         return verify_as_ranks(folder);

@@ -45,7 +45,7 @@ static int tidy_job(const char *run, struct tt_error *e)
     char text[700];
     int rc;
 
-    if (tt_folder_load_plan(run, &config, NULL, &why) != TT_OK)
+    if (tt_folder_load_plan(run, TT_PLAN_TO_LOOK, &config, NULL, &why) != TT_OK)
         return TT_OK;
     tt_launcher_batch.cancel(run);
     rc = wait_until_ended(run, e);

@@ -196,6 +196,8 @@ int tt_worker_command(const struct tt_config *config, const char *folder, struct
         rc = tt_command_add(out, e, "--loop");
     if (rc == TT_OK && how.new_dir)
         rc = tt_command_add(out, e, "--new-dir");
+    if (rc == TT_OK && config->run->module)
+        rc = tt_command_add_array(out, (char *[]){"--module", config->run->module, NULL}, e);
     if (rc == TT_OK && command)
         rc = tt_command_add(out, e, "--");
     return rc == TT_OK && command ? tt_command_add_list(out, &command->words, e) : rc;

@@ -68,12 +68,13 @@ static int add_element(struct tt_config *c, const struct tt_backend *b, struct t
     return TT_OK;
 }
 
-static int add_layer(struct tt_config *c, const char *name, struct tt_error *e)
+static int add_layer(struct tt_config *c, const char *name, bool closed, struct tt_error *e)
 {
-    const struct tt_backend *layer = tt_find_layer(name, e);
+    const struct tt_backend *layer =
+        closed ? tt_find_open(tt_layers, name) : tt_find_layer(name, e);
 
     if (!layer)
-        return TT_USAGE;
+        return closed ? TT_OK : TT_USAGE;
     for (unsigned i = 0; i < c->stack.n; i++)
         if (c->stack.elements[i] == layer)
             return tt_fail(e, TT_USAGE, "layer '%s' is listed twice", name);
@@ -145,7 +146,7 @@ static int set_param(struct tt_config_part *part, const struct tt_param *p,
     return rc ? fail_at(s, rc, text, e) : TT_OK;
 }
 
-static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_error *e);
+static int apply(struct tt_config *c, const struct tt_setting *s, bool closed, struct tt_error *e);
 
 /* "--write every=20,series=append": write.every and write.series. */
 static int apply_list(struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
@@ -170,14 +171,14 @@ static int apply_list(struct tt_config *c, const struct tt_setting *s, struct tt
         }
         one.key = key;
         one.value = equals + 1;
-        rc = apply(c, &one, e);
+        rc = apply(c, &one, false, e);
         free(key);
     }
     free(copy);
     return rc;
 }
 
-static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
+static int apply(struct tt_config *c, const struct tt_setting *s, bool closed, struct tt_error *e)
 {
     struct tt_error inner = TT_ERROR_CLEAR;
     struct tt_config_part *part;
@@ -188,6 +189,8 @@ static int apply(struct tt_config *c, const struct tt_setting *s, struct tt_erro
     for (size_t i = WORKLOAD; i < c->nparts; i++)
         if (!strcmp(c->parts[i].component->name, s->key))
             return apply_list(c, s, e);
+    if (closed)
+        return TT_OK;
     return fail_at(s, tt_fail_unknown_key(c, s->key, &inner), inner.text, e);
 }
 
@@ -249,11 +252,14 @@ static int add_components(struct tt_config *c, const struct tt_settings *setting
     if (rc)
         return rc;
     for (size_t i = 0; i < c->run->layers.n; i++) {
-        rc = add_layer(c, c->run->layers.words[i], &inner);
+        rc = add_layer(c, c->run->layers.words[i], settings->closed, &inner);
         if (rc)
             return fail_at(find_setting(settings, "layers"), rc, inner.text, e);
     }
-    backend = tt_find_backend(c->run->backend, &inner);
+    backend = settings->closed ? tt_find_open(tt_backends, c->run->backend)
+                               : tt_find_backend(c->run->backend, &inner);
+    if (!backend && settings->closed)
+        return TT_OK;
     if (!backend)
         return fail_at(find_setting(settings, "backend"), TT_USAGE, inner.text, e);
     c->stack.seed = c->run->seed;
@@ -276,6 +282,14 @@ static int check(const struct tt_config *c, struct tt_error *e)
 }
 
 /* Whoever asks for it must get it. A plan says what it is, whether somebody has asked or not. */
+static int find_workload(struct tt_config *c, const char *name, bool closed, struct tt_error *e)
+{
+    c->workload = closed ? tt_find_open(tt_workloads, name) : tt_find_workload(name, e);
+    if (!c->workload && closed)
+        tt_fail(e, TT_USAGE, "workload '%.80s' is not in this build", name);
+    return c->workload ? TT_OK : TT_USAGE;
+}
+
 static int check_baseline(const struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
 {
     if (c->workload->has_epochs || !s || !strcmp(s->place, "plan.json") || c->run->baseline == 0)
@@ -292,16 +306,18 @@ int tt_config_make(struct tt_config *c, const char *workload, const struct tt_se
     int rc;
 
     memset(c, 0, sizeof *c);
-    c->workload = tt_find_workload(workload, e);
-    if (!c->workload)
-        return TT_USAGE;
     rc = resolve_run(c, settings, e);
+    if (rc == TT_OK && c->run->module)
+        rc = tt_module_open_listed(c->run->module, e);
+    if (rc == TT_OK)
+        rc = find_workload(c, workload, settings->closed, e);
     if (rc == TT_OK)
         rc = add_components(c, settings, e);
     for (size_t i = 0; rc == TT_OK && i < settings->n; i++)
-        rc = apply(c, &settings->list[i], e);
-    if (rc == TT_OK)
-        rc = check(c, e);
+        rc = apply(c, &settings->list[i], settings->closed, e);
+    if (rc != TT_OK || settings->closed)
+        return rc;
+    rc = check(c, e);
     return rc == TT_OK ? check_baseline(c, find_setting(settings, "baseline"), e) : rc;
 }
 
@@ -395,7 +411,8 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
         char *text;
         int rc;
 
-        if (!strncmp(key, "launch.", 7)) /* no file says which programs are started */
+        /* No directory says which programs are started, or modules opened. */
+        if (!strncmp(key, "launch.", 7) || !strcmp(key, "module"))
             continue;
         if (!json_is_string(value))
             return tt_fail(e, TT_CORRUPT, "%.200s: parameter '%.80s' is not text", place, key);

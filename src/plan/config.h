@@ -33,6 +33,7 @@ struct tt_run_options {
     uint64_t
         baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
     struct tt_words layers;
+    char *module; /* files, with commas between them */
     uint64_t seed;
     char *label, *context;
     bool keep, quiet, dry_run;

@@ -241,10 +241,10 @@ int tt_folder_create(const struct tt_config *config, char **path, struct tt_erro
     return rc;
 }
 
-int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,
-                        struct tt_error *e)
+int tt_folder_load_plan(const char *folder, enum tt_plan_use use, struct tt_config *config,
+                        json_t **plan, struct tt_error *e)
 {
-    struct tt_settings settings = {0};
+    struct tt_settings settings = {.closed = use == TT_PLAN_TO_LOOK};
     json_t *read = NULL;
     const char *workload;
     int rc = tt_folder_read_json(folder, "plan.json", &read, e);

@@ -33,8 +33,12 @@ int tt_folder_make(const char *results, const char *prefix, char **path, struct 
 int tt_folder_create(const struct tt_config *config, char **path, struct tt_error *e);
 /* Read plan.json and resolve it again; plan (may be NULL) is a new reference. The directory may be
  * anybody's: how ranks are started (launch.*) is never taken from there. */
-int tt_folder_load_plan(const char *folder, struct tt_config *config, json_t **plan,
-                        struct tt_error *e);
+enum tt_plan_use {
+    TT_PLAN_TO_LOOK, /* opens no module: a backend that is one is not in the stack */
+    TT_PLAN_TO_RUN,  /* or to verify */
+};
+int tt_folder_load_plan(const char *folder, enum tt_plan_use use, struct tt_config *config,
+                        json_t **plan, struct tt_error *e);
 /* "<folder>/<name>"; caller frees; NULL: no memory. */
 char *tt_folder_path(const char *folder, const char *name);
 const char *tt_folder_id(const char *folder); /* its last component */

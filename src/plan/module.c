@@ -78,6 +78,18 @@ int tt_module_open(const char *file, struct tt_error *e)
     return rc;
 }
 
+int tt_module_open_listed(const char *list, struct tt_error *e)
+{
+    static const struct tt_param param[] = {{"module", TT_PARAM_WORDS, 0, NULL, NULL, ""}, {NULL}};
+    struct tt_words files = {0};
+    int rc = tt_param_set(param, &files, list, e);
+
+    for (size_t i = 0; rc == TT_OK && i < files.n; i++)
+        rc = tt_module_open(files.words[i], e);
+    tt_params_free(param, &files);
+    return rc;
+}
+
 /* ---- where they are ---- */
 
 typedef bool directory_fn(const char *directory, void *context);

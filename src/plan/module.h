@@ -11,6 +11,8 @@
 /* Adds what the file has to the lists of components. A file that is no module, one of another
  * version, a library that it misses: TT_USAGE and one line. */
 int tt_module_open(const char *file, struct tt_error *e);
+/* The same for files as the key `module` lists them. */
+int tt_module_open_listed(const char *list, struct tt_error *e);
 /* The same for the module of a component, if there is one: kind "backend", "layer" or "workload".
  * TT_OK also if there is none. */
 int tt_module_open_named(const char *kind, const char *name, struct tt_error *e);

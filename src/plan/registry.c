@@ -26,21 +26,23 @@ static const char *name_of(const void *component)
     return *(const char *const *)component;
 }
 
-static const void *find_open(const void *const *list, const char *name)
+const void *tt_find_open(const void *list, const char *name)
 {
-    while (*list && strcmp(name_of(*list), name) != 0)
-        list++;
-    return *list;
+    const void *const *at = list;
+
+    while (*at && strcmp(name_of(*at), name) != 0)
+        at++;
+    return *at;
 }
 
 static const void *find(const void *const *list, const char *kind, const char *name,
                         struct tt_error *e)
 {
-    const void *found = find_open(list, name);
+    const void *found = tt_find_open(list, name);
 
     if (!found && tt_module_open_named(kind, name, e) != TT_OK)
         return NULL;
-    if (found || (found = find_open(list, name)))
+    if (found || (found = tt_find_open(list, name)))
         return found;
     for (const struct tt_missing *m = tt_missing_components; m->name; m++)
         if (!strcmp(m->name, name)) {

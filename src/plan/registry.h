@@ -25,6 +25,8 @@ extern struct tt_missing tt_missing_components[TT_MAX_COMPONENTS + 1]; /* ends w
 const struct tt_backend *tt_find_backend(const char *name, struct tt_error *e);
 const struct tt_backend *tt_find_layer(const char *name, struct tt_error *e);
 const struct tt_workload *tt_find_workload(const char *name, struct tt_error *e);
+/* The same among what is open already; NULL if it is not. */
+const void *tt_find_open(const void *list, const char *name);
 
 /* Every component, also of modules that are found, which are opened for it; kind: "run", "engine",
  * "workload", "backend" or "layer". */

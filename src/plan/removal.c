@@ -598,7 +598,7 @@ static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
     struct tt_config config = {0};
     int rc = tt_manifest_read(folder, &all, e);
 
-    if (all.n > 0 && tt_folder_load_plan(folder, &config, NULL, &ignored) == TT_OK)
+    if (all.n > 0 && tt_folder_load_plan(folder, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         o->config = &config;
     o->place = tt_place_here();
     for (size_t i = 0; i < all.n; i++) {

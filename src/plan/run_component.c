@@ -19,6 +19,9 @@ static const struct tt_param params[] = {
      "how data reaches storage; see tutti list backends"},
     {"layers", TT_PARAM_WORDS, AT(layers), NULL, NULL,
      "stacked above the backend, topmost first; see tutti list layers"},
+    {"module", TT_PARAM_TEXT, AT(module), NULL, NULL,
+     "files of backends, layers or workloads that were built outside; see docs/extending.md",
+     .placeholder = "FILE,..."},
     {"mode", TT_PARAM_TEXT, AT(mode), NULL, NULL,
      "short for overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, "
      "deferred) "

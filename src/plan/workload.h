@@ -29,7 +29,7 @@ struct tt_workload {
     const char *name;
     const char *summary;
     const char *const
-        *uses; /* engine components: "write", "read", "collective", "stripe"; NULL: end */
+        *uses;       /* engine components: "write", "read", "collective", "stripe"; NULL: end */
     bool has_epochs; /* it writes through tt_output: --baseline serialises some of its dumps */
     const struct tt_param *params;
     size_t opts_size;

@@ -3,6 +3,7 @@
 #ifndef TT_SPEC_SETTINGS_H
 #define TT_SPEC_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@ struct tt_setting {
 struct tt_settings {
     size_t n, capacity;
     struct tt_setting *list;
+    bool closed; /* from a run directory: they open no module, and keys of one mean nothing */
 };
 /* Copies all three; value may be NULL. */
 int tt_settings_add(struct tt_settings *s, const char *key, const char *value, const char *place,

@@ -38,11 +38,21 @@ done
 mine=(there/bin/tutti run mine -n 2 --points 1001 --iterations 20 --write every=5 --backend mine --layers mine)
 TUTTI_MODULE_PATH=$work/mine expect 0 "${mine[@]}" --json out.json "${here[@]}"
 equal "$(metric bytes_written)" $((4 * 1001 * 8)) "bytes written through modules"
-# Shown without the modules, as it was.
+# Or named one by one.
 unset TUTTI_MODULE_PATH
+expect 0 "${mine[@]}" --module mine/backend_mine.so,mine/layer_mine.so,mine/workload_mine.so --json out.json "${here[@]}"
+equal "$(metric bytes_written)" $((4 * 1001 * 8)) "bytes written through named modules"
+usage "cannot open module 'mine/none.so'" "${mine[@]}" --module mine/none.so "${here[@]}"
+# Shown and cleaned without the modules.
 run=$(last_run)
 expect 0 there/bin/tutti show "$run"
 grep -q 'points 1001' out || fail "parameters of a module are not shown"
+if has_backend hdf5; then # what is kept of a module's run is cleaned without opening it
+    expect 0 "$TUTTI" run stencil -n 2 --size 64 --iterations 4 --write every=2 --keep --backend hdf5 "${here[@]}"
+    observe -e trace=openat -o calls "$TUTTI" clean "$(last_run)" >out
+    grep -q 'removed 1 data file' out || fail "$(cat out)"
+    ! grep -q 'libhdf5\|backend_hdf5' calls || fail "a directory has opened a module"
+fi
 usage "unknown workload 'mine'" "${mine[@]}" "${here[@]}"
 # What is wrong with a file is said in one line.
 export TUTTI_MODULE_PATH=$work/mine
