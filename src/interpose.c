@@ -7,6 +7,8 @@
  */
 #undef _FORTIFY_SOURCE /* it has inline functions of these names */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -50,7 +52,32 @@ static void *next(_Atomic(void *) *found, const char *name)
         return rc; \
     }
 
+/* Their third argument is there only if a file may be made. */
+#define OPEN(name, path, flags, ...) \
+    { \
+        mode_t mode = 0; \
+        int fd; \
+        if (flags & (O_CREAT | O_TMPFILE)) { \
+            va_list rest; \
+            va_start(rest, flags); \
+            mode = va_arg(rest, mode_t); \
+            va_end(rest); \
+        } \
+        fd = NEXT(name)(__VA_ARGS__, mode); \
+        if (tt_calls.files) \
+            tt_calls_opened(#name, path, fd); \
+        return fd; \
+    }
+
 /* clang-format off */
+int open(const char *path, int flags, ...)
+    OPEN(open, path, flags, path, flags)
+int open64(const char *path, int flags, ...)
+    OPEN(open64, path, flags, path, flags)
+int openat(int at, const char *path, int flags, ...)
+    OPEN(openat, path, flags, at, path, flags)
+int openat64(int at, const char *path, int flags, ...)
+    OPEN(openat64, path, flags, at, path, flags)
 ssize_t write(int fd, const void *data, size_t n)
     TRANSFER(write, TT_MOVED_OUT, fd, -1, n, fd, data, n)
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at)

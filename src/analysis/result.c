@@ -213,10 +213,37 @@ static bool read_failure(const char *folder, char *why, size_t size)
     return found;
 }
 
+/* A launcher kills the others at once when one rank dies, and knows which was the first: "process
+ * rank 1 with PID 12 on node a exited on signal 9", "a: task 1: Killed". */
+static const struct tt_rank_records *first_dead(const struct tt_evidence *ev)
+{
+    static const char *const words[] = {"process rank %u ", "task %u: "};
+    FILE *f = open_regular(ev->folder, "stderr");
+    char line[512];
+    unsigned rank;
+
+    while (f && fgets(line, sizeof line, f))
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            const char *at = strstr(line, i ? "task " : "process rank ");
+
+            if (!at || sscanf(at, words[i], &rank) != 1)
+                continue;
+            for (size_t k = 0; k < ev->nranks; k++)
+                if (ev->ranks[k].header.rank == rank &&
+                    ev->ranks[k].header.state == TT_RANK_RUNNING) {
+                    fclose(f);
+                    return &ev->ranks[k];
+                }
+        }
+    if (f)
+        fclose(f);
+    return first_in_state(ev, TT_RANK_RUNNING);
+}
+
 /* What the records tell of a run that did not say itself how it ended. */
 static const char *infer_status(const struct tt_evidence *ev, char *why, size_t size)
 {
-    const struct tt_rank_records *dead = first_in_state(ev, TT_RANK_RUNNING);
+    const struct tt_rank_records *dead = first_dead(ev);
     const struct tt_rank_records *failed = first_in_state(ev, TT_RANK_FAILED);
     unsigned long long missing = 0;
     char words[256];

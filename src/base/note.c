@@ -17,7 +17,7 @@ _Thread_local _Atomic uint64_t *tt_note_place;
 /* Process-wide, like what they tell of. */
 static struct tt_note memory, *notes; /* notes: the memory, or the page of the file */
 static int shared = -1;               /* the file */
-static uint32_t nfiles;
+static _Atomic uint32_t nfiles;
 static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const names[] = {

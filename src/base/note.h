@@ -94,7 +94,7 @@ static inline void tt_note_step(void)
         tt__note_store(atomic_load_explicit(tt_note_place, memory_order_relaxed));
 }
 
-/* A number for a path, to be noted with calls. Not from two threads at once. */
+/* A number for a path, to be noted with calls. */
 uint32_t tt_note_file(const char *path);
 
 /* The main thread's notes begin; in memory until they are shared. */

@@ -56,7 +56,8 @@ int tt_cmd_perform(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (tt_agree(MPI_COMM_WORLD, rank == 0 ? tt_manifest_check_new(folder, 0, &other) : TT_OK,
                  &other) != TT_OK) { /* what is in there belongs to another run, and stays */
-        other.rank = -1;
+        if (other.code == TT_USAGE)
+            other.rank = -1;
         tt_ranks_end();
         tt_config_free(&config);
         return tt_report_error(&other);
@@ -64,6 +65,7 @@ int tt_cmd_perform(int argc, char **argv)
     if (rc == TT_OK && config.run->ranks != (uint64_t)size)
         rc = tt_fail(&e, TT_USAGE, "the plan is for %llu ranks, but %d were started",
                      (unsigned long long)config.run->ranks, size);
+    rc = tt_agree(MPI_COMM_WORLD, rc, &e);
     if (rc == TT_OK)
         rc = tt_perform_here(level, folder, &config, how, &e);
     else if (rank == 0)

@@ -151,12 +151,13 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
 
 /* The launcher has ended; what the ranks could not clean up any more is removed here. What they
  * have left alone they have told. */
-static void clean_up(const struct tt_config *config, const char *folder)
+static int clean_up(const struct tt_config *config, const char *folder)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    if (!config->run->keep && tt_manifest_remove(folder, &e) != TT_OK && e.sys_errno != ENOENT)
-        tt_report_error(&e); /* a folder that is gone will be told of as such */
+    if (config->run->keep || tt_manifest_remove(folder, &e) == TT_OK || e.sys_errno == ENOENT)
+        return 0; /* a folder that is gone will be told of as such */
+    return tt_report_error(&e);
 }
 
 static int note_interruption(const char *folder, const struct tt_error *why, struct tt_error *e)
@@ -196,7 +197,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_estimate x = {0};
     char *folder = NULL;
-    int status;
+    int status, cleaned;
 
     if (check_plan(config, &x, &e) != TT_OK)
         return tt_report_error(&e);
@@ -211,10 +212,10 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
         free(folder);
         return tt_report_error(&e);
     }
-    clean_up(config, folder);
+    cleaned = clean_up(config, folder);
     status = finish_run(config, folder, printer);
     free(folder);
-    return status;
+    return status ? status : cleaned;
 }
 
 /* ---- as a rank ---- */

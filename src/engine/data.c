@@ -85,19 +85,20 @@ static int claim(struct tt_engine *engine, enum tt_made_kind kind, const char *p
 }
 
 /* What was claimed is there now: what it is, for those who may have to remove it. */
-static void identify(struct tt_engine *engine, enum tt_made_kind kind, const char *path)
+static int identify(struct tt_engine *engine, enum tt_made_kind kind, const char *path,
+                    struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     struct tt_made_file *made = find_made(p, kind, path);
-    struct tt_error ignored = TT_ERROR_CLEAR; /* without the line it is claimed, which will do */
     struct tt_identity identity;
 
-    if (!made || made->identified ||
-        tt_identify(path, kind, p->owner.id, p->owner.place, &identity) != TT_OK)
-        return;
+    if (!made || made->identified)
+        return TT_OK;
+    if (tt_identify(path, kind, p->owner.id, p->owner.place, &identity) != TT_OK)
+        return tt_fail_call(e, errno, "stat", path, -1);
     made->identity = identity;
     made->identified = true;
-    tt_manifest_made(p->folder, kind, path, &identity, &ignored);
+    return tt_manifest_made(p->folder, kind, path, &identity, e);
 }
 
 static int remove_made(struct tt_engine *engine, const struct tt_made_file *file,
@@ -126,9 +127,9 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     return rc == TT_OK ? claim(engine, TT_MADE_FILE, path, e) : rc;
 }
 
-void tt_data_made(struct tt_engine *engine, const char *path)
+int tt_data_made(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
-    identify(engine, TT_MADE_FILE, path);
+    return identify(engine, TT_MADE_FILE, path, e);
 }
 
 void tt_data_mark(struct tt_engine *engine, const char *path)
@@ -200,10 +201,8 @@ static int make_directory(struct tt_engine *engine, enum tt_made_kind kind, cons
     int rc = claim(engine, kind, path, e), why;
 
     *there = false;
-    if (rc == TT_OK && mkdir(path, 0777) == 0) {
-        identify(engine, kind, path);
-        return TT_OK;
-    }
+    if (rc == TT_OK && mkdir(path, 0777) == 0)
+        return identify(engine, kind, path, e);
     why = errno;
     if (rc == TT_OK) {
         find_made(engine->p, kind, path)->withdrawn = true;
@@ -231,9 +230,7 @@ int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e)
     const char *dir = engine->config->run->dir;
     int rc = claim(engine, TT_MADE_PARENT, dir, e);
 
-    if (rc == TT_OK)
-        identify(engine, TT_MADE_PARENT, dir);
-    return rc;
+    return rc == TT_OK ? identify(engine, TT_MADE_PARENT, dir, e) : rc;
 }
 
 int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)

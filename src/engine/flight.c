@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "base/note.h"
 #include "engine/guard.h"
 #include "plan/folder.h"
 
@@ -45,6 +46,7 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
                      struct tt_error *e)
 {
     int64_t t = tt_now_ns();
+    uint64_t before = tt_note_begin(TT_DOING_OPEN, tt_note_file(spec->path));
     bool speaks = s->spec.per_process || s->engine->rank == 0;
     bool claims = spec->access == TT_CREATE && speaks;
     int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
@@ -56,15 +58,16 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
         rc = tt_data_check_beside(s->engine, spec->path, rank, speaks, e);
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
-    if (rc != TT_OK)
-        return rc;
-    rc = tt_file_open(&s->engine->p->stack, spec, file, e);
-    if (claims && rc != TT_OK && e->sys_errno == EEXIST)
-        tt_data_withdraw(s->engine, spec->path);
-    rc = tt_agree(s->comm, rc, e);
-    latency(s, TT_CALL_OPEN, t);
-    if (claims) /* also if another rank could not open it */
-        tt_data_made(s->engine, spec->path);
+    if (rc == TT_OK) {
+        rc = tt_file_open(&s->engine->p->stack, spec, file, e);
+        latency(s, TT_CALL_OPEN, t);
+        if (claims && rc != TT_OK && e->sys_errno == EEXIST)
+            tt_data_withdraw(s->engine, spec->path);
+        else if (claims && rc == TT_OK)
+            rc = tt_data_made(s->engine, spec->path, e);
+        rc = tt_agree(s->comm, rc, e);
+    }
+    tt_note_end(before);
     if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
         struct tt_error ignored = TT_ERROR_CLEAR;
 
@@ -142,6 +145,7 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
 static int close_file(struct tt_series *s, struct tt_file *file, const char *path,
                       struct tt_error *e)
 {
+    uint64_t before = tt_note_begin(TT_DOING_CLOSE, tt_note_file(path));
     int64_t t;
     int rc;
 
@@ -152,6 +156,7 @@ static int close_file(struct tt_series *s, struct tt_file *file, const char *pat
     latency(s, TT_CALL_CLOSE, t);
     if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
         tt_data_mark(s->engine, path);
+    tt_note_end(before);
     return rc;
 }
 

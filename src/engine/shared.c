@@ -21,12 +21,13 @@ struct tt__shared {
 };
 
 /* NFS remembers for a while what is not there; opening the directory makes it ask again. */
-static bool is_seen(const char *directory, const char *name)
+static bool is_seen(const char *directory, const char *name, int *why)
 {
     int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
     bool seen = at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
+    *why = errno;
     if (at >= 0)
         close(at);
     return seen;
@@ -39,19 +40,21 @@ static int look_for(const struct tt_engine *engine, const char *directory, const
     uint64_t before = tt_note_begin(TT_DOING_LOOK, tt_note_file(directory));
     int64_t pause = 1000000;
     char host[64] = "";
+    int why = 0;
     bool seen;
 
-    while (!(seen = is_seen(directory, name)) && tt_now_ns() < until) {
+    while (!(seen = is_seen(directory, name, &why)) && tt_now_ns() < until) {
         tt_sleep_until(tt_now_ns() + pause);
         pause += pause / 2;
     }
     tt_note_end(before);
     gethostname(host, sizeof host - 1);
-    return seen ? TT_OK
-                : tt_fail(e, TT_FAILED,
-                          "%s does not see the directory '%.300s' of rank 0; choose one that all "
-                          "nodes share with --dir",
-                          host, directory);
+    if (seen)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "%s does not see '%.80s' in the directory '%.250s' of rank 0 (%s); choose one "
+                   "that all nodes share with --dir",
+                   host, name, directory, strerror(why));
 }
 
 /* Collective: what rank 0 has made there is there for all. */
@@ -84,8 +87,7 @@ static int make_token(struct tt_engine *engine, const char *token, struct tt_err
     if (fd < 0)
         return tt_fail_call(e, errno, "open", token, -1);
     close(fd);
-    tt_data_made(engine, token);
-    return TT_OK;
+    return tt_data_made(engine, token, e);
 }
 
 static int check_directory(struct tt_engine *engine, const char *directory, struct tt_error *e)

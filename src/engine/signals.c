@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/agree.h"
 #include "engine/private.h"
+#include "io/calls.h"
 #include "plan/folder.h"
 
 /* The one global of the program: a handler has no other way to find the engine. */
@@ -66,6 +68,48 @@ static void give_up(const struct tt_error *e)
     _exit(1);
 }
 
+/* A library may take the process along. What it was doing, and what the system had refused it, is
+ * noted before the process ends as it would have; the launcher ends the others, and whoever finds
+ * the manifest removes the files. Not all of this is safe here, and nothing depends on it. */
+static void say_and_die(int signal_number)
+{
+    struct tt_engine *engine = atomic_exchange(&interrupted_engine, NULL);
+    struct tt_error why = TT_ERROR_CLEAR;
+    char cause[800] = "", line[1024];
+
+    signal(SIGALRM, SIG_DFL);
+    alarm(2);
+    if (engine && !engine->p->failure_noted) {
+        if (tt_calls_owed(&why)) {
+            tt_error_format(&why, cause, sizeof cause);
+            snprintf(line, sizeof line, "rank %d: %s; the library did not survive it (signal %d)",
+                     engine->rank, cause, signal_number);
+        } else {
+            snprintf(line, sizeof line, "rank %d died of signal %d (%s)", engine->rank,
+                     signal_number, strsignal(signal_number));
+        }
+        tt_folder_note_failure(engine->p->folder, line);
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* A sanitizer has handlers of its own, which say more. */
+static void set_crash_handler(void (*handler)(int))
+{
+#ifndef __SANITIZE_ADDRESS__
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND | SA_NODEFER};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigaction(crashes[i], &action, NULL);
+#else
+    (void)handler;
+    (void)say_and_die;
+#endif
+}
+
 static void set_handler(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler};
@@ -83,12 +127,14 @@ void tt_signals_install(struct tt_engine *engine)
 
     interrupted_engine = engine;
     set_handler(save_and_end);
+    set_crash_handler(say_and_die);
     tt_agree_last_resort(&resort);
 }
 
 void tt_signals_restore(void)
 {
     tt_agree_last_resort(NULL);
+    set_crash_handler(SIG_DFL);
     set_handler(SIG_DFL);
     interrupted_engine = NULL;
 }

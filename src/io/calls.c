@@ -26,6 +26,8 @@ struct debt {
 static struct {
     pthread_mutex_t lock;
     struct debt list[MOST_DEBTS];
+    struct debt not_opened; /* the last one that was refused, if none was opened since */
+    const char *not_opened_path;
     const char *paths[MOST_FILES];
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 struct tt_calls tt_calls;
@@ -50,6 +52,8 @@ void tt_calls_end(const char *path)
             seen.paths[i] = NULL;
             break;
         }
+    if (seen.not_opened_path == path)
+        seen.not_opened_path = NULL;
     if (--tt_calls.files == 0)
         tt_calls.debts = 0;
     pthread_mutex_unlock(&seen.lock);
@@ -138,18 +142,37 @@ void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd)
     errno = error;
 }
 
+void tt_calls_opened(const char *call, const char *path, int fd)
+{
+    int error = errno;
+
+    pthread_mutex_lock(&seen.lock);
+    if (fd >= 0 && seen.not_opened_path && !strcmp(path, seen.not_opened_path))
+        seen.not_opened_path = NULL;
+    for (int i = 0; fd < 0 && error != EEXIST && i < MOST_FILES; i++)
+        if (seen.paths[i] && !strcmp(path, seen.paths[i])) {
+            seen.not_opened = (struct debt){.call = call, .error = error};
+            seen.not_opened_path = seen.paths[i];
+        }
+    pthread_mutex_unlock(&seen.lock);
+    errno = error;
+}
+
+/* One that fell short, or was interrupted, may just be under way again. */
 bool tt_calls_owed(struct tt_error *e)
 {
     struct stat st;
 
-    if (tt_calls.debts == 0)
-        return false;
     pthread_mutex_lock(&seen.lock);
+    if (seen.not_opened_path)
+        tt_fail_call(e, seen.not_opened.error, seen.not_opened.call, seen.not_opened_path, -1);
     for (unsigned i = 0; i < tt_calls.debts && e->code == TT_OK; i++) {
         const struct debt *d = &seen.list[i];
         bool transfer = d->kind == TT_MOVED_OUT || d->kind == TT_MOVED_IN;
 
-        for (int k = 0; d->error && k < MOST_FILES && e->code == TT_OK; k++)
+        if (d->error == 0 || d->error == EINTR || d->error == EAGAIN)
+            continue;
+        for (int k = 0; k < MOST_FILES && e->code == TT_OK; k++)
             if (seen.paths[k] && stat(seen.paths[k], &st) == 0 &&
                 (d->kind == TT_CLOSED || (st.st_dev == d->device && st.st_ino == d->inode)))
                 tt_fail_call(e, d->error, d->call, seen.paths[k], transfer ? (long long)d->at : -1);

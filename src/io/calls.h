@@ -36,5 +36,8 @@ void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t a
                        ssize_t done);
 /* A call that failed and moves nothing. */
 void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd);
+/* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt,
+ * but the reason why a library does not come back, if nothing else is. */
+void tt_calls_opened(const char *call, const char *path, int fd);
 
 #endif

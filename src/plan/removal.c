@@ -320,6 +320,7 @@ int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64
         rc = TT_OK;
     }
     close_entry(&x);
+    errno = x.fd >= 0 ? ENOENT : x.why;
     return rc;
 }
 

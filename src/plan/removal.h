@@ -50,8 +50,8 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
 /* The same with a line for everything but TT_REMOVED and TT_GONE, for which it returns TT_OK. */
 int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e);
 
-/* What has just been made at a path, by us: its identity, and our mark on it. TT_FAILED if it is
- * not there, or is not of this kind. */
+/* What has just been made at a path, by us: its identity, and our mark on it. TT_FAILED, and errno,
+ * if it is not there, or is not of this kind. */
 int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64_t place,
                 struct tt_identity *out);
 /* It is finished; nothing happens if something else stands there now. */

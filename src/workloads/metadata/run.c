@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/note.h"
 #include "base/permutation.h"
 #include "engine/content.h"
 #include "engine/engine.h"
@@ -135,11 +136,8 @@ static int rename_folder(struct phase *p, const char *path, uint64_t i, struct t
     return rename(from, path) == 0 ? TT_OK : fail(e, "rename", from);
 }
 
-static int act(struct phase *p, uint64_t i, struct tt_error *e)
+static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
 {
-    bool renamed = p->renamed && p->operation != TT_METADATA_RENAME;
-    const char *path = tt_metadata_item(&p->names, i, p->folders, renamed);
-
     switch (p->operation) {
     case TT_METADATA_CREATE:
         if (!p->folders)
@@ -156,6 +154,22 @@ static int act(struct phase *p, uint64_t i, struct tt_error *e)
             return rmdir(path) == 0 ? TT_OK : fail(e, "rmdir", path);
         return unlink(path) == 0 ? TT_OK : fail(e, "unlink", path);
     }
+}
+
+static int act(struct phase *p, uint64_t i, struct tt_error *e)
+{
+    static const enum tt_doing doing[] = {[TT_METADATA_CREATE] = TT_DOING_OPEN,
+                                          [TT_METADATA_STAT] = TT_DOING_LOOK,
+                                          [TT_METADATA_OPEN] = TT_DOING_READ,
+                                          [TT_METADATA_RENAME] = TT_DOING_WRITE,
+                                          [TT_METADATA_REMOVE] = TT_DOING_REMOVE};
+    bool renamed = p->renamed && p->operation != TT_METADATA_RENAME;
+    const char *path = tt_metadata_item(&p->names, i, p->folders, renamed);
+    uint64_t before = tt_note_begin(doing[p->operation], tt_note_file(path));
+    int rc = act_on(p, path, i, e);
+
+    tt_note_end(before);
+    return rc;
 }
 
 /* ---- the tree ---- */
