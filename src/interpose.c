@@ -7,6 +7,7 @@
  */
 #undef _FORTIFY_SOURCE /* it has inline functions of these names */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/uio.h>
@@ -32,6 +33,21 @@ static void *next(_Atomic(void *) *found, const char *name)
     return *found;
 }
 
+static bool is_seen(void)
+{
+    return tt_calls.files && !tt_calls_unseen;
+}
+
+/* Keeps errno. */
+static bool stat_of(int fd, struct stat *st)
+{
+    int before = errno;
+    bool found = fstat(fd, st) == 0;
+
+    errno = before;
+    return found;
+}
+
 #define NEXT(name) \
     ({ \
         static _Atomic(void *) found; \
@@ -40,15 +56,19 @@ static void *next(_Atomic(void *) *found, const char *name)
 #define TRANSFER(name, kind, fd, at, wanted, ...) \
     { \
         ssize_t done = NEXT(name)(__VA_ARGS__); \
-        if (tt_calls.files && (tt_calls.debts || done != (ssize_t)(wanted))) \
+        if (is_seen() && (tt_calls.debts || done != (ssize_t)(wanted)) && \
+            !(done < 0 && errno == EAGAIN)) \
             tt_calls_transfer(#name, kind, fd, at, wanted, done); \
         return done; \
     }
+/* After a close nobody could tell which file it was. */
 #define END(name, kind, fd, ...) \
     { \
+        struct stat st; \
+        bool looked = is_seen() && kind == TT_CLOSED && fstat(fd, &st) == 0; \
         int rc = NEXT(name)(__VA_ARGS__); \
-        if (rc != 0 && tt_calls.files) \
-            tt_calls_refused(#name, kind, fd); \
+        if (rc != 0 && is_seen() && (looked || (kind != TT_CLOSED && stat_of(fd, &st)))) \
+            tt_calls_refused(#name, kind, &st); \
         return rc; \
     }
 
@@ -64,7 +84,7 @@ static void *next(_Atomic(void *) *found, const char *name)
             va_end(rest); \
         } \
         fd = NEXT(name)(__VA_ARGS__, mode); \
-        if (tt_calls.files) \
+        if (is_seen()) \
             tt_calls_opened(#name, path, fd); \
         return fd; \
     }

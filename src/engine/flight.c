@@ -53,7 +53,7 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
 
     if (spec->access == TT_UPDATE && speaks)
         rc = tt_data_check_mark(spec->path, e);
-    MPI_Comm_rank(s->comm, &rank);
+    MPI_Comm_rank(s->file_comm, &rank); /* libraries name what they make beside it by that */
     if (rc == TT_OK)
         rc = tt_data_check_beside(s->engine, spec->path, rank, speaks, e);
     *file = NULL;

@@ -160,6 +160,8 @@ static void end(const char *line)
     alarm(LAST_SECONDS);
     say(line);
     tt__save_and_clean();
+    if (getenv("SLURM_STEP_ID")) /* unless it was told otherwise, srun lets the others wait */
+        MPI_Abort(MPI_COMM_WORLD, 1);
     _exit(1);
 }
 
@@ -183,6 +185,18 @@ static void end_refused(struct tt_error *why)
     end(line);
 }
 
+/* Whether a thread of this rank is inside a library's call. */
+static bool is_in_call(void)
+{
+    struct tt_note_view view;
+
+    tt_notes_view((unsigned)guard.rank, &view);
+    for (int i = 0; view.begun && i < TT_NOTE_THREADS; i++)
+        if (view.threads[i].doing <= TT_DOING_QUERY)
+            return true;
+    return false;
+}
+
 /* ---- the thread ---- */
 
 static void judge(void)
@@ -192,9 +206,11 @@ static void judge(void)
     struct tt_error refused = TT_ERROR_CLEAR;
     char why[128];
 
-    if (guard.failed && tt_seconds(now - guard.failed_ns) > 2 * guard.patience)
+    if (guard.failed && tt_seconds(now - guard.failed_ns) > 2 * guard.patience &&
+        tt_seconds(now - guard.moved_ns) > 2 * guard.patience)
         end_stuck("since a failed rank waited for twice --patience");
-    if (tt_seconds(now - guard.moved_ns) > guard.patience && tt_calls_owed(&refused))
+    if (tt_seconds(now - guard.moved_ns) > guard.patience && is_in_call() &&
+        tt_calls_owed(&refused))
         end_refused(&refused);
     if (guard.part == TT_GUARD_MEASURED && guard.max_time > 0 &&
         tt_seconds(now - guard.part_ns) > guard.max_time + 2 * guard.patience) {
@@ -212,6 +228,7 @@ static void judge(void)
 
 static void *watch(void *unused)
 {
+    tt_calls_unseen = true;
     pthread_mutex_lock(&guard.lock);
     while (!guard.stopping) {
         int64_t next = tt_now_ns() + (int64_t)(1e9 * tick());
@@ -308,5 +325,12 @@ void tt_guard_failed(void)
         guard.failed = true;
         guard.failed_ns = guard.now_ns;
     }
+    pthread_mutex_unlock(&guard.lock);
+}
+
+void tt_guard_agreed(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    guard.failed = false;
     pthread_mutex_unlock(&guard.lock);
 }

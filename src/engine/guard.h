@@ -32,7 +32,8 @@ void tt_guard_limits(double patience, double max_time);
 void tt_guard_enter(enum tt_guarded part);
 /* All is well: nobody will read the notes. */
 void tt_guard_forget(void);
-/* This rank has failed. */
+/* This rank has failed; and all ranks have heard of it, so nobody is left waiting. */
 void tt_guard_failed(void);
+void tt_guard_agreed(void);
 
 #endif

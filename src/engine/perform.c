@@ -286,6 +286,36 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     return rc;
 }
 
+/* Removes what is not kept and writes the outcome, which ranks agree on. rc is how it went. */
+static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    bool keep = engine->config->run->keep;
+    struct tt_error later = TT_ERROR_CLEAR;
+    int now;
+
+    tt_note_begin(TT_DOING_REMOVE, tt_note_file(p->data_folder ? p->data_folder : p->folder));
+    if (!keep)
+        tt_data_remove_orphans(engine);
+    if (engine->rank == 0 && !keep) {
+        now = tt_manifest_remove(p->folder, &later);
+        later.rank = 0;
+        if (rc != TT_OK && now != TT_OK)
+            say_also(e, &later);
+        rc = rc == TT_OK ? now : rc;
+    }
+    if (engine->rank == 0) {
+        now = tt_outcome_write(p->folder, rc, e->code != TT_OK ? e : &later, &later);
+        rc = rc == TT_OK ? now : rc;
+    }
+    if (rc != TT_OK && e->code == TT_OK)
+        *e = later;
+    rc = tt_agree(comm, rc, e);
+    if (engine->rank == 0 && p->owner.data)
+        tt_remove_made(&p->owner, p->owner.data); /* only if it is empty: kept files stay */
+    return rc;
+}
+
 int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
                struct tt_perform_how how, json_t *environment, struct tt_error *e)
 {
@@ -315,26 +345,8 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     if (rc == TT_OK && closed != TT_OK)
         *e = later;
     rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
-    tt_error_clear(&later);
-    tt_note_begin(TT_DOING_REMOVE, tt_note_file(p.data_folder ? p.data_folder : folder));
-    if (!config->run->keep)
-        tt_data_remove_orphans(&engine);
-    if (engine.rank == 0 && !config->run->keep) {
-        closed = tt_manifest_remove(folder, &later);
-        later.rank = 0;
-        if (rc != TT_OK && closed != TT_OK)
-            say_also(e, &later);
-        rc = rc == TT_OK ? closed : rc;
-    }
-    if (engine.rank == 0) {
-        closed = tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
-        rc = rc == TT_OK ? closed : rc;
-    }
-    if (rc != TT_OK && e->code == TT_OK)
-        *e = later;
-    rc = tt_agree(comm, rc, e);
-    if (engine.rank == 0 && p.owner.data)
-        tt_remove_made(&p.owner, p.owner.data); /* only if it is empty: kept files stay */
+    tt_guard_agreed();
+    rc = leave(&engine, comm, rc, e);
     tt__samples_free(&engine);
     free_private(&p);
     MPI_Comm_free(&engine.comm);

@@ -26,8 +26,13 @@ static bool is_seen(const char *directory, const char *name, int *why)
     int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
     bool seen = at >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    char *path = NULL;
 
+    /* One may enter it, but not list it. */
+    if (at < 0 && errno == EACCES && asprintf(&path, "%s/%s", directory, name) >= 0)
+        seen = lstat(path, &st) == 0;
     *why = errno;
+    free(path);
     if (at >= 0)
         close(at);
     return seen;

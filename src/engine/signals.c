@@ -14,6 +14,7 @@
 
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
+static bool installed;
 
 static void save_and_clean(struct tt_engine *engine)
 {
@@ -35,6 +36,7 @@ static void save_and_end(int signal_number)
 
     if (!engine)
         return;
+    tt_calls_unseen = true;
     save_and_clean(engine);
     _exit(128 + signal_number);
 }
@@ -77,6 +79,7 @@ static void say_and_die(int signal_number)
     struct tt_error why = TT_ERROR_CLEAR;
     char cause[800] = "", line[1024];
 
+    tt_calls_unseen = true;
     signal(SIGALRM, SIG_DFL);
     alarm(2);
     if (engine && !engine->p->failure_noted) {
@@ -126,15 +129,19 @@ void tt_signals_install(struct tt_engine *engine)
     const struct tt_last_resort resort = {engine->config->run->patience, give_up};
 
     interrupted_engine = engine;
+    installed = true;
     set_handler(save_and_end);
     set_crash_handler(say_and_die);
     tt_agree_last_resort(&resort);
 }
 
+/* A guard that has taken the engine is about to end the process: it is not freed below its feet. */
 void tt_signals_restore(void)
 {
+    while (installed && !atomic_exchange(&interrupted_engine, NULL))
+        pause();
+    installed = false;
     tt_agree_last_resort(NULL);
     set_crash_handler(SIG_DFL);
     set_handler(SIG_DFL);
-    interrupted_engine = NULL;
 }

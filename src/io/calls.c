@@ -16,7 +16,7 @@ struct debt {
     const char *call;
     int error; /* 0: it was too short */
     dev_t device;
-    ino_t inode; /* of a closed descriptor nobody knows the file any more: both are 0 */
+    ino_t inode;
     uint64_t at, bytes;
 };
 
@@ -28,16 +28,24 @@ static struct {
     struct debt list[MOST_DEBTS];
     struct debt not_opened; /* the last one that was refused, if none was opened since */
     const char *not_opened_path;
-    const char *paths[MOST_FILES];
+    struct {
+        const char *path;
+        bool known; /* which file it is; from the first time it is opened */
+        dev_t device;
+        ino_t inode;
+    } files[MOST_FILES];
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 struct tt_calls tt_calls;
+
+_Thread_local bool tt_calls_unseen;
 
 void tt_calls_begin(const char *path)
 {
     pthread_mutex_lock(&seen.lock);
     for (int i = 0; i < MOST_FILES; i++)
-        if (!seen.paths[i]) {
-            seen.paths[i] = path;
+        if (!seen.files[i].path) {
+            seen.files[i].path = path;
+            seen.files[i].known = false;
             break;
         }
     tt_calls.files++;
@@ -48,8 +56,8 @@ void tt_calls_end(const char *path)
 {
     pthread_mutex_lock(&seen.lock);
     for (int i = 0; i < MOST_FILES; i++)
-        if (seen.paths[i] == path) {
-            seen.paths[i] = NULL;
+        if (seen.files[i].path == path) {
+            seen.files[i].path = NULL;
             break;
         }
     if (seen.not_opened_path == path)
@@ -59,18 +67,16 @@ void tt_calls_end(const char *path)
     pthread_mutex_unlock(&seen.lock);
 }
 
-/* ---- debts; with the lock ---- */
+/* ---- debts; with the lock, and without a look at storage, which may hang ---- */
 
 /* Files of others, such as what the kernel counts, end as they like. */
-static bool is_ours(const struct stat *st)
+static const char *path_of(dev_t device, ino_t inode)
 {
-    struct stat ours;
-
     for (int i = 0; i < MOST_FILES; i++)
-        if (seen.paths[i] && stat(seen.paths[i], &ours) == 0 && ours.st_dev == st->st_dev &&
-            ours.st_ino == st->st_ino)
-            return true;
-    return false;
+        if (seen.files[i].path && seen.files[i].known && seen.files[i].device == device &&
+            seen.files[i].inode == inode)
+            return seen.files[i].path;
+    return NULL;
 }
 
 static void drop(unsigned i)
@@ -120,7 +126,7 @@ void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t a
         /* a read may reach beyond the end of the file */
         if (moved < wanted &&
             (error || kind == TT_MOVED_OUT || (uint64_t)at + moved < (uint64_t)st.st_size) &&
-            is_ours(&st))
+            path_of(st.st_dev, st.st_ino))
             owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino,
                               (uint64_t)at + moved, wanted - moved});
         pthread_mutex_unlock(&seen.lock);
@@ -128,15 +134,14 @@ void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t a
     errno = before;
 }
 
-void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd)
+void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st)
 {
     int error = errno;
-    struct stat st = {0};
 
-    if (error != EBADF && (kind == TT_CLOSED || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))) {
+    if (error != EBADF && error != EINTR) {
         pthread_mutex_lock(&seen.lock);
-        if (kind == TT_CLOSED || is_ours(&st))
-            owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino});
+        if (path_of(st->st_dev, st->st_ino))
+            owe((struct debt){kind, pthread_self(), call, error, st->st_dev, st->st_ino});
         pthread_mutex_unlock(&seen.lock);
     }
     errno = error;
@@ -145,37 +150,42 @@ void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd)
 void tt_calls_opened(const char *call, const char *path, int fd)
 {
     int error = errno;
+    bool opened;
+    struct stat st;
 
+    opened = fd >= 0 && fstat(fd, &st) == 0;
     pthread_mutex_lock(&seen.lock);
-    if (fd >= 0 && seen.not_opened_path && !strcmp(path, seen.not_opened_path))
-        seen.not_opened_path = NULL;
-    for (int i = 0; fd < 0 && error != EEXIST && i < MOST_FILES; i++)
-        if (seen.paths[i] && !strcmp(path, seen.paths[i])) {
+    for (int i = 0; i < MOST_FILES; i++) {
+        if (!seen.files[i].path || strcmp(path, seen.files[i].path) != 0)
+            continue;
+        if (fd < 0 && error != EEXIST) {
             seen.not_opened = (struct debt){.call = call, .error = error};
-            seen.not_opened_path = seen.paths[i];
+            seen.not_opened_path = seen.files[i].path;
+        } else if (opened) {
+            seen.files[i].known = true;
+            seen.files[i].device = st.st_dev;
+            seen.files[i].inode = st.st_ino;
+            seen.not_opened_path = NULL;
         }
+    }
     pthread_mutex_unlock(&seen.lock);
     errno = error;
 }
 
-/* One that fell short, or was interrupted, may just be under way again. */
+/* One that fell short, or was interrupted, may just be under way again. Who asks must not wait. */
 bool tt_calls_owed(struct tt_error *e)
 {
-    struct stat st;
-
-    pthread_mutex_lock(&seen.lock);
+    if (pthread_mutex_trylock(&seen.lock) != 0)
+        return false;
     if (seen.not_opened_path)
         tt_fail_call(e, seen.not_opened.error, seen.not_opened.call, seen.not_opened_path, -1);
     for (unsigned i = 0; i < tt_calls.debts && e->code == TT_OK; i++) {
         const struct debt *d = &seen.list[i];
         bool transfer = d->kind == TT_MOVED_OUT || d->kind == TT_MOVED_IN;
+        const char *path = path_of(d->device, d->inode);
 
-        if (d->error == 0 || d->error == EINTR || d->error == EAGAIN)
-            continue;
-        for (int k = 0; k < MOST_FILES && e->code == TT_OK; k++)
-            if (seen.paths[k] && stat(seen.paths[k], &st) == 0 &&
-                (d->kind == TT_CLOSED || (st.st_dev == d->device && st.st_ino == d->inode)))
-                tt_fail_call(e, d->error, d->call, seen.paths[k], transfer ? (long long)d->at : -1);
+        if (path && d->error && d->error != EINTR && d->error != EAGAIN)
+            tt_fail_call(e, d->error, d->call, path, transfer ? (long long)d->at : -1);
     }
     pthread_mutex_unlock(&seen.lock);
     return e->code != TT_OK;
@@ -197,8 +207,8 @@ static bool take(const struct tt_file_spec *spec, bool closed, struct debt *firs
     for (unsigned i = 0; i < tt_calls.debts;) {
         struct debt *d = &seen.list[i];
 
-        if ((!closed && !pthread_equal(d->thread, pthread_self())) ||
-            (d->kind != TT_CLOSED && (d->device != st.st_dev || d->inode != st.st_ino))) {
+        if ((!closed && !pthread_equal(d->thread, pthread_self())) || d->device != st.st_dev ||
+            d->inode != st.st_ino) {
             i++;
             continue;
         }

@@ -7,6 +7,7 @@
 #define TT_IO_CALLS_H
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 #include "io/file.h"
 
@@ -28,14 +29,16 @@ struct tt_calls {
     atomic_uint files, debts;
 };
 extern struct tt_calls tt_calls;
+/* Set by a thread, or a handler of signals, whose calls must wait for nobody. */
+extern _Thread_local bool tt_calls_unseen;
 
 enum tt_call_kind { TT_MOVED_OUT, TT_MOVED_IN, TT_ENDED, TT_CLOSED };
 /* A transfer that did not move everything, or one that may make another good. at is -1 where the
  * descriptor's own position counts. Keeps errno, as the next. */
 void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
                        ssize_t done);
-/* A call that failed and moves nothing. */
-void tt_calls_refused(const char *call, enum tt_call_kind kind, int fd);
+/* A call on this file failed and moves nothing. */
+void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st);
 /* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt,
  * but the reason why a library does not come back, if nothing else is. */
 void tt_calls_opened(const char *call, const char *path, int fd);

@@ -184,7 +184,7 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
                        start, job->folder);
     if (s->failed == 0 && has(job->folder, "failure"))
         s->failed = s->now;
-    if (s->failed > 0 && s->now - s->failed > 2 * patience + grace)
+    if (s->failed > 0 && s->now - s->failed > TT_STALL * patience + grace)
         return tt_fail(e, TT_FAILED, "the job did not end after a rank had failed");
     if (look != s->look || look == 0)
         s->looked = s->now;

@@ -301,7 +301,11 @@ int tt_members_write(const char *folder, const char *name, const json_t *object,
         fputs("\n}", out);
     if (bad)
         rc = tt_fail_nomem(e, name);
-    if (!out || ((fclose(out) != 0 || rename(temporary, path) != 0) && !bad))
+    if (out && fflush(out) != 0 && !bad) /* fclose would not tell of an earlier one */
+        rc = tt_fail_call(e, errno, "write", path, -1);
+    else if (out && ferror(out) && !bad)
+        rc = tt_fail_call(e, EIO, "write", path, -1);
+    if (!out || ((fclose(out) != 0 || (rc == TT_OK && rename(temporary, path) != 0)) && !bad))
         rc = tt_fail_call(e, errno, "write", path, -1);
     if (rc != TT_OK)
         unlink(temporary);

@@ -15,6 +15,7 @@
 
 #include <xxhash.h>
 
+#include "base/note.h"
 #include "plan/folder.h"
 #include "plan/workload.h"
 
@@ -163,11 +164,15 @@ static struct tt_identity identity_of(const struct entry *x, uint64_t place)
     return id;
 }
 
-static bool is_same(const struct tt_identity *a, const struct tt_identity *b)
+/* Network file systems get another device number with every mount; where a mark and the time of
+ * birth tell, it need not. */
+static bool is_same(const struct tt_identity *a, const struct tt_identity *b, bool marked)
 {
-    if (a->place == b->place && a->device != b->device)
+    bool born = a->born_ns && b->born_ns;
+
+    if (a->inode != b->inode || (born && a->born_ns != b->born_ns))
         return false;
-    return a->inode == b->inode && (!a->born_ns || !b->born_ns || a->born_ns == b->born_ns);
+    return (marked && born) || a->place != b->place || a->device == b->device;
 }
 
 static bool is_mark_of(const struct entry *x, const char *id)
@@ -199,13 +204,15 @@ static enum tt_removal judge(const struct tt_owner *o, const struct tt_made *mad
     if (x->fd < 0)
         return x->why == ENOENT || x->why == ENOTDIR ? TT_GONE : TT_REMOVAL_FAILED;
     if (!is_of_kind(x, made->kind) || (x->mark[0] && !is_mark_of(x, o->id)) ||
-        (known && !is_same(&made->identity, &now)))
+        (known && !is_same(&made->identity, &now, x->mark[0])))
         return TT_NOT_OURS;
     if (known && !o->anybodys)
         return TT_REMOVED;
+    if (x->mark[0]) /* whoever the server says that it belongs to */
+        return TT_REMOVED;
     if (x->st.stx_uid != geteuid())
         return TT_NOT_OURS;
-    if (x->mark[0] || where == IN_DATA_DIRECTORY)
+    if (where == IN_DATA_DIRECTORY)
         return TT_REMOVED;
     /* Else the name says it: no other run and no other program gives that one. */
     if (made->kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), o->id) &&
@@ -422,6 +429,7 @@ static void fell_entry(struct felling *f, int directory, const char *name)
 
     if (!fits)
         return;
+    tt_note_step(); /* a tree may have millions */
     snprintf(f->relative + length, sizeof f->relative - length, "%s%s", length ? "/" : "", name);
     if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT)
@@ -525,7 +533,7 @@ static int remove_lock(const struct tt_owner *o, const char *path, int64_t claim
 
 static int remove_beside(const struct tt_owner *o, const struct tt_made *made, struct tt_error *e)
 {
-    uint64_t ranks = o->config ? o->config->run->ranks : 0;
+    uint64_t ranks = o->config ? o->config->run->ranks : 1;
     int rc = TT_OK;
 
     for (uint64_t i = 0; i < ranks && rc == TT_OK; i++) {
@@ -614,6 +622,7 @@ static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
         struct tt_error why = TT_ERROR_CLEAR;
         int now = remove_one(o, made, removed, &why);
 
+        tt_note_step();
         if (now != TT_OK && why.sys_errno == 0 && !o->anybodys) /* it will never be ours */
             tt_manifest_leave(folder, made->kind, made->path, &ignored);
         if (now != TT_OK && e->code == TT_OK)
