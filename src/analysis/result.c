@@ -187,23 +187,10 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
     return last;
 }
 
-/* A fifo or a device in an untrusted folder would block us. */
-static FILE *open_regular(const char *folder, const char *name)
-{
-    char *path = tt_folder_path(folder, name);
-    struct stat st;
-    FILE *f = NULL;
-
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        f = fopen(path, "re");
-    free(path);
-    return f;
-}
-
 /* The call that failed first, if a rank could still note it. */
 static bool read_failure(const char *folder, char *why, size_t size)
 {
-    FILE *f = open_regular(folder, "failure");
+    FILE *f = tt_folder_open_file(folder, "failure");
     bool found = f && fgets(why, (int)size, f);
 
     if (found)
@@ -218,7 +205,7 @@ static bool read_failure(const char *folder, char *why, size_t size)
 static const struct tt_rank_records *first_dead(const struct tt_evidence *ev)
 {
     static const char *const words[] = {"process rank %u ", "task %u: "};
-    FILE *f = open_regular(ev->folder, "stderr");
+    FILE *f = tt_folder_open_file(ev->folder, "stderr");
     char line[512];
     unsigned rank;
 

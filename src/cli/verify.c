@@ -101,6 +101,9 @@ static int print_outcome(const char *folder, const char *ledgers, struct tt_erro
     why = json_string_value(json_object_get(o, "error"));
     if (why && why[0])
         rc = tt_fail(e, TT_CORRUPT, "%s", why);
+    else if (json_integer_value(json_object_get(o, "blocks")) == 0)
+        rc = tt_fail(e, TT_CORRUPT, "%s has no block to verify: its ledgers are empty or gone",
+                     folder);
     else
         printf("verified %lld blocks, %s: all as written\n",
                (long long)json_integer_value(json_object_get(o, "blocks")),

@@ -86,7 +86,7 @@ static int claim(struct tt_engine *engine, enum tt_made_kind kind, const char *p
 
 /* What was claimed is there now: what it is, for those who may have to remove it. */
 static int identify(struct tt_engine *engine, enum tt_made_kind kind, const char *path,
-                    struct tt_error *e)
+                    uint64_t inode, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     struct tt_made_file *made = find_made(p, kind, path);
@@ -94,7 +94,7 @@ static int identify(struct tt_engine *engine, enum tt_made_kind kind, const char
 
     if (!made || made->identified)
         return TT_OK;
-    if (tt_identify(path, kind, p->owner.id, p->owner.place, &identity) != TT_OK)
+    if (tt_identify(path, kind, p->owner.id, p->owner.place, inode, &identity) != TT_OK)
         return tt_fail_call(e, errno, "stat", path, -1);
     made->identity = identity;
     made->identified = true;
@@ -127,9 +127,9 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
     return rc == TT_OK ? claim(engine, TT_MADE_FILE, path, e) : rc;
 }
 
-int tt_data_made(struct tt_engine *engine, const char *path, struct tt_error *e)
+int tt_data_made(struct tt_engine *engine, const char *path, uint64_t inode, struct tt_error *e)
 {
-    return identify(engine, TT_MADE_FILE, path, e);
+    return identify(engine, TT_MADE_FILE, path, inode, e);
 }
 
 void tt_data_mark(struct tt_engine *engine, const char *path)
@@ -202,7 +202,7 @@ static int make_directory(struct tt_engine *engine, enum tt_made_kind kind, cons
 
     *there = false;
     if (rc == TT_OK && mkdir(path, 0777) == 0)
-        return identify(engine, kind, path, e);
+        return identify(engine, kind, path, 0, e);
     why = errno;
     if (rc == TT_OK) {
         find_made(engine->p, kind, path)->withdrawn = true;
@@ -230,7 +230,7 @@ int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e)
     const char *dir = engine->config->run->dir;
     int rc = claim(engine, TT_MADE_PARENT, dir, e);
 
-    return rc == TT_OK ? identify(engine, TT_MADE_PARENT, dir, e) : rc;
+    return rc == TT_OK ? identify(engine, TT_MADE_PARENT, dir, 0, e) : rc;
 }
 
 int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e)

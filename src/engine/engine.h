@@ -99,8 +99,9 @@ char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *n
  * one rank. Makes room for a new file: refuses a foreign one, removes one that tutti made, adds it
  * to the manifest. */
 int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* It is made: from here on the run knows it from any other that may stand there later. */
-int tt_data_made(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* It is made, and has this inode (0: any): from here on the run knows it from any other that may
+ * stand there later. */
+int tt_data_made(struct tt_engine *engine, const char *path, uint64_t inode, struct tt_error *e);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
 /* For a workload that makes more files than a manifest can list: a new folder that goes with

@@ -64,7 +64,7 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
         if (claims && rc != TT_OK && e->sys_errno == EEXIST)
             tt_data_withdraw(s->engine, spec->path);
         else if (claims && rc == TT_OK)
-            rc = tt_data_made(s->engine, spec->path, e);
+            rc = tt_data_made(s->engine, spec->path, tt_file_made(*file).inode, e);
         rc = tt_agree(s->comm, rc, e);
     }
     tt_note_end(before);

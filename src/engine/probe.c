@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -255,6 +256,8 @@ static int probe_file(const struct tt_stack *stack, const struct tt_file_spec *s
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_file *file;
     int rc = tt_file_open(stack, spec, &file, e), rank;
+    struct tt_file_identity made;
+    struct stat st;
 
     if (rc != TT_OK)
         return rc;
@@ -264,12 +267,13 @@ static int probe_file(const struct tt_stack *stack, const struct tt_file_spec *s
         tt_error_clear(e);
         rc = TT_OK;
     }
+    made = tt_file_made(file);
     if (rc == TT_OK)
         rc = tt_file_close(file, e);
     else
         tt_file_close(file, &ignored);
     MPI_Comm_rank(spec->comm, &rank);
-    if (rank == 0)
+    if (rank == 0 && lstat(spec->path, &st) == 0 && (!made.inode || st.st_ino == made.inode))
         unlink(spec->path);
     return rc;
 }

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/folder.h"
+
 /* A file being read: path for messages, and where it ends. */
 struct source {
     int fd;
@@ -254,7 +256,7 @@ static int take_file(struct source *s, struct tt_rank_records *out, struct tt_er
     int rc;
 
     memset(out, 0, sizeof *out);
-    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo must not block us */
+    s->fd = open(s->path, O_RDONLY | TT_FOLDER_OPEN);
     if (s->fd < 0)
         return tt_fail_call(e, errno, "open", s->path, -1);
     if (fstat(s->fd, &st) != 0) {

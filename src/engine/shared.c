@@ -84,6 +84,7 @@ int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e)
 static int make_token(struct tt_engine *engine, const char *token, struct tt_error *e)
 {
     int rc = tt_data_claim(engine, token, e), fd;
+    struct stat st = {0};
 
     if (rc != TT_OK)
         return rc;
@@ -91,8 +92,9 @@ static int make_token(struct tt_engine *engine, const char *token, struct tt_err
     fd = open(token, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return tt_fail_call(e, errno, "open", token, -1);
+    fstat(fd, &st);
     close(fd);
-    return tt_data_made(engine, token, e);
+    return tt_data_made(engine, token, st.st_ino, e);
 }
 
 static int check_directory(struct tt_engine *engine, const char *directory, struct tt_error *e)

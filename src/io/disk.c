@@ -74,9 +74,49 @@ static void remove_stale_lock(const char *path)
         unlink(lock);
 }
 
-/* A library needs more than one descriptor for a file. */
-static int open_here(const char *path, int flags, struct tt_error *e)
+void tt_disk_keep_made(struct tt_file *file, int fd)
 {
+    struct stat st;
+
+    if (fstat(fd, &st) == 0)
+        file->made = (struct tt_file_identity){st.st_dev, st.st_ino};
+}
+
+void tt_disk_share_made(struct tt_file *file)
+{
+    if (file->size > 1)
+        MPI_Bcast(&file->made, (int)sizeof file->made, MPI_BYTE, 0, file->spec->comm);
+}
+
+int tt_disk_check_made(const struct tt_file *file, int fd, struct tt_error *e)
+{
+    const char *path = file->spec->path;
+    struct stat st;
+
+    if (file->made.inode == 0)
+        return TT_OK;
+    if ((fd < 0 ? lstat(path, &st) : fstat(fd, &st)) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    /* Nodes may number the same device differently. */
+    return st.st_ino == file->made.inode
+               ? TT_OK
+               : tt_fail(e, TT_FAILED, "'%s' was replaced by another file while it was opened",
+                         path);
+}
+
+void tt_disk_unmake(const struct tt_file *file)
+{
+    struct stat st;
+
+    if (file->rank == 0 && file->made.inode && lstat(file->spec->path, &st) == 0 &&
+        st.st_ino == file->made.inode && st.st_dev == file->made.device)
+        unlink(file->spec->path);
+}
+
+/* A library needs more than one descriptor for a file. */
+static int open_here(struct tt_file *file, int flags, struct tt_error *e)
+{
+    const char *path = file->spec->path;
     int fds[4] = {open(path, flags | O_CLOEXEC, 0666), -1, -1, -1}, rc = TT_OK;
 
     for (int i = 0; i < 4 && rc == TT_OK; i++) {
@@ -85,31 +125,38 @@ static int open_here(const char *path, int flags, struct tt_error *e)
         if (fds[i] < 0)
             rc = tt_fail_call(e, errno, "open", path, -1);
     }
+    if (file->spec->access == TT_CREATE && file->rank == 0 && fds[0] >= 0)
+        tt_disk_keep_made(file, fds[0]);
+    else if (rc == TT_OK)
+        rc = tt_disk_check_made(file, fds[0], e);
     for (int i = 0; i < 4; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     return rc;
 }
 
-int tt_disk_open_first(const struct tt_file *file, struct tt_error *e)
+int tt_disk_open_first(struct tt_file *file, struct tt_error *e)
 {
-    const char *path = file->spec->path;
-    bool create = file->spec->access == TT_CREATE, made = false;
+    bool create = file->spec->access == TT_CREATE;
     int rc = tt_disk_check_name(file, e);
 
-    if (rc == TT_OK && create && file->rank == 0) {
-        rc = open_here(path, O_RDWR | O_CREAT | O_EXCL, e);
-        made = rc == TT_OK;
-    }
+    if (rc == TT_OK && create && file->rank == 0)
+        rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, e);
     if (file->rank == 0)
-        remove_stale_lock(path);
+        remove_stale_lock(file->spec->path);
     if (create && file->size > 1)
         rc = tt_file_agree(file, rc, e);
+    if (create && rc == TT_OK)
+        tt_disk_share_made(file);
     if (rc == TT_OK && (!create || file->rank != 0))
-        rc = open_here(path, file->spec->access == TT_READ_ONLY ? O_RDONLY : O_RDWR, e);
+        rc = open_here(file,
+                       create                               ? O_RDWR | O_NOFOLLOW
+                       : file->spec->access == TT_READ_ONLY ? O_RDONLY
+                                                            : O_RDWR,
+                       e);
     rc = tt_file_agree(file, rc, e);
-    if (rc != TT_OK && made)
-        unlink(path);
+    if (rc != TT_OK)
+        tt_disk_unmake(file);
     return rc;
 }
 

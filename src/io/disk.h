@@ -10,7 +10,16 @@
  * system's errno, and where one rank cannot open the file, most leave the others waiting for ever.
  * Nothing stays open: closing it later would drop the library's locks. Collective; ranks have
  * agreed. */
-int tt_disk_open_first(const struct tt_file *file, struct tt_error *e);
+int tt_disk_open_first(struct tt_file *file, struct tt_error *e);
+
+/* A path is not the file: somebody may put another one there meanwhile. Rank 0 keeps by its
+ * descriptor what it has made and shares it (collective), others compare theirs, and after a
+ * library has opened the path all look at it once more. */
+void tt_disk_keep_made(struct tt_file *file, int fd);
+void tt_disk_share_made(struct tt_file *file);
+int tt_disk_check_made(const struct tt_file *file, int fd, struct tt_error *e); /* -1: the path */
+/* Removes what rank 0 has made after all, unless another file stands there now. */
+void tt_disk_unmake(const struct tt_file *file);
 
 /* PnetCDF, and ROMIO below any library, take what stands before a ':' for the name of a file system
  * and open what follows: another file than the one that was looked at, and maybe somebody's. Open

@@ -330,6 +330,13 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     return rc;
 }
 
+struct tt_file_identity tt_file_made(const struct tt_file *file)
+{
+    while (file->below)
+        file = file->below;
+    return file->made;
+}
+
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;

@@ -135,6 +135,11 @@ struct tt_backend {
     int (*query)(struct tt_file *file, struct tt_facts *facts, struct tt_error *e);
 };
 
+/* Which file it is, on this node and on others that see the same. */
+struct tt_file_identity {
+    uint64_t device, inode; /* both 0: not known */
+};
+
 /* One open file of one element of a stack. */
 struct tt_file {
     const struct tt_backend *backend;
@@ -142,12 +147,13 @@ struct tt_file {
     struct tt_file *below; /* the next element of the stack; NULL for a backend */
     const struct tt_file_spec *spec;
     void *state;
-    int rank, size;            /* in spec->comm */
-    uint64_t seed;             /* of the run, for layers that draw random numbers */
-    const char *folder;        /* run folder, where a layer may leave records; NULL in unit tests */
-    bool is_open;              /* kept by the core */
-    uint32_t note;             /* the file's number in what the rank notes of its calls */
-    uint64_t library_bytes[2]; /* bytes moved beyond the payload, where the backend knows */
+    int rank, size;     /* in spec->comm */
+    uint64_t seed;      /* of the run, for layers that draw random numbers */
+    const char *folder; /* run folder, where a layer may leave records; NULL in unit tests */
+    bool is_open;       /* kept by the core */
+    struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
+    uint32_t note;                /* the file's number in what the rank notes of its calls */
+    uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
     uint64_t *raw_starts;         /* of every variable in a raw file, kept by the core */
     uint64_t raw_record;          /* bytes of one step there; the first begins at raw_fixed */
@@ -191,6 +197,8 @@ bool tt_stack_is_reentrant(const struct tt_stack *stack);
  */
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e);
+/* What opening it has made, where the backend knows; of the stack's lowest element. */
+struct tt_file_identity tt_file_made(const struct tt_file *file);
 /* Closes and frees; collective, and ranks have agreed. */
 int tt_file_close(struct tt_file *file, struct tt_error *e);
 

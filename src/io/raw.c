@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "io/disk.h"
 
 static int fail_direct(const struct tt_file *file, struct tt_error *e)
 {
@@ -58,11 +59,21 @@ int tt_raw_open(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt
         return open_here(file, O_RDWR, raw, e);
     if (file->rank == 0)
         rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, raw, e);
+    if (file->rank == 0 && rc == TT_OK)
+        tt_disk_keep_made(file, raw->fd);
     if (file->size == 1)
         return rc;
     rc = tt_agree(file->spec->comm, rc, e);
-    if (rc == TT_OK && file->rank != 0)
-        rc = open_here(file, O_RDWR, raw, e);
+    if (rc != TT_OK)
+        return rc;
+    tt_disk_share_made(file);
+    if (file->rank == 0)
+        return TT_OK;
+    rc = open_here(file, O_RDWR | O_NOFOLLOW, raw, e);
+    if (rc == TT_OK && tt_disk_check_made(file, raw->fd, e) != TT_OK) {
+        close(raw->fd);
+        rc = e->code;
+    }
     return rc;
 }
 

@@ -123,14 +123,10 @@ static bool says_something(const char *line)
 
 void tt_job_words(const char *folder, char *line, size_t size)
 {
-    char *path = tt_folder_path(folder, "stderr"), next[256];
     bool found = false, own = false;
-    struct stat st;
-    FILE *f = NULL;
+    FILE *f = tt_folder_open_file(folder, "stderr");
+    char next[256];
 
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) /* the folder may be anybody's */
-        f = fopen(path, "re");
-    free(path);
     snprintf(line, size, "it left no reason");
     for (int n = 0; f && !own && n < 100 && fgets(next, sizeof next, f); n++) {
         own = !strncmp(next, "tutti: ", 7);

@@ -86,8 +86,11 @@ void tt_processes_end(void)
 static int redirect(const char *folder, const char *name, int to)
 {
     char *path = tt_folder_path(folder, name);
-    int fd = path ? open(path, O_CREAT | O_TRUNC | O_WRONLY | TT_FOLDER_OPEN, 0666) : -1;
+    int fd = -1;
 
+    /* What stands there may be another name of somebody's file. */
+    if (path && (unlink(path) == 0 || errno == ENOENT))
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | TT_FOLDER_OPEN, 0666);
     free(path);
     if (fd < 0 || dup2(fd, to) < 0)
         return -1;

@@ -168,16 +168,15 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
  * of the run's name is. */
 static void batch_cancel(const char *folder)
 {
-    char *path = tt_folder_path(folder, SUBMITTED), id[32] = "", name[320], ignored[256];
+    char id[32] = "", name[320], ignored[256];
     char *words[] = {"scancel", name, id, NULL};
-    FILE *f = path ? fopen(path, "re") : NULL;
+    FILE *f = tt_folder_open_file(folder, SUBMITTED);
 
     snprintf(name, sizeof name, "--name=tutti-%s", tt_folder_id(folder));
     if (f && fscanf(f, "%31[0-9]", id) == 1)
         tt_ask(words, ignored, sizeof ignored);
     if (f)
         fclose(f);
-    free(path);
 }
 
 const struct tt_launcher tt_launcher_slurm = {

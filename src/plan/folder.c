@@ -120,9 +120,28 @@ int tt_folder_sync(const char *folder, const char *name, struct tt_error *e)
     return rc;
 }
 
+FILE *tt_folder_open_file(const char *folder, const char *name)
+{
+    char *path = tt_folder_path(folder, name);
+    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, why = errno;
+    FILE *file = NULL;
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        why = EINVAL;
+    else if (fd >= 0 && !(file = fdopen(fd, "r")))
+        why = errno;
+    if (fd >= 0 && !file)
+        close(fd);
+    free(path);
+    errno = why;
+    return file;
+}
+
 int tt_folder_read_json(const char *folder, const char *name, json_t **value, struct tt_error *e)
 {
     char *path = tt_folder_path(folder, name);
+    FILE *in = path ? tt_folder_open_file(folder, name) : NULL;
     json_error_t why;
     struct stat st;
     int rc = TT_OK;
@@ -130,17 +149,19 @@ int tt_folder_read_json(const char *folder, const char *name, json_t **value, st
     *value = NULL;
     if (!path)
         return tt_fail_nomem(e, "a path");
-    if (stat(path, &st) != 0)
+    if (!in && errno != ELOOP && errno != EINVAL)
         rc = tt_fail_call(e, errno, "open", path, -1);
-    else if (!S_ISREG(st.st_mode) || st.st_size > MAX_JSON_BYTES)
+    else if (!in || fstat(fileno(in), &st) != 0 || st.st_size > MAX_JSON_BYTES)
         rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
-    else if (!(*value = json_load_file(path, JSON_REJECT_DUPLICATES, &why)))
+    else if (!(*value = json_loadf(in, JSON_REJECT_DUPLICATES, &why)))
         rc = tt_fail(e, TT_CORRUPT, "%s:%d:%d: %s", path, why.line, why.column, why.text);
     else if (!json_is_object(*value)) {
         json_decref(*value);
         *value = NULL;
         rc = tt_fail(e, TT_CORRUPT, "'%s' does not hold a JSON object", path);
     }
+    if (in)
+        fclose(in);
     free(path);
     return rc;
 }

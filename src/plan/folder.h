@@ -20,6 +20,7 @@
 #define TT_PLAN_FOLDER_H
 
 #include <fcntl.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -46,6 +47,10 @@ const char *tt_folder_id(const char *folder); /* its last component */
 /* How files in a folder are opened to be written: one that somebody sent may hold a link to a file
  * of ours, or a pipe that nobody reads from. */
 #define TT_FOLDER_OPEN (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* A regular file of a directory that may be anybody's, to be read; NULL, and errno: there is none.
+ * ELOOP: it is a link. EINVAL: it is no file. */
+FILE *tt_folder_open_file(const char *folder, const char *name);
 
 /* Whole files, written to a temporary name and renamed, so that readers never see half of one. */
 int tt_folder_write_json(const char *folder, const char *name, const json_t *value,

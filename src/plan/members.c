@@ -207,16 +207,14 @@ static int walk(const char *folder, const char *name, tt_member *member, void *c
                 struct tt_error *e)
 {
     struct reader r = {.path = tt_folder_path(folder, name), .e = e};
-    struct stat st;
     int rc;
 
     if (!r.path)
         return tt_fail_nomem(e, "a path");
-    if (stat(r.path, &st) != 0)
-        rc = tt_fail_call(e, errno, "open", r.path, -1);
-    else if (!S_ISREG(st.st_mode))
+    r.f = tt_folder_open_file(folder, name);
+    if (!r.f && (errno == ELOOP || errno == EINVAL))
         rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", r.path);
-    else if (!(r.f = fopen(r.path, "re")))
+    else if (!r.f)
         rc = tt_fail_call(e, errno, "open", r.path, -1);
     else
         rc = each_member(&r, member, context);

@@ -175,11 +175,29 @@ static bool is_same(const struct tt_identity *a, const struct tt_identity *b, bo
     return (marked && born) || a->place != b->place || a->device == b->device;
 }
 
+/* "ID INODE", and " open" behind it until the file is finished: a copy takes the attribute along,
+ * but not the inode. */
+static bool parse_mark(const struct entry *x, char id[TT_ID_LENGTH + 1], bool *open)
+{
+    uint64_t inode = 0;
+    const char *at = x->mark + TT_ID_LENGTH;
+
+    if (strlen(x->mark) <= TT_ID_LENGTH + 1 || *at++ != ' ')
+        return false;
+    memcpy(id, x->mark, TT_ID_LENGTH);
+    id[TT_ID_LENGTH] = '\0';
+    for (; *at >= '0' && *at <= '9'; at++)
+        inode = 10 * inode + (uint64_t)(*at - '0');
+    *open = !strcmp(at, OPEN_SUFFIX);
+    return (*open || !*at) && inode == x->st.stx_ino && tt_id_is_valid(id);
+}
+
 static bool is_mark_of(const struct entry *x, const char *id)
 {
-    size_t n = strlen(id);
+    char marked[TT_ID_LENGTH + 1];
+    bool open;
 
-    return !strncmp(x->mark, id, n) && (!x->mark[n] || !strcmp(x->mark + n, OPEN_SUFFIX));
+    return parse_mark(x, marked, &open) && !strcmp(marked, id);
 }
 
 /* "tutti-ID" */
@@ -312,16 +330,17 @@ int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e)
 /* ---- marks ---- */
 
 int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64_t place,
-                struct tt_identity *out)
+                uint64_t inode, struct tt_identity *out)
 {
     char handle[32], mark[TT_MARK_SIZE];
     struct entry x;
     int rc = TT_FAILED;
 
     open_entry(path, &x);
-    if (x.fd >= 0 && is_of_kind(&x, kind)) {
+    if (x.fd >= 0 && is_of_kind(&x, kind) && (!inode || x.st.stx_ino == inode)) {
         *out = identity_of(&x, place);
-        snprintf(mark, sizeof mark, "%s%s", id, kind == TT_MADE_FILE ? OPEN_SUFFIX : "");
+        snprintf(mark, sizeof mark, "%s %llu%s", id, (unsigned long long)out->inode,
+                 kind == TT_MADE_FILE ? OPEN_SUFFIX : "");
         /* Where attributes are not known, a later run will refuse to replace the file. */
         (void)!setxattr(handle_path(x.fd, handle), TT_DATA_MARK, mark, strlen(mark), 0);
         rc = TT_OK;
@@ -333,39 +352,44 @@ int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64
 
 void tt_mark_finished(const struct tt_owner *owner, const struct tt_made *made)
 {
-    char handle[32];
+    char handle[32], mark[TT_MARK_SIZE];
     struct entry x;
 
-    if (decide(owner, made, &x) == TT_REMOVED)
-        (void)!setxattr(handle_path(x.fd, handle), TT_DATA_MARK, owner->id, strlen(owner->id), 0);
+    if (decide(owner, made, &x) == TT_REMOVED) {
+        snprintf(mark, sizeof mark, "%s %llu", owner->id, (unsigned long long)x.st.stx_ino);
+        (void)!setxattr(handle_path(x.fd, handle), TT_DATA_MARK, mark, strlen(mark), 0);
+    }
     close_entry(&x);
 }
 
 void tt_mark_read(const char *path, enum tt_made_kind kind, char id[TT_ID_LENGTH + 1])
 {
     struct entry x;
+    bool open;
 
     open_entry(path, &x);
-    id[0] = '\0';
-    if (x.fd >= 0 && is_of_kind(&x, kind) && tt_id_is_valid(x.mark))
-        memcpy(id, x.mark, TT_ID_LENGTH + 1);
+    if (x.fd < 0 || !is_of_kind(&x, kind) || !parse_mark(&x, id, &open) || open)
+        id[0] = '\0';
     close_entry(&x);
 }
 
 int tt_remove_finished(const char *path, struct tt_error *e)
 {
+    char id[TT_ID_LENGTH + 1];
+    bool open = false, marked;
     struct entry x;
     int rc = TT_OK;
 
     open_entry(path, &x);
+    marked = x.fd >= 0 && S_ISREG(x.st.stx_mode) && parse_mark(&x, id, &open);
     if (x.fd < 0)
         rc = x.why == ENOENT ? TT_OK : tt_fail_call(e, x.why, "stat", path, -1);
-    else if (S_ISREG(x.st.stx_mode) && strstr(x.mark, OPEN_SUFFIX))
+    else if (marked && open)
         rc = tt_fail(e, TT_FAILED,
                      "'%s' is a file that run %.*s has not finished; wait for it, or tutti clean "
                      "its directory, or choose another path",
-                     path, TT_ID_LENGTH, x.mark);
-    else if (!S_ISREG(x.st.stx_mode) || !tt_id_is_valid(x.mark))
+                     path, TT_ID_LENGTH, id);
+    else if (!marked)
         rc = tt_fail(e, TT_FAILED,
                      "'%s' exists and does not look like a file that tutti made; remove it or "
                      "choose another path",
@@ -531,41 +555,47 @@ static int remove_lock(const struct tt_owner *o, const char *path, int64_t claim
     return rc;
 }
 
-static int remove_beside(const struct tt_owner *o, const struct tt_made *made, struct tt_error *e)
+/* NAME.locktest.NUMBER in a directory, of one name or (NULL) of any. */
+static int remove_locks(const struct tt_owner *o, const char *directory, const char *name,
+                        int64_t claimed_ns, struct tt_error *e)
 {
-    uint64_t ranks = o->config ? o->config->run->ranks : 1;
+    DIR *list = opendir(directory);
+    struct dirent *entry;
     int rc = TT_OK;
 
-    for (uint64_t i = 0; i < ranks && rc == TT_OK; i++) {
-        char *path;
-
-        if (asprintf(&path, "%s" LOCK_SUFFIX "%llu", made->path, (unsigned long long)i) < 0)
-            return tt_fail_nomem(e, "a path");
-        rc = remove_lock(o, path, made->claimed_ns, e);
-        free(path);
-    }
-    return rc;
-}
-
-/* In the data directory they need no line of their own. */
-static void empty_data(const struct tt_owner *o, const struct tt_made *data)
-{
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    DIR *list = opendir(data->path);
-    struct dirent *entry;
-
-    while (list && (entry = readdir(list))) {
+    while (list && rc == TT_OK && (entry = readdir(list))) {
         const char *lock = strstr(entry->d_name, LOCK_SUFFIX);
         const char *number = lock ? lock + strlen(LOCK_SUFFIX) : "";
         char *path = NULL;
 
         if (*number && !number[strspn(number, "0123456789")] &&
-            asprintf(&path, "%s/%s", data->path, entry->d_name) >= 0)
-            remove_lock(o, path, data->claimed_ns, &ignored);
+            (!name || (strlen(name) == (size_t)(lock - entry->d_name) &&
+                       !strncmp(name, entry->d_name, strlen(name)))) &&
+            asprintf(&path, "%s/%s", directory, entry->d_name) >= 0)
+            rc = remove_lock(o, path, claimed_ns, e);
         free(path);
     }
     if (list)
         closedir(list);
+    return rc;
+}
+
+/* If the manifest may be anybody's, only beside a file that carries our mark. */
+static int remove_beside(const struct tt_owner *o, const struct tt_made *made, struct tt_error *e)
+{
+    const char *slash = strrchr(made->path, '/');
+    char *directory = strndup(made->path, slash > made->path ? (size_t)(slash - made->path) : 1);
+    struct entry x;
+    bool proven;
+    int rc = directory ? TT_OK : tt_fail_nomem(e, "a path");
+
+    open_entry(made->path, &x);
+    proven = !o->anybodys || (x.fd >= 0 && is_mark_of(&x, o->id));
+    close_entry(&x);
+    if (rc == TT_OK && proven)
+        rc = remove_locks(o, directory, slash + 1, made->claimed_ns, e);
+    free(directory);
+    return rc;
 }
 
 /* ---- all of it ---- */
@@ -587,8 +617,10 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
         return rc;
     }
     how = tt_remove_made(o, made);
-    if (how == TT_NOT_EMPTY && made == o->data) {
-        empty_data(o, made);
+    if (how == TT_NOT_EMPTY && made == o->data) { /* there they need no line of their own */
+        struct tt_error ignored = TT_ERROR_CLEAR;
+
+        remove_locks(o, made->path, NULL, made->claimed_ns, &ignored);
         how = tt_remove_made(o, made);
     }
     why = errno;

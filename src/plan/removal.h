@@ -8,10 +8,10 @@
 #include "plan/config.h"
 #include "plan/manifest.h"
 
-/* The extended attribute of what tutti has made: the id of the run, and " open" behind it until the
- * file is finished. */
+/* The extended attribute of what tutti has made: the id of the run, the inode, and " open" behind
+ * them until the file is finished. */
 #define TT_DATA_MARK "user.tutti.run"
-#define TT_MARK_SIZE 40
+#define TT_MARK_SIZE 64
 
 /* The one form an id has: 20261116T151448Z-0123abcd. */
 #define TT_ID_LENGTH 25
@@ -51,9 +51,9 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
 int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e);
 
 /* What has just been made at a path, by us: its identity, and our mark on it. TT_FAILED, and errno,
- * if it is not there, or is not of this kind. */
+ * if it is not there, or is not of this kind, or is another inode than the given one (0: any). */
 int tt_identify(const char *path, enum tt_made_kind kind, const char *id, uint64_t place,
-                struct tt_identity *out);
+                uint64_t inode, struct tt_identity *out);
 /* It is finished; nothing happens if something else stands there now. */
 void tt_mark_finished(const struct tt_owner *owner, const struct tt_made *made);
 /* The id of the finished file or tree of a run that stands at a path, "" if there is none. */

@@ -142,6 +142,7 @@ static int mend(int fd, const char *path, struct tt_error *e)
 static int open_journal(const char *folder, int *fd, struct tt_error *e)
 {
     char *path = tt_folder_path(folder, JOURNAL);
+    struct stat st;
     int rc = TT_OK;
 
     *fd = path ? open(path, O_CREAT | O_RDWR | O_APPEND | TT_FOLDER_OPEN, 0666) : -1;
@@ -149,6 +150,12 @@ static int open_journal(const char *folder, int *fd, struct tt_error *e)
         rc = tt_fail_nomem(e, "a path");
     else if (*fd < 0)
         rc = tt_fail_call(e, errno, "open", path, -1);
+    else if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1)
+        rc =
+            tt_fail(e, TT_CORRUPT,
+                    "'%s' is no file of tutti's alone: it has another name, or is no file; copy it "
+                    "to a new one",
+                    path);
     else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
         rc = tt_fail(e, TT_BUSY, "another tutti is at work in '%s'", folder);
     else

@@ -13,10 +13,13 @@ static bool is_of_this_call(const char *key)
 {
     static const char *const keys[] = {"json", "csv", "quiet", "dry_run", "resume", "max_time"};
 
+    const char *last = strrchr(key, '.');
+
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (tt_same_key(keys[i], key))
             return true;
-    return false;
+    /* No directory says which module is opened, not even by a job's own key. */
+    return !strcmp(last ? last + 1 : key, "module");
 }
 
 json_t *tt_settings_to_json(const struct tt_settings *settings)

@@ -76,7 +76,30 @@ static bool is_run_folder(const char *results)
     return there;
 }
 
-/* Before SQLite sees it: whose words on these are poor, and which would wait for a fifo. */
+/* SQLite believes a journal that it finds beside the file, also in which files to delete. tutti
+ * keeps its own in memory, since the index can be made again, so any that is there is not ours. */
+static int check_journals(const struct tt_store *s, struct tt_error *e)
+{
+    static const char *const endings[] = {"-journal", "-wal", "-shm"};
+    struct stat st;
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < sizeof endings / sizeof *endings; i++) {
+        char *path;
+
+        if (asprintf(&path, "%s%s", s->file, endings[i]) < 0)
+            return tt_fail_nomem(e, "a path");
+        if (lstat(path, &st) == 0)
+            rc = tt_fail(e, TT_FAILED,
+                         "'%s' is not tutti's; move it away, and the index with it, which is made "
+                         "again",
+                         path);
+        free(path);
+    }
+    return rc;
+}
+
+/* Check first: SQLite's messages are unhelpful, and it blocks on FIFOs. */
 static int check_place(const struct tt_store *s, bool writable, struct tt_error *e)
 {
     struct stat st;
@@ -90,14 +113,14 @@ static int check_place(const struct tt_store *s, bool writable, struct tt_error 
         return tt_fail(e, TT_USAGE, "'%s' is itself a run folder: name the folder it lies in",
                        s->results);
     there = lstat(s->file, &st) == 0;
-    if (there && !S_ISREG(st.st_mode))
+    if (there && (!S_ISREG(st.st_mode) || st.st_nlink > 1))
         return tt_fail(e, TT_FAILED, "'%s' is not an index of tutti; move it away", s->file);
     if (!there && !writable)
         return tt_fail(e, TT_FAILED, "'%s' has no index yet: run tutti index", s->results);
     if (writable && (access(s->results, W_OK) != 0 || (there && access(s->file, W_OK) != 0)))
         return tt_fail(e, TT_FAILED, "cannot write an index into '%s': %s", s->results,
                        strerror(errno));
-    return TT_OK;
+    return check_journals(s, e);
 }
 
 /* The file may come from anywhere, so its schema is not trusted. Without spilling, a transaction
@@ -109,6 +132,7 @@ static int configure(struct tt_store *s, struct tt_error *e)
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return tt__sql_run(s,
                        "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF;"
+                       "PRAGMA journal_mode = MEMORY;"
                        "PRAGMA cell_size_check = ON",
                        e);
 }

@@ -153,11 +153,12 @@ last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | s
 # then told to stop, as a driver does it. Its folder is $work/endless.
 perform_endlessly() {
     local n=$1 i pid status=0 past=0
-    rm -rf endless
-    mkdir -p endless/records
+    rm -rf endless 20260101T000000Z-0000e0d1
+    mkdir -p 20260101T000000Z-0000e0d1/records
+    ln -s 20260101T000000Z-0000e0d1 endless
     cp "$2/plan.json" endless
     touch endless/{manifest,ready,go,stop}
-    timeout -k 5 "${LIMIT:-60}" "${ranks[@]}" "$n" "$TUTTI" perform "$work/endless" --loop >out 2>err </dev/null &
+    timeout -k 5 "${LIMIT:-60}" "${ranks[@]}" "$n" "$TUTTI" perform "$work/20260101T000000Z-0000e0d1" --loop >out 2>err </dev/null &
     pid=$!
     for ((i = 0; i < 300 && ${past:-0} < ${iterations_wanted:-1}; i++)); do
         sleep 0.1

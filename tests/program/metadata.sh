@@ -19,8 +19,8 @@ for n in 1 2 5; do
 done
 
 # The kernel sees the same.
-observe -e trace=openat,unlink,newfstatat,stat,mkdir -o calls "${metadata[@]}" --depth 3
-equal "$(grep -c 'openat(.*file\.0\.[0-9]*", O_WRONLY|O_CREAT|O_EXCL' calls) $(grep -c 'unlink(.*file\.0\.' calls)" "50 50" "calls counted by strace"
+observe -e trace=openat,unlinkat,newfstatat,stat,mkdir -o calls "${metadata[@]}" --depth 3
+equal "$(grep -c 'openat(.*file\.0\.[0-9]*", O_WRONLY|O_CREAT|O_EXCL' calls) $(grep -c 'unlinkat(.*file\.0\.' calls)" "50 50" "calls counted by strace"
 equal "$(grep -cE 'stat(at)?\(.*file\.0\.' calls)" 50 "files looked up"
 
 # One phase at a time, on a tree that is kept.

@@ -46,6 +46,7 @@ mkdir data
 cat >job.yaml <<'YAML'
 reference: {workload: stencil, size: 64, iterations: 4, write: {every: 2}}
 others: [0]
+others: [0]
 repeat: 1
 YAML
 expect 0 "$TUTTI" ensemble job.yaml --dir data --results runs --min-free 0 --quiet
@@ -111,6 +112,7 @@ usage 'hold takes a run folder, -- and a command' "$TUTTI" hold copied
 [ ! -e started ] || fail "hold ran a command of the directory"
 cat >touch.yaml <<'YAML'
 reference: {command: [touch, started]}
+others: [0]
 others: [0]
 repeat: 1
 YAML
@@ -241,3 +243,66 @@ for backend in mpiio hdf5 netcdf pnetcdf; do
     expect 0 "$TUTTI" clean "$(last_run)"
     no_data_left
 done
+
+# ---- what an attacker tried ----
+# A file that an MPI library would remove beside that of one process.
+mkdir -p "$data/beside"
+echo precious >"$data/beside/f.00000001.locktest.0"
+expect 1 "$TUTTI" run bulk -n 2 --files process --paths "$data/beside/f" --backend mpiio --block 64k --transfer 64k "${here[@]}"
+one_line "locktest.0' exists"
+equal precious "$(cat "$data/beside/f.00000001.locktest.0")" "the file beside ours"
+rm -r "$data/beside"
+# No module is opened by what an ensemble's directory says.
+cat >evil.c <<'END'
+#include <fcntl.h>
+__attribute__((constructor)) static void run(void) { open("pwned", O_CREAT | O_WRONLY, 0600); }
+END
+"$MPICC" -shared -fPIC -o evil.so evil.c
+cat >small.yaml <<'END'
+reference: {workload: stencil, ranks: 1, size: 32, iterations: 4}
+others: [0]
+repeat: 1
+END
+expect 0 "$TUTTI" ensemble small.yaml "${here[@]}" --quiet
+ensemble=$(find "$runs" -maxdepth 1 -name 'ensemble-*' | head -n 1)
+jq --arg f "$work/evil.so" '.settings += [["reference.module", $f, "x"], ["module", $f, "x"]]' "$ensemble/ensemble.json" >forged.json
+cp forged.json "$ensemble/ensemble.json"
+"$TUTTI" show "$ensemble" >out 2>err || true
+"$TUTTI" ensemble --resume "$ensemble" >out 2>err || true
+[ ! -e pwned ] || fail "a directory has opened a module"
+# SQLite would delete what a journal beside the index names.
+expect 0 "$TUTTI" runs "$runs"
+: >"$runs/index.sqlite-journal"
+"$TUTTI" runs "$runs" >out 2>err || true
+grep -q "index.sqlite-journal' is not tutti's" err || fail "a foreign journal is believed: $(cat err)"
+[ -e "$runs/index.sqlite-journal" ] || fail "a foreign journal is gone"
+rm "$runs/index.sqlite-journal"
+# Links in a directory lead to nothing that is shown.
+expect 0 "$TUTTI" run stencil -n 1 --size 32 --iterations 4 --write every=2 "${here[@]}"
+run=$(last_run)
+echo "secret words" >secret
+rm "$run"/{result,outcome}.json "$run"/records/*
+ln -s "$work/secret" "$run/failure"
+"$TUTTI" show "$run" >out 2>err || true
+! grep -q "secret words" out err || fail "a link was followed"
+# A copy takes the mark along, and is not ours.
+expect 0 "$TUTTI" run stencil -n 1 --size 32 --iterations 4 --write every=2,path=out --keep "${here[@]}"
+cp -a "$data/out" "$data/mine"
+echo "my thesis" >"$data/mine"
+expect 1 "$TUTTI" run stencil -n 1 --size 32 --iterations 4 --write every=2,path=mine "${here[@]}"
+one_line "does not look like a file that tutti made"
+equal "my thesis" "$(cat "$data/mine")" "a copy with our mark"
+# A file that takes the place of ours while the ranks open it.
+if [ -n "${FAULTS:-}" ]; then
+    for backend in posix mpiio; do
+        rm -f "$data"/{out,mine,swap}
+        echo precious >"$data/mine"
+        faulty "rank=1 call=open nth=1 match=$data/swap do=delay:1.5" "$TUTTI" run stencil -n 2 --size 32 --iterations 4 \
+            --write every=2,path=swap --backend $backend "${here[@]}" >out 2>err &
+        for ((i = 0; i < 100; i++)); do [ ! -e "$data/swap" ] || break; sleep 0.05; done
+        mv "$data/mine" "$data/swap"
+        wait $! && fail "a run on a replaced file is done"
+        equal precious "$(cat "$data/swap")" "what was put in the place of our file ($backend)"
+    done
+    rm "$data/swap"
+fi

@@ -61,7 +61,7 @@ static char *made(const char *name)
 
     assert_int_equal(tt_manifest_claim(folder, TT_MADE_FILE, path, &e), TT_OK);
     put(path);
-    assert_int_equal(tt_identify(path, TT_MADE_FILE, ID, tt_place_here(), &identity), TT_OK);
+    assert_int_equal(tt_identify(path, TT_MADE_FILE, ID, tt_place_here(), 0, &identity), TT_OK);
     assert_int_equal(tt_manifest_made(folder, TT_MADE_FILE, path, &identity, &e), TT_OK);
     return path;
 }

@@ -63,7 +63,6 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
 {
     const struct mpiio_opts *o = file->opts;
     struct mpiio_state *s = file->state;
-    bool made = false;
     int rc;
 
     s->own = MPI_FILE_NULL;
@@ -71,16 +70,16 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
     s->proof.process = tt_mpiio_method(file) == SPLIT || tt_mpiio_method(file) == NONBLOCKING;
     rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &s->info), "MPI_Info_set", NULL);
     rc = tt_file_agree(file, rc, e);
-    if (rc == TT_OK) {
+    if (rc == TT_OK)
         rc = tt_disk_open_first(file, e);
-        made = rc == TT_OK && file->spec->access == TT_CREATE;
-    }
     if (rc == TT_OK)
         rc = tt_file_agree(file, tt_mpiio_open_handle(file, file->spec->comm, &s->shared, e), e);
+    if (rc == TT_OK)
+        rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
     if (rc != TT_OK && s->info != MPI_INFO_NULL)
         MPI_Info_free(&s->info);
-    if (rc != TT_OK && made && file->rank == 0)
-        unlink(file->spec->path);
+    if (rc != TT_OK)
+        tt_disk_unmake(file);
     return rc;
 }
 

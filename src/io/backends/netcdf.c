@@ -210,25 +210,23 @@ static int begin(struct tt_file *file, struct tt_error *e)
 
 static int netcdf_open(struct tt_file *file, struct tt_error *e)
 {
-    bool made = false;
     int rc;
 
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
     rc = tt_file_agree(file, prepare(file, e), e);
-    if (rc == TT_OK) {
+    if (rc == TT_OK)
         rc = tt_disk_open_first(file, e);
-        made = rc == TT_OK && file->spec->access == TT_CREATE;
-    }
     if (rc == TT_OK)
         rc = tt_file_agree(file, open_file(file, e), e);
+    if (rc == TT_OK)
+        rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, begin(file, e), e);
     if (rc == TT_OK)
         return TT_OK;
     ((struct netcdf_state *)file->state)->failed = true;
     netcdf_close(file, e);
-    if (made && file->rank == 0)
-        unlink(file->spec->path);
+    tt_disk_unmake(file);
     return rc;
 }
 

@@ -243,15 +243,14 @@ static int close_file(struct tt_file *file, struct tt_error *e)
 static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
 {
     struct pnetcdf_state *s = file->state;
-    bool made = false;
     int rc = tt_file_agree(file, prepare(file, e), e);
 
-    if (rc == TT_OK) {
+    if (rc == TT_OK)
         rc = tt_disk_open_first(file, e);
-        made = rc == TT_OK && file->spec->access == TT_CREATE;
-    }
     if (rc == TT_OK)
         rc = tt_file_agree(file, open_file(file, e), e);
+    if (rc == TT_OK)
+        rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, begin(file, e), e);
     if (rc == TT_OK)
@@ -259,8 +258,7 @@ static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
     if (s->file >= 0)
         close_file(file, e);
     free(s->slots);
-    if (made && file->rank == 0)
-        unlink(file->spec->path);
+    tt_disk_unmake(file);
     return rc;
 }
 

@@ -19,6 +19,7 @@ struct metadata {
     struct tt_engine *engine;
     const struct tt_metadata_options *options;
     char *root;
+    int root_fd; /* what is removed lies below this, whatever stands at the path now */
     struct tt_content content;
     unsigned char *buffer;
     uint64_t items; /* of every rank */
@@ -136,6 +137,15 @@ static int rename_folder(struct phase *p, const char *path, uint64_t i, struct t
     return rename(from, path) == 0 ? TT_OK : fail(e, "rename", from);
 }
 
+static int remove_item(const struct phase *p, const char *path, bool folder, struct tt_error *e)
+{
+    const char *below = path + strlen(p->m->root) + 1;
+
+    return unlinkat(p->m->root_fd, below, folder ? AT_REMOVEDIR : 0) == 0
+               ? TT_OK
+               : fail(e, folder ? "rmdir" : "unlink", path);
+}
+
 static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
 {
     switch (p->operation) {
@@ -150,9 +160,7 @@ static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error
     case TT_METADATA_RENAME:
         return rename_folder(p, path, i, e);
     default:
-        if (p->folders)
-            return rmdir(path) == 0 ? TT_OK : fail(e, "rmdir", path);
-        return unlink(path) == 0 ? TT_OK : fail(e, "unlink", path);
+        return remove_item(p, path, p->folders, e);
     }
 }
 
@@ -192,8 +200,10 @@ static int grow_or_fell(struct phase *p, struct tt_error *e)
 
         if (i == 0 && !p->m->options->own_folders)
             continue; /* the root itself */
-        if ((fell ? rmdir(path) : mkdir(path, 0777)) != 0)
-            rc = fail(e, fell ? "rmdir" : "mkdir", path);
+        if (fell)
+            rc = remove_item(p, path, true, e);
+        else if (mkdir(path, 0777) != 0)
+            rc = fail(e, "mkdir", path);
         p->done += rc == TT_OK;
         if (rc == TT_OK)
             rc = tt_watch(p->m->engine, p->m->progress, p->m->planned * p->m->items, e);
@@ -436,19 +446,29 @@ static int finish_tree(struct metadata *m, struct tt_error *e)
     if (m->engine->rank == 0 && o->create)
         rc = tt_metadata_count_save(o, m->root, m->items, e);
     if (m->engine->rank == 0 && !o->create && o->remove) {
-        tt_metadata_count_remove(m->root);
-        (void)!rmdir(m->root); /* unless there is something that is not ours */
+        struct stat made, now;
+
+        if (fstat(m->root_fd, &made) == 0 && lstat(m->root, &now) == 0 &&
+            made.st_ino == now.st_ino) {
+            tt_metadata_count_remove(m->root);
+            (void)!rmdir(m->root); /* unless there is something that is not ours */
+        }
     }
     return tt_agree(m->engine->comm, rc, e);
 }
 
 int tt_metadata_run(struct tt_engine *engine, struct tt_error *e)
 {
-    struct metadata m = {.engine = engine, .options = tt_config_opts(engine->config, "metadata")};
+    struct metadata m = {
+        .engine = engine, .options = tt_config_opts(engine->config, "metadata"), .root_fd = -1};
     int rc = tt_agree(engine->comm, prepare(&m, e), e);
 
     if (rc == TT_OK)
         rc = tt_agree(engine->comm, engine->rank == 0 ? take_root(&m, e) : TT_OK, e);
+    if (rc == TT_OK) {
+        m.root_fd = open(m.root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        rc = tt_agree(engine->comm, m.root_fd < 0 ? fail(e, "open", m.root) : TT_OK, e);
+    }
     if (rc == TT_OK)
         rc = tt_engine_start(engine, e);
     for (uint64_t i = 0; rc == TT_OK && i < m.options->repetitions; i++)
@@ -459,6 +479,8 @@ int tt_metadata_run(struct tt_engine *engine, struct tt_error *e)
         rc = finish_tree(&m, e);
     if (m.rows)
         report(&m);
+    if (m.root_fd >= 0)
+        close(m.root_fd);
     free(m.rows);
     free(m.buffer);
     free(m.root);

@@ -185,7 +185,7 @@ static int claim_files(struct reader *r, struct tt_error *e)
             return rc;
         }
         close(fd);
-        rc = tt_data_made(r->engine, path, e);
+        rc = tt_data_made(r->engine, path, 0, e);
     }
     return rc;
 }
