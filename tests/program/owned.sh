@@ -46,7 +46,6 @@ mkdir data
 cat >job.yaml <<'YAML'
 reference: {workload: stencil, size: 64, iterations: 4, write: {every: 2}}
 others: [0]
-others: [0]
 repeat: 1
 YAML
 expect 0 "$TUTTI" ensemble job.yaml --dir data --results runs --min-free 0 --quiet
@@ -112,7 +111,6 @@ usage 'hold takes a run folder, -- and a command' "$TUTTI" hold copied
 [ ! -e started ] || fail "hold ran a command of the directory"
 cat >touch.yaml <<'YAML'
 reference: {command: [touch, started]}
-others: [0]
 others: [0]
 repeat: 1
 YAML
