@@ -338,6 +338,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
     tt_guard_folder(folder, engine.rank, engine.size);
+    tt_manifest_write_as(engine.rank);
     tt_guard_limits(config->run->patience, config->run->max_time);
     before = tt_note_begin(TT_DOING_WORK, 0);
     rc = play(&engine, thread_level, environment, e);

@@ -7,7 +7,7 @@
  *   stop            the driver's word that a load has played long enough (plan/cues.h)
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
  *   counters/HOST.csv  what each node counted meanwhile (engine/counters.h)
- *   manifest        what the run made elsewhere (plan/manifest.h); nothing else is ever deleted
+ *   manifest, manifest-RANK        what the run made elsewhere (plan/manifest.h); nothing else is ever deleted
  *   progress        where the loop is; overwritten in place
  *   failure         the first failed call of a rank, or who is stuck, in case nobody lives to write
  *                   the outcome

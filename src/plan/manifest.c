@@ -2,6 +2,7 @@
 #include "plan/manifest.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -18,6 +19,21 @@ static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "parent", 
 
 /* ---- writing ---- */
 
+static int writer; /* rank */
+
+void tt_manifest_write_as(int rank)
+{
+    writer = rank;
+}
+
+static char *file_of(const char *folder, int rank)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "manifest-%05d", rank);
+    return tt_folder_path(folder, rank > 0 ? name : "manifest");
+}
+
 static void put_escaped(FILE *out, const char *text)
 {
     for (; *text; text++)
@@ -27,11 +43,11 @@ static void put_escaped(FILE *out, const char *text)
             putc(*text, out);
 }
 
-/* Ranks do not disturb each other: one append is one write. A line that was cut short, on a full
- * disk for one, has too few words or, with the next one, too many. */
+/* One append is one write. A line that was cut short, on a full disk for one, has too few words or,
+ * with the next one, too many. */
 static int append(const char *folder, const char *words, const char *path, struct tt_error *e)
 {
-    char *manifest = tt_folder_path(folder, "manifest"), *line = NULL, here[PATH_MAX];
+    char *manifest = file_of(folder, writer), *line = NULL, here[PATH_MAX];
     size_t length = 0;
     FILE *out = open_memstream(&line, &length);
     int fd = -1, failed = 0, rc = TT_OK;
@@ -50,7 +66,8 @@ static int append(const char *folder, const char *words, const char *path, struc
     if (!manifest || !out || fclose(out) != 0) {
         rc = tt_fail_nomem(e, "the manifest");
     } else {
-        fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC);
+        fd =
+            open(manifest, O_WRONLY | O_APPEND | TT_FOLDER_OPEN | (writer > 0 ? O_CREAT : 0), 0666);
         do
             n = fd < 0 ? -1 : write(fd, line, length);
         while (n < 0 && fd >= 0 && errno == EINTR);
@@ -208,27 +225,77 @@ static int keep(struct events *all, const struct event *ev, struct tt_error *e)
     return TT_OK;
 }
 
-static int read_lines(FILE *in, const char *folder, struct events *all, struct tt_error *e)
+/* line goes on from file to file. */
+static int read_lines(FILE *in, const char *folder, const char *name, size_t *number,
+                      struct events *all, struct tt_error *e)
 {
     char *line = NULL;
-    size_t size = 0;
+    size_t size = 0, at = 0;
     ssize_t n;
     int rc = TT_OK;
 
-    for (size_t at = 1; rc != TT_NOMEM && (n = getline(&line, &size, in)) > 0; at++) {
-        struct event ev = {.line = at};
+    while (rc != TT_NOMEM && (n = getline(&line, &size, in)) > 0) {
+        struct event ev = {.line = ++*number};
         int now = TT_OK;
 
+        at++;
         if (line[n - 1] != '\n')
             break;
         line[n - 1] = '\0';
         if (strlen(line) + 1 != (size_t)n || !take_line(line, &ev))
-            now = tt_fail(e, TT_CORRUPT, "%s/manifest:%zu is no line that tutti wrote", folder, at);
+            now = tt_fail(e, TT_CORRUPT, "%s/%s:%zu is no line that tutti wrote", folder, name, at);
         else
             now = keep(all, &ev, e);
         rc = rc == TT_OK ? now : rc;
     }
     free(line);
+    return rc;
+}
+
+static int is_of_rank(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+
+    return !strncmp(name, "manifest-", 9) && name[9] && !name[9 + strspn(name + 9, "0123456789")];
+}
+
+static int fail_open(const char *folder, struct tt_error *e)
+{
+    int why = errno;
+    char *path = tt_folder_path(folder, "manifest");
+
+    tt_fail_call(e, why, "open", path ? path : folder, -1);
+    free(path);
+    return e->code;
+}
+
+/* Rank 0's first: it makes the directories in which others have files. */
+static int read_files(const char *folder, struct events *all, struct tt_error *e)
+{
+    FILE *in = tt_folder_open_file(folder, "manifest");
+    struct dirent **others = NULL;
+    size_t number = 0;
+    int n, rc;
+
+    if (!in && (errno == ELOOP || errno == EINVAL))
+        return tt_fail(e, TT_CORRUPT, "'%s/manifest' is no file", folder);
+    if (!in)
+        return fail_open(folder, e);
+    rc = read_lines(in, folder, "manifest", &number, all, e);
+    fclose(in);
+    n = scandir(folder, &others, is_of_rank, alphasort);
+    for (int i = 0; i < n; i++) {
+        int now = TT_OK;
+
+        in = rc == TT_NOMEM ? NULL : tt_folder_open_file(folder, others[i]->d_name);
+        if (in) {
+            now = read_lines(in, folder, others[i]->d_name, &number, all, e);
+            fclose(in);
+        }
+        rc = rc == TT_OK ? now : rc;
+        free(others[i]);
+    }
+    free(others);
     return rc;
 }
 
@@ -280,28 +347,10 @@ static void fold(struct events *all)
 
 int tt_manifest_read(const char *folder, struct tt_made_list *out, struct tt_error *e)
 {
-    char *path = tt_folder_path(folder, "manifest");
-    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, rc = TT_OK;
     struct events all = {0};
-    FILE *in = NULL;
-    struct stat st;
+    int rc = read_files(folder, &all, e);
 
     *out = (struct tt_made_list){0};
-    if (!path)
-        return tt_fail_nomem(e, "a path");
-    if (fd < 0 || fstat(fd, &st) != 0)
-        rc = tt_fail_call(e, errno, "open", path, -1);
-    else if (!S_ISREG(st.st_mode))
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file", path);
-    else if (!(in = fdopen(fd, "r")))
-        rc = tt_fail_nomem(e, "the manifest");
-    else
-        rc = read_lines(in, folder, &all, e);
-    if (in)
-        fclose(in);
-    else if (fd >= 0)
-        close(fd);
-    free(path);
     if (all.n > 0)
         fold(&all);
     out->list = calloc(all.n + 1, sizeof *out->list);

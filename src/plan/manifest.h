@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The manifest of a run directory: what the run made outside of it, and nothing else is ever
- * deleted. A line each, appended by one write:
+ * deleted. Every rank appends to a file of its own, a line each by one write:
  *
  *   claim KIND NS PATH                          about to be made, at this instant of the wall clock
  *   made KIND PLACE DEVICE INODE BORN_NS PATH   it was; what it is
@@ -50,6 +50,9 @@ struct tt_made_list {
     struct tt_made *list; /* the last one first: a directory comes after what is in it */
 };
 
+/* The rank that this process is: each has a file of its own, manifest-RANK and for rank 0 manifest,
+ * since nodes that append to one file over a network overwrite each other. */
+void tt_manifest_write_as(int rank);
 /* An absolute path for a relative one, since a file is to be found again from anywhere. */
 int tt_manifest_claim(const char *folder, enum tt_made_kind kind, const char *path,
                       struct tt_error *e);
