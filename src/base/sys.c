@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* One-shot and per thread: armed by the fault layer just before it passes a request on. */
 static _Thread_local enum { NOTHING, INTERRUPT, SHORTEN } armed;
@@ -45,4 +49,34 @@ ssize_t tt_sys_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
 ssize_t tt_sys_preadv(int fd, const struct iovec *iov, int n, off_t offset)
 {
     return armed ? misbehave(preadv, fd, iov, offset) : preadv(fd, iov, n, offset);
+}
+
+static bool maps(const char *pid, const char *file)
+{
+    char path[300], *line = NULL;
+    bool found = false;
+    size_t room = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%s/maps", pid);
+    f = fopen(path, "re");
+    while (f && !found && getline(&line, &room, f) > 0)
+        found = strstr(line, file) != NULL;
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+bool tt_sys_is_mapped(const char *file)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = !processes;
+
+    while (processes && !found && (entry = readdir(processes)))
+        found = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && maps(entry->d_name, file);
+    if (processes)
+        closedir(processes);
+    return found;
 }

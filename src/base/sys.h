@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The system calls that move data, so that a test can make them misbehave as the kernel may. */
+/* The system calls that move data, so that a test can make them misbehave as the kernel may; and
+ * what the kernel knows of others. */
 #ifndef TT_BASE_SYS_H
 #define TT_BASE_SYS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -15,5 +17,8 @@ void tt_sys_arm_eintr(void);
 void tt_sys_arm_short(void);
 /* Forget it, in case no data call was made. */
 void tt_sys_disarm(void);
+
+/* Whether any process, as far as this user can see, has a file mapped whose path holds this. */
+bool tt_sys_is_mapped(const char *file);
 
 #endif

@@ -78,6 +78,7 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
 void tt_ranks_end(void)
 {
     tt_note_begin(TT_DOING_FINALIZE, 0);
+    tt_guard_enter(TT_GUARD_OUTSIDE);
     MPI_Finalize();
     tt_guard_stop();
 }
@@ -110,6 +111,7 @@ int tt_perform_here(int thread_level, const char *folder, const struct tt_config
     if (rank == 0)
         environment = tt_environment(config->run->dir);
     rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, how, environment, e);
+    tt_guard_enter(TT_GUARD_HELD); /* rank 0 makes the result, and the others wait */
     json_decref(environment);
     return rc;
 }

@@ -262,7 +262,7 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
         if (rank == 0)
             say_mode(config);
         rc = tt_perform_here(thread_level, folder, config,
-                             (struct tt_perform_how){.new_dir = new_dir}, &e);
+                             (struct tt_perform_how){.new_dir = new_dir, .alone = true}, &e);
         status = rank == 0 ? finish_run(config, folder, printer) : tt_exit_status(rc);
     }
     free(folder);

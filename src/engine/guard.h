@@ -18,7 +18,7 @@
 
 enum tt_guarded {
     TT_GUARD_OUTSIDE, /* before and after the measured time */
-    TT_GUARD_HELD,    /* the driver says when to start, and looks after that itself */
+    TT_GUARD_HELD,    /* somebody else decides how long: the driver, or the analysis */
     TT_GUARD_MEASURED,
 };
 

@@ -340,6 +340,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     tt_guard_folder(folder, engine.rank, engine.size);
     tt_manifest_write_as(engine.rank);
     tt_guard_limits(config->run->patience, config->run->max_time);
+    tt_guard_enter(TT_GUARD_OUTSIDE);
     before = tt_note_begin(TT_DOING_WORK, 0);
     rc = play(&engine, thread_level, environment, e);
     closed = tt_recorder_close(p.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);

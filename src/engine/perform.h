@@ -11,6 +11,7 @@ struct tt_perform_how {
     bool held;    /* start when the driver says so (plan/cues.h), not when ready */
     bool loop;    /* again and again until the driver says stop */
     bool new_dir; /* --dir was made for this run */
+    bool alone;   /* no driver of tutti's looks after what is left behind */
 };
 
 /* Collective over comm: run the workload as planned in the folder, verify and remove data files as

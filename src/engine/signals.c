@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A launcher that ends a job gives its ranks a second or so: enough to save what was measured and
  * to take the data files away, with nothing but async-signal-safe calls. */
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,18 +16,25 @@
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
 static bool installed;
+static char last_words[PATH_MAX + 64]; /* of rank 0, where no driver removes what is left */
 
-static void save_and_clean(struct tt_engine *engine)
+/* Whether all of it is gone. There is no time, and no safe way, to walk a tree. */
+static bool save_and_clean(struct tt_engine *engine)
 {
     struct tt_iteration_record last;
+    bool clean = true;
 
     tt_recorder_terminate(engine->p->recorder, tt__record_so_far(engine, &last) ? &last : NULL);
-    for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next)
-        if (!f->withdrawn && f->kind <= TT_MADE_PARENT) {
-            struct tt_made made = tt__made(f);
+    for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next) {
+        struct tt_made made = tt__made(f);
 
+        if (f->withdrawn || f->kind == TT_MADE_BESIDE)
+            continue;
+        clean = clean && f->kind != TT_MADE_TREE;
+        if (f->kind <= TT_MADE_PARENT)
             tt_remove_made(&engine->p->owner, &made);
-        }
+    }
+    return clean;
 }
 
 /* A launcher may ask twice, and another thread may be asked: the first one finishes its work. */
@@ -37,7 +45,8 @@ static void save_and_end(int signal_number)
     if (!engine)
         return;
     tt_calls_unseen = true;
-    save_and_clean(engine);
+    if (!save_and_clean(engine) && last_words[0])
+        (void)!write(2, last_words, strlen(last_words));
     _exit(128 + signal_number);
 }
 
@@ -128,6 +137,11 @@ void tt_signals_install(struct tt_engine *engine)
 {
     const struct tt_last_resort resort = {engine->config->run->patience, give_up};
 
+    last_words[0] = '\0';
+    if (engine->p->how.alone && engine->rank == 0)
+        snprintf(last_words, sizeof last_words,
+                 "tutti: interrupted; remove the files it left behind: tutti clean %s\n",
+                 engine->p->folder);
     interrupted_engine = engine;
     installed = true;
     set_handler(save_and_end);

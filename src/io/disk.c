@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "build_info.h"
 
 /* Open MPI puts path, ".locktest." and the rank into so many bytes, and looks no further. */
@@ -37,29 +38,6 @@ int tt_disk_check_name(const struct tt_file *file, struct tt_error *e)
                    path);
 }
 
-/* Whether any process has it mapped, as far as this user can see. */
-static bool is_mapped(const char *path)
-{
-    DIR *processes = opendir("/proc");
-    struct dirent *entry;
-    bool found = !processes;
-    char line[PATH_MAX + 128];
-
-    while (!found && processes && (entry = readdir(processes))) {
-        FILE *maps;
-
-        snprintf(line, sizeof line, "/proc/%s/maps", entry->d_name);
-        maps = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? fopen(line, "re") : NULL;
-        while (maps && !found && fgets(line, sizeof line, maps))
-            found = strstr(line, path) != NULL;
-        if (maps)
-            fclose(maps);
-    }
-    if (processes)
-        closedir(processes);
-    return found;
-}
-
 /* Open MPI locks a semaphore of the whole node for every file it opens, named by the last part of
  * its path only. A job that was killed in an open has left it locked, and every later open of a
  * file of that name waits for ever. What is ours and nobody's any more is removed. */
@@ -70,7 +48,8 @@ static void remove_stale_lock(const char *path)
     struct stat st;
 
     snprintf(lock, sizeof lock, "/dev/shm/sem.OMPIO_%s", name ? name + 1 : path);
-    if (lstat(lock, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !is_mapped(lock))
+    if (lstat(lock, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        !tt_sys_is_mapped(lock))
         unlink(lock);
 }
 
@@ -135,13 +114,13 @@ static int open_here(struct tt_file *file, int flags, struct tt_error *e)
     return rc;
 }
 
-int tt_disk_open_first(struct tt_file *file, struct tt_error *e)
+int tt_disk_open_first(struct tt_file *file, bool is_made, struct tt_error *e)
 {
     bool create = file->spec->access == TT_CREATE;
     int rc = tt_disk_check_name(file, e);
 
     if (rc == TT_OK && create && file->rank == 0)
-        rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, e);
+        rc = open_here(file, O_RDWR | O_NOFOLLOW | (is_made ? 0 : O_CREAT | O_EXCL), e);
     if (file->rank == 0)
         remove_stale_lock(file->spec->path);
     if (create && file->size > 1)

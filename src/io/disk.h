@@ -8,9 +8,9 @@
 /* Before a library over MPI-IO opens a file together: rank 0 makes it, atomically, so that what a
  * library truncates afterwards is ours, and then every rank opens it by itself. Libraries lose the
  * system's errno, and where one rank cannot open the file, most leave the others waiting for ever.
- * Nothing stays open: closing it later would drop the library's locks. Collective; ranks have
- * agreed. */
-int tt_disk_open_first(struct tt_file *file, struct tt_error *e);
+ * Nothing stays open: closing it later would drop the library's locks. is_made: rank 0 has made it
+ * in another way, also exclusively. Collective; ranks have agreed. */
+int tt_disk_open_first(struct tt_file *file, bool is_made, struct tt_error *e);
 
 /* A path is not the file: somebody may put another one there meanwhile. Rank 0 keeps by its
  * descriptor what it has made and shares it (collective), others compare theirs, and after a

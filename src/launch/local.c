@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "build_info.h"
 
 /* Open files, and bytes in a file, that a launcher cannot do without. */
@@ -122,36 +123,6 @@ static bool is_segment_of(const char *entry, const char *job)
            rank[strspn(rank, "0123456789")] == '\0';
 }
 
-static bool maps(const char *pid, const char *file)
-{
-    char path[300], *line = NULL;
-    bool found = false;
-    size_t room = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/%s/maps", pid);
-    f = fopen(path, "re");
-    while (f && !found && getline(&line, &room, f) > 0)
-        found = strstr(line, file) != NULL;
-    free(line);
-    if (f)
-        fclose(f);
-    return found;
-}
-
-static bool somebody_maps(const char *file)
-{
-    DIR *processes = opendir("/proc");
-    struct dirent *entry;
-    bool found = !processes;
-
-    while (processes && !found && (entry = readdir(processes)))
-        found = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && maps(entry->d_name, file);
-    if (processes)
-        closedir(processes);
-    return found;
-}
-
 /* Ours: it has our job's name, our user has made it since the job began, and nobody uses it. */
 static void sweep(const struct tt_job *job)
 {
@@ -163,7 +134,7 @@ static void sweep(const struct tt_job *job)
         if (is_segment_of(entry->d_name, job->name) &&
             fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_ctime >= job->start &&
-            !somebody_maps(entry->d_name))
+            !tt_sys_is_mapped(entry->d_name))
             unlinkat(dirfd(d), entry->d_name, 0);
     if (d)
         closedir(d);

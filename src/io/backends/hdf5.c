@@ -268,7 +268,7 @@ static int hdf5_open(struct tt_file *file, struct tt_error *e)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     rc = tt_file_agree(file, prepare(file, e), e);
     if (rc == TT_OK)
-        rc = tt_disk_open_first(file, e);
+        rc = tt_disk_open_first(file, false, e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, open_file(file, e), e);
     if (rc == TT_OK)

@@ -58,20 +58,42 @@ int tt_mpiio_open_handle(struct tt_file *file, MPI_Comm comm, MPI_File *handle, 
     return tt_mpiio_fail(file, rc, 0, "MPI_File_open", -1, e);
 }
 
+/* Libraries spread a file over servers when they make it, and only then. Rank 0. */
+static int make_alone(struct tt_file *file, struct tt_error *e)
+{
+    struct mpiio_state *s = file->state;
+    MPI_File alone;
+    int rc = tt_disk_check_name(file, e);
+
+    if (rc != TT_OK || file->rank != 0)
+        return rc;
+    errno = 0;
+    rc = MPI_File_open(MPI_COMM_SELF, file->spec->path,
+                       MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL, s->info, &alone);
+    if (rc != MPI_SUCCESS)
+        return tt_mpiio_fail(file, rc, errno, "MPI_File_open", -1, e);
+    MPI_File_close(&alone);
+    return TT_OK;
+}
+
 /* Closing is collective: where a handle could not be opened by all, it stays open at the others. */
 static int mpiio_open(struct tt_file *file, struct tt_error *e)
 {
     const struct mpiio_opts *o = file->opts;
     struct mpiio_state *s = file->state;
+    bool makes = file->spec->access == TT_CREATE &&
+                 (o->hints.striping_factor || o->hints.striping_unit || o->hints.others.n);
     int rc;
 
     s->own = MPI_FILE_NULL;
     s->info = MPI_INFO_NULL;
     s->proof.process = tt_mpiio_method(file) == SPLIT || tt_mpiio_method(file) == NONBLOCKING;
     rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &s->info), "MPI_Info_set", NULL);
+    if (rc == TT_OK && makes)
+        rc = make_alone(file, e);
     rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK)
-        rc = tt_disk_open_first(file, e);
+        rc = tt_disk_open_first(file, makes, e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, tt_mpiio_open_handle(file, file->spec->comm, &s->shared, e), e);
     if (rc == TT_OK)

@@ -215,7 +215,7 @@ static int netcdf_open(struct tt_file *file, struct tt_error *e)
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
     rc = tt_file_agree(file, prepare(file, e), e);
     if (rc == TT_OK)
-        rc = tt_disk_open_first(file, e);
+        rc = tt_disk_open_first(file, false, e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, open_file(file, e), e);
     if (rc == TT_OK)
