@@ -30,7 +30,7 @@ int tt_cmd_hold(int argc, char **argv)
     if (rc == TT_OK) /* what is in there belongs to another run, and stays */
         rc = tt_manifest_check_new(folder, tt_launched_rank(), &e);
     if (rc == TT_OK && tt_launched_rank() == 0)
-        environment = tt_environment(config.run->dir);
+        environment = tt_environment_of(&config);
     if (rc == TT_OK)
         rc = tt_hold(folder, &config, how, argv + own + 1, environment, &e);
     json_decref(environment);

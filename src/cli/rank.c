@@ -109,7 +109,7 @@ int tt_perform_here(int thread_level, const char *folder, const struct tt_config
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
-        environment = tt_environment(config->run->dir);
+        environment = tt_environment_of(config);
     rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, how, environment, e);
     tt_guard_enter(TT_GUARD_HELD); /* rank 0 makes the result, and the others wait */
     json_decref(environment);

@@ -55,23 +55,31 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
                 tt_format_seconds(moved / (1 << 30), a), tt_format_seconds(moved / (100 << 20), b));
 }
 
+static int check_directory(const char *dir, struct tt_error *e)
+{
+    struct stat st;
+
+    if (stat(dir, &st) != 0)
+        return tt_fail(e, TT_FAILED,
+                       "data directory '%s' does not exist; create it, or choose another", dir);
+    if (!S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is no directory; choose another", dir);
+    return TT_OK;
+}
+
 /* Limits before anything is written. */
 static int check_plan(const struct tt_config *config, struct tt_estimate *x, struct tt_error *e)
 {
-    struct stat st;
-    int rc = config->workload->estimate(config, x, e);
+    char *dir = tt_config_data_directory(config);
+    int rc = dir ? config->workload->estimate(config, x, e) : tt_fail_nomem(e, "a path");
 
-    if (rc != TT_OK)
-        return rc;
-    if (stat(config->run->dir, &st) != 0)
-        return tt_fail(e, TT_FAILED,
-                       "data folder '%s' does not exist; create it, or choose another "
-                       "with --dir",
-                       config->run->dir);
-    if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is no folder; choose another with --dir",
-                       config->run->dir);
-    rc = tt_limits_check_plan(config, x, e);
+    if (rc == TT_OK)
+        rc = check_directory(config->run->dir, e);
+    if (rc == TT_OK)
+        rc = check_directory(dir, e);
+    free(dir);
+    if (rc == TT_OK)
+        rc = tt_limits_check_plan(config, x, e);
     if (rc == TT_OK && config->run->json)
         rc = tt_outfile_check(config->run->json, e);
     if (rc == TT_OK && config->run->csv)

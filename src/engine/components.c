@@ -23,7 +23,7 @@ static const struct tt_param write_params[] = {
     {"files", TT_PARAM_CHOICE, AT(files), "shared", NULL,
      "one file for all processes, or one for each", .choices = files},
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
-     "the file; by default a new one in the data folder", .placeholder = "FILE"},
+     "the file, relative to --dir; default: a new one there", .placeholder = "FILE"},
     {"completion", TT_PARAM_CHOICE, AT(completion), "needed", NULL,
      "with overlap: wait when the buffer is needed again, or an iteration early as numio does",
      .choices = completions},
@@ -41,8 +41,8 @@ const struct tt_component tt_write_component = {
 static const struct tt_param read_params[] = {
     {"every", TT_PARAM_COUNT, AT(every), "0", "iterations",
      "read at the start of every so many iterations; 0: never"},
-    {"path", TT_PARAM_TEXT, AT(path), NULL, NULL, "the file; by default what this run has written",
-     .placeholder = "FILE"},
+    {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
+     "the file, relative to --dir; default: what this run has written", .placeholder = "FILE"},
     {"restart", TT_PARAM_BOOL, AT(restart), "no", NULL, "continue from what was read"},
     {0},
 };

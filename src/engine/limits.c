@@ -17,7 +17,7 @@ int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t adde
                        "stopped by --max-bytes %llu: the next dump would make it %llu bytes",
                        (unsigned long long)run->max_bytes, (unsigned long long)all[0]);
     if (engine->rank == 0 && (tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
-        refused = tt_limits_check_space(run->dir, &run->min_free, all[1], &why) != TT_OK;
+        refused = tt_limits_check_room(engine->config, all[1], &why) != TT_OK;
     MPI_Bcast(&refused, 1, MPI_INT, 0, engine->comm);
     if (!refused)
         return TT_OK;

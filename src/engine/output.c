@@ -69,13 +69,7 @@ static unsigned most_copies(const struct tt_write_options *w)
 
 char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *name)
 {
-    char *path;
-
-    if (!given)
-        return tt_data_path(engine, name);
-    if (given[0] == '/')
-        return strdup(given);
-    return asprintf(&path, "%s/%s", engine->config->run->dir, given) < 0 ? NULL : path;
+    return given ? tt_config_path(engine->config, given) : tt_data_path(engine, name);
 }
 
 static int open_copy(struct tt_output *o, unsigned copy, struct tt_error *e)

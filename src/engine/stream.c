@@ -178,9 +178,8 @@ static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
     stream->look_at = written + LOOK_BYTES;
     if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
         return TT_OK;
-    return tt_limits_check_space(
-        run->dir, &run->min_free,
-        stream->series->spec.access == TT_UPDATE ? 0 : stream->spec.buffer_size, e);
+    return tt_limits_check_room(
+        engine->config, stream->series->spec.access == TT_UPDATE ? 0 : stream->spec.buffer_size, e);
 }
 
 /* Where calls are collective, either all ranks make the next one or none does. */

@@ -107,6 +107,8 @@ static int add_job(const struct tt_player *p, uint64_t bytes, struct disk *disks
     const struct tt_run_options *run = p->config.run;
     struct disk *disk;
     struct stat st;
+    char *dir;
+    int rc;
 
     if (stat(run->dir, &st) != 0)
         return tt_fail(e, TT_FAILED,
@@ -118,10 +120,15 @@ static int add_job(const struct tt_player *p, uint64_t bytes, struct disk *disks
                        run->dir, p->name);
     if (bytes == 0)
         return TT_OK;
+    dir = tt_config_data_directory(&p->config);
+    rc = dir && stat(dir, &st) == 0 ? TT_OK : tt_fail_call(e, errno, "stat", dir ? dir : "", -1);
+    free(dir);
+    if (rc != TT_OK)
+        return rc;
     disk = find_disk(disks, n, st.st_dev);
     if (__builtin_add_overflow(disk->bytes, bytes, &disk->bytes))
         disk->bytes = UINT64_MAX;
-    return tt_limits_check_space(run->dir, &run->min_free, disk->bytes, e);
+    return tt_limits_check_room(&p->config, disk->bytes, e);
 }
 
 static int check_space(const struct tt_ensemble *x, const struct tt_step *step,

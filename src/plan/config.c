@@ -3,8 +3,10 @@
  * components take theirs. */
 #include "plan/config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "plan/mode.h"
@@ -336,6 +338,55 @@ const void *tt_config_opts(const struct tt_config *c, const char *component)
         if (!strcmp(c->parts[i].component->name, component))
             return c->parts[i].opts;
     return NULL;
+}
+
+/* ---- where files are ---- */
+
+char *tt_config_path(const struct tt_config *c, const char *given)
+{
+    char *path;
+
+    if (given[0] == '/' || !strcmp(c->run->dir, "."))
+        return strdup(given);
+    return asprintf(&path, "%s/%s", c->run->dir, given) < 0 ? NULL : path;
+}
+
+/* The first file, if there are several; NULL: new ones in --dir. */
+static const char *given_path(const struct tt_config *c)
+{
+    for (size_t i = WORKLOAD; i < c->nparts; i++) {
+        const struct tt_component *component = c->parts[i].component;
+        const char *opts = c->parts[i].opts;
+
+        if (i > WORKLOAD && strcmp(component->name, "write") != 0)
+            continue;
+        for (const struct tt_param *p = component->params; p && p->key; p++) {
+            const void *value = opts + p->offset;
+
+            if (!strcmp(p->key, "path") && p->type == TT_PARAM_TEXT && *(char *const *)value)
+                return *(char *const *)value;
+            if (!strcmp(p->key, "paths") && p->type == TT_PARAM_WORDS &&
+                ((const struct tt_words *)value)->n > 0)
+                return ((const struct tt_words *)value)->words[0];
+        }
+    }
+    return NULL;
+}
+
+char *tt_config_data_directory(const struct tt_config *c)
+{
+    const char *given = given_path(c);
+    char *path = given ? tt_config_path(c, given) : NULL, *slash, *out;
+    struct stat st;
+
+    if (!given)
+        return strdup(c->run->dir);
+    if (!path || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return path;
+    slash = strrchr(path, '/');
+    out = !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    free(path);
+    return out;
 }
 
 /* ---- as JSON ---- */

@@ -89,6 +89,12 @@ void tt_config_free(struct tt_config *c);
 /* Options of a component by name, NULL if the job does not use it. */
 const void *tt_config_opts(const struct tt_config *c, const char *component);
 
+/* Where a file of the user's is: relative paths start at --dir. The caller frees it. */
+char *tt_config_path(const struct tt_config *c, const char *given);
+/* The directory that the run's files are in: --dir, or where the path that it was given leads. The
+ * caller frees it. */
+char *tt_config_data_directory(const struct tt_config *c);
+
 /* {"stencil.size": "4096", ...}: every parameter, canonical; a new reference. */
 json_t *tt_config_to_json(const struct tt_config *c);
 /* The reverse, as settings whose place is the given name; but for launch.*, since the file may be

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/statvfs.h>
 
 #include "spec/units.h"
@@ -21,12 +22,26 @@ int tt_limits_check_space(const char *dir, const struct tt_space *min_free, uint
     reserve = min_free->bytes ? (double)min_free->bytes : size * min_free->percent / 100;
     if (size == 0 || free_now - (double)bytes >= reserve) /* size 0: no limit, as on ramfs */
         return TT_OK;
-    return tt_fail(
-        e, TT_LIMIT,
-        "'%s' has %s free; writing %s would leave less than the %s that --min-free keeps; "
-        "write less, use another --dir, or lower --min-free",
-        dir, tt_format_bytes(free_now, have), tt_format_bytes((double)bytes, need),
-        tt_format_bytes(reserve, keep));
+    tt_format_bytes(free_now, have);
+    tt_format_bytes((double)bytes, need);
+    if (reserve <= 0)
+        return tt_fail(e, TT_LIMIT,
+                       "'%s' has %s free: %s do not fit; write less, or into another directory",
+                       dir, have, need);
+    return tt_fail(e, TT_LIMIT,
+                   "'%s' has %s free; writing %s would leave less than the %s that --min-free "
+                   "keeps; write less, into another directory, or lower --min-free",
+                   dir, have, need, tt_format_bytes(reserve, keep));
+}
+
+int tt_limits_check_room(const struct tt_config *config, uint64_t bytes, struct tt_error *e)
+{
+    char *dir = tt_config_data_directory(config);
+    int rc = dir ? tt_limits_check_space(dir, &config->run->min_free, bytes, e)
+                 : tt_fail_nomem(e, "a path");
+
+    free(dir);
+    return rc;
 }
 
 int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimate *estimate,
@@ -43,5 +58,5 @@ int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimat
                        tt_format_bytes((double)run->max_bytes, cap));
     if (estimate->bytes_on_disk == 0 || !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return TT_OK;
-    return tt_limits_check_space(run->dir, &run->min_free, estimate->bytes_on_disk, e);
+    return tt_limits_check_room(config, estimate->bytes_on_disk, e);
 }

@@ -216,3 +216,12 @@ json_t *tt_environment(const char *data_folder)
     set(env, "data", data_json(data_folder));
     return env;
 }
+
+json_t *tt_environment_of(const struct tt_config *config)
+{
+    char *dir = tt_config_data_directory(config);
+    json_t *env = dir ? tt_environment(dir) : NULL;
+
+    free(dir);
+    return env;
+}

@@ -3,11 +3,13 @@
 #ifndef TT_REPORT_ENVIRONMENT_H
 #define TT_REPORT_ENVIRONMENT_H
 
-#include <jansson.h>
+#include "plan/config.h"
 
 /* A new object: version, revision, flags, compiler, libraries, mpi, host, kernel, cpu, cores,
  * memory, caches, and "data": {path, filesystem, device, mount options, size, free}. Works before
  * MPI_Init and on any rank; NULL: no memory. */
 json_t *tt_environment(const char *data_folder);
+/* The same where a job's files are. */
+json_t *tt_environment_of(const struct tt_config *config);
 
 #endif

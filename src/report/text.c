@@ -241,7 +241,8 @@ static void print_kept(FILE *out, const json_t *result)
         !(number_of(json_object_get(json_object_get(result, "metrics"), "files"), "value") > 0))
         return;
     if (path[0])
-        tt_paragraph_add(&p, "%s", path);
+        tt_paragraph_add(&p, "%s%s%s", path[0] == '/' ? "" : parameter(result, "dir"),
+                         path[0] == '/' ? "" : "/", path);
     else
         tt_paragraph_add(&p, "%s/tutti-%s", text_of(data, "path"), text_of(result, "id"));
     tt_paragraph_print(&p, out, "kept");

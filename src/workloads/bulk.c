@@ -60,8 +60,8 @@ static const struct tt_param params[] = {
      "keeps the number of transfers that a deadline left, for a later run that reads",
      .placeholder = "FILE"},
     {"paths", TT_PARAM_WORDS, AT(paths), NULL, NULL,
-     "files to write or read, instead of new ones in the data folder; with a file per process "
-     "ranks take them in turn"},
+     "files to write or read, relative to --dir, instead of new ones there; with a file per "
+     "process ranks take them in turn"},
     {"numbered", TT_PARAM_BOOL, AT(numbered), "no", NULL,
      "a new file for every repetition, all of them left until the end"},
     {"keep_wrong", TT_PARAM_BOOL, AT(keep_wrong), "no", NULL,

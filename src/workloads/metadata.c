@@ -54,7 +54,8 @@ static const struct tt_param params[] = {
     {"repetitions", TT_PARAM_COUNT, AT(repetitions), "1", NULL, "how often all of it is done", 1,
      100000},
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
-     "make the tree in this new folder, or use the one that an earlier run has made and kept there",
+     "make the tree in this new directory, or use the one that an earlier run has made and kept "
+     "there; relative to --dir",
      .placeholder = "FOLDER"},
     {NULL},
 };

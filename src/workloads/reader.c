@@ -36,7 +36,8 @@ static const struct tt_param params[] = {
     {"cold", TT_PARAM_BOOL, AT(cold), "yes", NULL,
      "evict a file from the page cache before it is read"},
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
-     "read the files in this folder and below instead of making some; nothing there is changed",
+     "read the files in this directory and below instead of making some; nothing there is changed; "
+     "relative to --dir",
      .placeholder = "FOLDER"},
     {NULL},
 };
@@ -73,11 +74,11 @@ static int reader_estimate(const struct tt_config *config, struct tt_estimate *o
 {
     const struct tt_reader_options *o = tt_config_opts(config, "reader");
     uint64_t ranks = config->run->ranks, files = o->files, bytes = 0, each;
-    struct tt_reader_list list;
+    struct tt_reader_list list = {0};
     int rc;
 
     if (o->path) {
-        rc = tt_reader_list(o->path, &list, e);
+        rc = tt_reader_list_of(config, &list, e);
         free(list.paths);
         if (rc != TT_OK)
             return rc;

@@ -85,6 +85,17 @@ expect 0 "${ior[@]}" -n 2 -b 16k -t 16k -F -u -m -i 2 -k -w
 equal "$(cd "$data" && find . -type f | sort | tr '\n' ' ')" "./0/x.00000000.0 ./0/x.00000000.1 ./1/x.00000001.0 ./1/x.00000001.1 " "files"
 rm -r "$data"/[01]
 
+# A relative name starts at --dir, and what is said of the storage is of where the file is.
+for where in "-o rel --dir $data" "-o ${data#"$PWD"/}/rel"; do
+    # shellcheck disable=SC2086
+    expect 0 "$TUTTI" ior --results "$runs" --min-free 0 $where -b 16k -t 16k -w -k --json out.json
+    [ -f "$data/rel" ] || fail "$where: no file in $data"
+    equal "$(jq -r .environment.data.path out.json)" "$(realpath "$data")" "where the data is, with $where"
+    rm "$data/rel"
+done
+expect 1 "$TUTTI" ior --results "$runs" -o nosuch/x
+one_line "^tutti: data directory 'nosuch' does not exist"
+
 # A script: several tests, one summary.
 printf '%s\n' 'IOR START' '  api=POSIX' "testFile = $data/s # a comment" 'blockSize=32k' 'transferSize=16k' RUN \
     'filePerProc=1' 'repetitions=2' RUN 'IOR STOP' garbage >"$work/script"

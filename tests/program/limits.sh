@@ -14,6 +14,11 @@ expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100%
 one_line "min-free"
 expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 8000000t
 one_line "min-free"
+# The file system that counts is that of the files.
+expect 1 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100% --dir /proc --write.path "$data/f"
+one_line "'$data' has .*min-free"
+expect 1 "$TUTTI" run bulk -n 1 --block 1000t --transfer 1m --min-free 0 "${here[@]}"
+one_line "do not fit"
 # What stores nothing needs no room.
 expect 0 "$TUTTI" run "${job[@]}" --iterations 30 --min-free 100% --backend discard
 # Time runs out inside the loop: what was recorded until then is kept, the data is not.

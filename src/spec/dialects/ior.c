@@ -304,7 +304,7 @@ static void emit_paths(struct emitter *to, const char *file)
     emit(to, "-o", "bulk.paths", list);
 }
 
-/* Free space counts where the (first) file is. */
+/* Whatever else belongs to the run is beside the (first) file; a relative one starts at --dir. */
 static void emit_folder(struct emitter *to, const char *file)
 {
     char folder[TEXT];
@@ -314,7 +314,8 @@ static void emit_folder(struct emitter *to, const char *file)
     end = strrchr(folder, '/');
     if (end)
         end[end == folder] = '\0';
-    emit(to, "-o", "dir", end ? folder : ".");
+    if (folder[0] == '/')
+        emit(to, "-o", "dir", folder);
 }
 
 static bool asks_to_read(const struct parameters *p)

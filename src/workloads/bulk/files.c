@@ -30,7 +30,7 @@ char *tt_bulk_path_of(struct tt_bulk *b, uint64_t rank, uint64_t repetition)
 {
     const struct tt_bulk_options *o = b->options;
     char *base =
-        o->paths.n ? strdup(o->paths.words[rank % o->paths.n]) : tt_data_path(b->engine, "bulk");
+        tt_data_path_of(b->engine, o->paths.n ? o->paths.words[rank % o->paths.n] : NULL, "bulk");
     char number[32] = "", repeated[32] = "", *placed, *out = NULL;
 
     if (o->files)

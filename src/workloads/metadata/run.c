@@ -416,7 +416,7 @@ static int prepare(struct metadata *m, struct tt_error *e)
     m->planned = o->repetitions * phases_of(o);
     m->rows = calloc(m->planned * TT_METADATA_NCOLUMNS + 1, sizeof *m->rows);
     m->buffer = malloc(largest + 1);
-    m->root = o->path ? strdup(o->path) : tt_data_path(m->engine, "tree");
+    m->root = tt_data_path_of(m->engine, o->path, "tree");
     if (!m->rows || !m->buffer || !m->root)
         return tt_fail_nomem(e, "the metadata workload");
     return o->create ? TT_OK : tt_metadata_count_load(o, m->root, &m->items, e);

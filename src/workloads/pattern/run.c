@@ -85,7 +85,7 @@ static int allocate(struct pattern *p, struct tt_error *e)
     p->variables = calloc(o->variables, sizeof *p->variables);
     p->names = calloc(o->variables, sizeof *p->names);
     p->blocks = calloc(o->variables * o->blocks, sizeof *p->blocks);
-    p->path = o->path ? strdup(o->path) : tt_data_path(p->engine, "pattern");
+    p->path = tt_data_path_of(p->engine, o->path, "pattern");
     if (!p->data || !p->variables || !p->names || !p->blocks || !p->path)
         return tt_fail_nomem(e, "the data");
     memset(p->data, TT_PATTERN_POISON, p->data_size);

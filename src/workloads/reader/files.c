@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mix.h"
+#include "plan/config.h"
 #include "workloads/reader/reader.h"
 
 /* ---- files that are made ---- */
@@ -94,5 +95,16 @@ int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_err
     if (rc == TT_OK && out->n == 0)
         rc = tt_fail(e, TT_FAILED, "'%s' holds no files to read; choose another reader.path",
                      folder);
+    return rc;
+}
+
+int tt_reader_list_of(const struct tt_config *config, struct tt_reader_list *out,
+                      struct tt_error *e)
+{
+    const struct tt_reader_options *o = tt_config_opts(config, "reader");
+    char *folder = tt_config_path(config, o->path);
+    int rc = folder ? tt_reader_list(folder, out, e) : tt_fail_nomem(e, "a path");
+
+    free(folder);
     return rc;
 }

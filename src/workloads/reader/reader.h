@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+struct tt_config;
 struct tt_engine;
 
 enum tt_reader_checksum { TT_READER_NONE, TT_READER_XXHASH };
@@ -35,6 +36,9 @@ struct tt_reader_list {
 /* All regular files in a folder and in those below, in the order of their names; links are not
  * followed. Caller frees paths, also after a failure. */
 int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_error *e);
+/* The same of reader.path. */
+int tt_reader_list_of(const struct tt_config *config, struct tt_reader_list *out,
+                      struct tt_error *e);
 
 /* ---- run.c ---- */
 int tt_reader_run(struct tt_engine *engine, struct tt_error *e);

@@ -120,7 +120,7 @@ static int find_files(struct reader *r, struct tt_error *e)
     int rc = TT_OK;
 
     if (r->engine->rank == 0)
-        rc = tt_reader_list(r->options->path, &list, e);
+        rc = tt_reader_list_of(r->engine->config, &list, e);
     if (rc == TT_OK && list.length > INT_MAX)
         rc = tt_fail(e, TT_USAGE, "'%s' holds more files than can be listed", r->options->path);
     rc = tt_agree(r->engine->comm, rc, e);

@@ -97,8 +97,7 @@ static int allocate(struct solver *s, struct tt_error *e)
     return rc;
 }
 
-/* A file that another run has written; like every path of the user's relative to the data folder.
- */
+/* A file that another run has written. */
 static int open_input(struct solver *s, struct tt_error *e)
 {
     const struct tt_write_options *w = tt_config_opts(s->engine->config, "write");
@@ -108,12 +107,10 @@ static int open_input(struct solver *s, struct tt_error *e)
                                   .steps = 1,
                                   .nvariables = 1,
                                   .variables = &s->variable};
-    const char *given = s->reading->path;
-    char *path;
+    char *path = tt_config_path(s->engine->config, s->reading->path);
     int rc;
 
-    if (asprintf(&path, "%s%s%s", given[0] == '/' ? "" : s->engine->config->run->dir,
-                 given[0] == '/' ? "" : "/", given) < 0)
+    if (!path)
         return tt_fail_nomem(e, "a path");
     spec.path = path;
     rc = tt_series_open(s->engine, &spec, &s->input, e);
