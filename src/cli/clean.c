@@ -1,35 +1,83 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti clean FOLDER: remove the data files of a run that could not do so itself, since it was
- * killed, or was told to keep them. */
+/* tutti clean FOLDER|ID: remove the data files of runs that could not do so themselves, since they
+ * were killed, or were told to keep them. */
+#include <errno.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/result.h"
 #include "engine/ended.h"
 #include "plan/folder.h"
 #include "plan/removal.h"
 #include "survey/survey.h"
 
-static int check_run(const char *folder, bool force, struct tt_error *e)
+/* A survey, an ensemble or a workflow of h5bench; not any directory, whose runs may be anybody's.
+ */
+static bool holds_many(const char *folder)
 {
-    json_t *plan = NULL;
-    int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
+    char *path = realpath(folder, NULL);
+    const char *name = path ? strrchr(path, '/') : NULL;
+    bool workflow = name && !strncmp(name, "/h5bench-", 9);
 
-    json_decref(plan);
-    return rc == TT_OK && !force ? tt_check_ended(folder, e) : rc;
+    free(path);
+    return workflow || tt_survey_is_folder(folder) || tt_is_ensemble_folder(folder);
 }
 
-static int clean(const char *folder, bool force, struct tt_error *e)
+static int clean_run(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
 {
-    bool survey = tt_survey_is_folder(folder);
-    uint64_t removed = 0;
-    int rc = survey ? TT_OK : check_run(folder, force, e);
+    int rc = force ? TT_OK : tt_check_ended(folder, e);
 
-    if (rc != TT_OK)
-        return rc;
-    rc = survey ? tt_survey_clean(folder, force, &removed, e) : tt_clean_data(folder, &removed, e);
-    printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
+    return rc == TT_OK ? tt_clean_data(folder, removed, e) : rc;
+}
+
+static bool is_run(const char *folder)
+{
+    char *plan = tt_folder_path(folder, "plan.json");
+    bool is = plan && access(plan, F_OK) == 0;
+
+    free(plan);
+    return is;
+}
+
+/* One that cannot be cleaned does not keep the others. */
+static int clean_runs_in(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
+{
+    char *roots[] = {(char *)folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTSENT *entry;
+
+    if (!walk)
+        return tt_fail_call(e, errno, "read", folder, -1);
+    while ((entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
+            tt_fail_call(e, entry->fts_errno, "read", entry->fts_path, -1);
+        } else if (entry->fts_info == FTS_D && is_run(entry->fts_path)) {
+            clean_run(entry->fts_path, force, removed, e);
+            fts_set(walk, entry, FTS_SKIP);
+        }
+    }
+    fts_close(walk);
+    return e->code;
+}
+
+static int clean(const char *word, bool force, struct tt_error *e)
+{
+    bool many = holds_many(word);
+    uint64_t removed = 0;
+    char *folder = NULL;
+    int rc = many ? TT_OK : tt_find_run(word, &folder, e);
+
+    if (rc == TT_OK) {
+        rc = many ? clean_runs_in(word, force, &removed, e) : clean_run(folder, force, &removed, e);
+        printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
+    }
+    free(folder);
     return rc;
 }
 
@@ -44,7 +92,7 @@ int tt_cmd_clean(int argc, char **argv)
         if (folder)
             clean(folder, force, &e);
         else
-            tt_fail(&e, TT_USAGE, "clean needs a run folder; see tutti clean --help");
+            tt_fail(&e, TT_USAGE, "clean needs a run directory or an id; see tutti clean --help");
     }
     return e.code == TT_OK ? 0 : tt_report_error(&e);
 }

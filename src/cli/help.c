@@ -158,11 +158,12 @@ static const struct {
     {"index", "tutti index [DIR] [--rebuild]",
      "Bring the index of the runs below DIR up to date, as runs and export do by themselves.",
      index_options},
-    {"verify", "tutti verify FOLDER [--launch.by local|slurm|batch ...]",
+    {"verify", "tutti verify FOLDER|ID [--launch.by local|slurm|batch ...]",
      "Check the kept data files of a run with layer verify against what it wrote.", NULL},
-    {"clean", "tutti clean FOLDER [--force]",
-     "Remove the data files of a run that was killed with its ranks, or that kept them. Only files "
-     "that carry the run's mark or lie in its own data folder; not while a rank still runs.",
+    {"clean", "tutti clean FOLDER|ID [--force]",
+     "Remove the data files of a run that was killed with its ranks, or that kept them, or of all "
+     "runs of an ensemble, a survey or a workflow of h5bench. Only files that carry the run's mark "
+     "or lie in its own data folder; not while a rank still runs.",
      clean_options},
     {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has.", NULL},
     {"help", "tutti help [TOPIC | --markdown]",

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/result.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/result.h"
+#include "cli/choose.h"
+#include "ensemble/conduct.h"
 #include "plan/folder.h"
 #include "plan/members.h"
 
@@ -17,16 +20,52 @@ static int check_folder(const char *folder, struct tt_error *e)
     int rc = TT_OK;
 
     if (stat(folder, &st) != 0)
-        return tt_fail(e, TT_FAILED, "there is no run folder '%s'", folder);
+        return tt_fail(e, TT_FAILED, "there is no run directory '%s'", folder);
     if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is not a folder", folder);
+        return tt_fail(e, TT_FAILED, "'%s' is no directory", folder);
     plan = tt_folder_path(folder, "plan.json");
     if (!plan)
         return tt_fail_nomem(e, "a path");
     if (access(plan, F_OK) != 0)
-        rc = tt_fail(e, TT_FAILED, "'%s' is no run folder: it has no plan.json", folder);
+        rc = tt_fail(e, TT_FAILED, "'%s' is no run directory: it has no plan.json", folder);
     free(plan);
     return rc;
+}
+
+/* The directory of a run of tutti-runs; NULL if there is none. */
+static char *folder_of_id(const char *id)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_store *store = NULL;
+    struct tt_run_rows runs = {0};
+    char *filter, *folder = NULL;
+
+    if (strpbrk(id, "/.") || access(id, F_OK) == 0 || asprintf(&filter, "id=%s", id) < 0)
+        return NULL;
+    if (tt_choose_runs(1, (const char *const *)&filter, &store, &runs, &ignored) == TT_OK &&
+        runs.n == 1)
+        folder = strdup(runs.rows[0].folder);
+    tt_run_rows_free(&runs);
+    tt_store_close(store);
+    free(filter);
+    return folder;
+}
+
+int tt_find_run(const char *word, char **folder, struct tt_error *e)
+{
+    *folder = folder_of_id(word);
+    if (!*folder && !(*folder = strdup(word)))
+        return tt_fail_nomem(e, "a path");
+    return check_folder(*folder, e);
+}
+
+bool tt_is_ensemble_folder(const char *folder)
+{
+    char *path = tt_folder_path(folder, TT_ENSEMBLE_PLAN);
+    bool is = path && access(path, F_OK) == 0;
+
+    free(path);
+    return is;
 }
 
 static int check_version(const char *folder, const json_t *result, struct tt_error *e)

@@ -3,44 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/result.h"
 #include "base/text.h"
-#include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/ensemble_show.h"
 #include "cli/option.h"
 #include "cli/result.h"
 #include "cli/survey.h"
-#include "ensemble/conduct.h"
 #include "launch/launch.h"
-#include "plan/folder.h"
 #include "report/report.h"
 #include "survey/survey.h"
 
 struct show {
     const char *folder, *json, *csv;
 };
-
-/* The folder of a run of tutti-runs, by an id as tutti runs prints it; NULL if there is none. */
-static char *folder_of_id(const char *id)
-{
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    struct tt_store *store = NULL;
-    struct tt_run_rows runs = {0};
-    char *filter, *folder = NULL;
-
-    if (strpbrk(id, "/.") || access(id, F_OK) == 0 || asprintf(&filter, "id=%s", id) < 0)
-        return NULL;
-    if (tt_choose_runs(1, (const char *const *)&filter, &store, &runs, &ignored) == TT_OK &&
-        runs.n == 1)
-        folder = strdup(runs.rows[0].folder);
-    tt_run_rows_free(&runs);
-    tt_store_close(store);
-    free(filter);
-    return folder;
-}
 
 /* A folder may have been moved since. */
 static void correct_place(const char *folder, json_t *result)
@@ -65,16 +42,6 @@ static int write_files(const struct show *s, const json_t *result, struct tt_err
     return rc;
 }
 
-/* Many runs, which are shown together. */
-static bool is_ensemble(const char *folder)
-{
-    char *path = tt_folder_path(folder, TT_ENSEMBLE_PLAN);
-    bool is = path && access(path, F_OK) == 0;
-
-    free(path);
-    return is;
-}
-
 static bool is_stdout(const char *path)
 {
     return path && !strcmp(path, "-");
@@ -82,13 +49,14 @@ static bool is_stdout(const char *path)
 
 static int show(struct show *s, struct tt_error *e)
 {
-    char *found = folder_of_id(s->folder);
     json_t *result = NULL;
-    int rc;
+    char *found;
+    int rc = tt_find_run(s->folder, &found, e);
 
-    if (found)
+    if (rc == TT_OK) {
         s->folder = found;
-    rc = tt_get_result(s->folder, &result, e);
+        rc = tt_get_result(s->folder, &result, e);
+    }
     if (rc == TT_OK)
         correct_place(s->folder, result);
     if (rc == TT_OK && !is_stdout(s->json) && !is_stdout(s->csv))
@@ -115,7 +83,7 @@ int tt_cmd_show(int argc, char **argv)
         tt_fail(&e, TT_USAGE, "only one of --json and --csv can go to stdout");
     else if (tt_launched_size() > 1)
         tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
-    else if (is_ensemble(s.folder))
+    else if (tt_is_ensemble_folder(s.folder))
         return tt_ensemble_show(argc, argv);
     else if (tt_survey_is_folder(s.folder) && s.csv)
         tt_fail(&e, TT_USAGE, "a survey has no --csv; --json has all samples");

@@ -11,6 +11,7 @@
 #include "base/agree.h"
 #include "cli/command.h"
 #include "cli/rank.h"
+#include "cli/result.h"
 #include "engine/guard.h"
 #include "io/verify.h"
 #include "launch/launch.h"
@@ -205,10 +206,11 @@ int tt_cmd_verify(int argc, char **argv)
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_settings words = {0};
     const char *folder = NULL;
+    char *found = NULL;
     int rc = tt_read_arguments(argc - 1, argv + 1, NULL, &words, &folder, &e);
 
     if (rc == TT_OK && !folder)
-        rc = tt_fail(&e, TT_USAGE, "verify takes a run folder: tutti verify FOLDER");
+        rc = tt_fail(&e, TT_USAGE, "verify takes a run directory or an id: tutti verify FOLDER|ID");
     if (rc == TT_OK && find_module(&words))
         rc = tt_module_open_listed(find_module(&words), &e);
     if (rc == TT_OK && tt_launched_size() > 0) {
@@ -216,7 +218,10 @@ int tt_cmd_verify(int argc, char **argv)
         return verify_as_ranks(folder);
     }
     if (rc == TT_OK)
-        drive(folder, &words, &e);
+        rc = tt_find_run(folder, &found, &e);
+    if (rc == TT_OK)
+        drive(found, &words, &e);
+    free(found);
     tt_settings_free(&words);
     return e.code == TT_OK ? 0 : tt_report_error(&e);
 }

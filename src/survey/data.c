@@ -101,22 +101,6 @@ int tt_survey_clean_stage(const char *folder, const struct tt_survey_stage *stag
     return rc;
 }
 
-int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt_error *e)
-{
-    struct tt_settings settings = {0};
-    struct tt_survey s = {0};
-    int rc = tt_survey_load(folder, &settings, e);
-
-    if (rc == TT_OK)
-        rc = tt_survey_make(&s, &settings, e);
-    for (size_t i = 0; rc == TT_OK && i < s.nstages; i++)
-        if (s.stages[i].keep)
-            rc = tt_survey_clean_stage(folder, &s.stages[i], force, removed, e);
-    tt_survey_free(&s);
-    tt_settings_free(&settings);
-    return rc;
-}
-
 /* ---- data that is gone ---- */
 
 static int look_for_data(void *context, size_t point, const char *folder, struct tt_error *e)

@@ -75,8 +75,5 @@ int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_e
 /* What was measured so far: {"samples": [...], "summary": [...]}; a new reference. */
 int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
                      struct tt_error *e);
-/* Removes the data that an unfinished survey has kept; unless forced, not while one of its runs
- * goes on. */
-int tt_survey_clean(const char *folder, bool force, uint64_t *removed, struct tt_error *e);
 
 #endif

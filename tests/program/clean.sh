@@ -49,9 +49,27 @@ grep -q "removed 0 data files" out
 expect 0 "$TUTTI" clean "$(last_run)"
 grep -q "removed 1 data file$" out
 no_data_left
-usage "clean needs a run folder" "$TUTTI" clean
-expect 1 "$TUTTI" clean "$data"
-one_line "plan.json"
+usage "clean needs a run directory" "$TUTTI" clean
+for command in clean verify; do
+    expect 1 "$TUTTI" $command "$data"
+    one_line "data' is no run directory: it has no plan.json"
+done
+
+# An id will do, and an ensemble is cleaned as a whole.
+(
+    cd elsewhere
+    expect 0 "$TUTTI" run stencil --size 64 --iterations 4 --write every=2 --layers verify --keep --quiet --min-free 0 --dir "$data"
+    id=$(basename tutti-runs/2*)
+    expect 0 "$TUTTI" verify "${id##*-}"
+    expect 0 "$TUTTI" clean "${id##*-}"
+    grep -q "removed 1 data file$" "$work/out"
+    printf '%s\n' 'reference: {workload: stencil, size: 16, iterations: 2, write: {every: 1}, ranks: 1, keep: yes}' \
+        'load: {same: reference}' 'others: [0]' 'repeat: 2' >kept.yaml
+    expect 0 "$TUTTI" ensemble kept.yaml --min-free 0 --dir "$data" --quiet
+    expect 0 "$TUTTI" clean tutti-runs/ensemble-*
+    grep -q "removed 2 data files$" "$work/out" || fail "of an ensemble: $(cat "$work/out")"
+)
+no_data_left
 mkdir -p pipe/records
 cp "$folder/plan.json" pipe
 mkfifo pipe/manifest

@@ -44,7 +44,7 @@ ln -s "$runs" tutti-runs
 expect 0 "$TUTTI" show "${id##*-}"
 grep -q "$id" out || fail "show ID shows another run"
 expect 1 "$TUTTI" show 12345678
-one_line "there is no run folder '12345678'"
+one_line "there is no run directory '12345678'"
 rm tutti-runs
 expect 0 "$TUTTI" runs "$runs" label=nobody
 equal "no run matches" "$(cat out)" "an empty list"
