@@ -39,7 +39,8 @@ static void note(const struct tt_index_report *r, const struct tt_error *stale)
         fprintf(stderr, "tutti: the index may be old: %s\n", why);
     }
     if (r->unfinished)
-        fprintf(stderr, "tutti: not over yet: %llu\n", (unsigned long long)r->unfinished);
+        fprintf(stderr, "tutti: %llu run%s not over yet\n", (unsigned long long)r->unfinished,
+                r->unfinished == 1 ? " is" : "s are");
     if (r->refused)
         fprintf(stderr, "tutti: folders that hold garbage: %llu (tutti index names them)\n",
                 (unsigned long long)r->refused);

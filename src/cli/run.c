@@ -168,12 +168,18 @@ static int clean_up(const struct tt_config *config, const char *folder)
     return tt_report_error(&e);
 }
 
-static int note_interruption(const char *folder, const struct tt_error *why, struct tt_error *e)
+/* What no rank can say any more, or never could. */
+static int note_end(const char *folder, const struct tt_error *why, struct tt_error *e)
 {
-    json_t *o = json_pack("{s:s, s:s, s:i}", "status", "interrupted", "error", why->text, "code",
-                          TT_INTERRUPTED);
-    int rc = tt_folder_write_json(folder, "outcome.json", o, e);
+    char text[1024];
+    json_t *o;
+    int rc;
 
+    tt_error_format(why, text, sizeof text);
+    o = json_pack("{s:s, s:s, s:i}", "status",
+                  why->code == TT_INTERRUPTED ? "interrupted" : "failed", "error", text, "code",
+                  why->code);
+    rc = tt_folder_write_json(folder, "outcome.json", o, e);
     json_decref(o);
     return rc;
 }
@@ -195,9 +201,9 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
                                 .run = config->run},
             config->run->quiet, &status, e);
     tt_command_free(&worker);
-    if (rc == TT_INTERRUPTED)
-        return note_interruption(folder, e, &ignored);
-    return rc;
+    if (rc != TT_OK)
+        note_end(folder, e, &ignored);
+    return rc == TT_INTERRUPTED ? ignored.code : rc;
 }
 
 static int drive(const struct tt_config *config, struct tt_printer printer)

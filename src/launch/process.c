@@ -183,8 +183,16 @@ static int fail_start(const struct tt_process_spec *spec, const struct failure *
             "there is neither %s nor %s on the PATH; install an MPI (make setup) or load "
             "its module",
             spec->words[0], spec->instead);
-    if (failure->why == ENOENT)
-        return tt_fail(e, TT_FAILED, "there is no program '%s' on the PATH", spec->words[0]);
+    if (failure->why == ENOENT) {
+        const char *program = spec->words[0];
+        bool slurms = !strcmp(program, "srun") || !strcmp(program, "sbatch");
+
+        return tt_fail(e, TT_FAILED, "there is no program '%s'%s; %s", program,
+                       strchr(program, '/') ? "" : " on the PATH",
+                       slurms ? "load Slurm's module, or start the ranks here with "
+                                "--launch.by local"
+                              : "install it, or correct its name");
+    }
     return tt_fail_call(e, failure->why, "exec", spec->words[0], -1);
 }
 

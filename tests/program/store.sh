@@ -89,6 +89,14 @@ usage "did you mean 'async'" "$TUTTI" runs "$runs" overlap=asinc
 usage "second results folder" "$TUTTI" runs "$runs" nightly
 usage "did you mean '--json'" "$TUTTI" runs "$runs" --jsn x
 usage "needs --csv FILE or --json FILE" "$TUTTI" export "$runs"
+# A run whose ranks could not be started is over, and says why.
+expect 1 "$TUTTI" run stencil -n 2 --launch.by template --launch.template 'nosuch-launcher,{ranks},{command}' "${here[@]}" --results never
+one_line "there is no program 'nosuch-launcher' on the PATH"
+expect 1 "$TUTTI" run command -n 1 --words /bin/nosuch "${here[@]}" --results never
+! grep -q "on the PATH" err || fail "an absolute path is not looked for: $(cat err)"
+expect 0 "$TUTTI" runs never
+! grep -q "not over yet" err || fail "said: $(cat err)"
+expect 0 "$TUTTI" show "$(find never -name plan.json | head -1 | xargs dirname)"
 usage "itself a run folder" "$TUTTI" index "$(last_run)"
 expect 1 "$TUTTI" runs
 one_line "there is no results folder 'tutti-runs'"
