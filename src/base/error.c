@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,23 +66,39 @@ int tt_fail_nomem(struct tt_error *e, const char *what)
     return tt_fail(e, TT_NOMEM, "out of memory for %s; use a smaller size or more ranks", what);
 }
 
-/* What the user can do about it; only where that is certain. */
-static const char *advice(int sys_errno)
+static bool has_word(const char *call, const char *const *words)
 {
+    while (*words && !strstr(call, *words))
+        words++;
+    return *words != NULL;
+}
+
+/* What the user can do about it; only where that is certain. An open may be for reading as well as
+ * for writing. */
+static const char *advice(int sys_errno, const char *call)
+{
+    static const char *const writing[] = {"write", "sync",   "flush",  "close", "truncate", "mkdir",
+                                          "rmdir", "rename", "unlink", "put",   NULL};
+    static const char *const looking[] = {"read", "stat", NULL};
+    bool writes = has_word(call, writing), opens = strstr(call, "open") != NULL;
+
     switch (sys_errno) {
     case ENOSPC:
-        return "; free space or write less";
+        return writes || opens ? "; free space or write less" : "";
+    case EDQUOT:
+        return writes || opens ? "; your quota is used up" : "";
     case EACCES:
     case EPERM:
-        return "; choose a folder you may write to (--dir)";
+        return writes  ? "; you may not write there: choose another directory"
+               : opens ? "; get the permission, or choose another path"
+                       : "";
     case EROFS:
-        return "; choose a writable file system (--dir)";
+        return "; choose a writable file system";
     case ENOENT:
-        return "; create it first, or correct the path";
+        return has_word(call, looking) ? "; write it first, or correct the path"
+                                       : "; create what is missing, or correct the path";
     case EEXIST:
         return "; tutti never overwrites a file it did not make: remove it or choose another path";
-    case EDQUOT:
-        return "; your quota is used up";
     default:
         return "";
     }
@@ -126,7 +143,7 @@ void tt_error_format(const struct tt_error *e, char *out, unsigned long size)
     if (e->call[0])
         snprintf(out, size, "%s%s%s%s: %s%s%s%s", who, e->call, where, at,
                  e->sys_errno ? strerror(e->sys_errno) : "", e->text[0] && e->sys_errno ? ": " : "",
-                 e->text, advice(e->sys_errno));
+                 e->text, advice(e->sys_errno, e->call));
     else
         snprintf(out, size, "%s%s", who, e->text);
     tt_make_plain(out);

@@ -38,7 +38,7 @@ int tt_outfile_check(const char *path, struct tt_error *e)
     const char *slash = strrchr(path, '/');
     struct stat st;
     char *folder;
-    int rc = TT_OK;
+    int rc = TT_OK, why;
 
     if (!strcmp(path, "-"))
         return TT_OK;
@@ -47,9 +47,22 @@ int tt_outfile_check(const char *path, struct tt_error *e)
     folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     if (!folder)
         return tt_fail_nomem(e, "a file name");
-    if (access(folder, W_OK) != 0 && access(path, W_OK) != 0)
-        rc = tt_fail_call(e, errno, "open", path, -1);
+    why =
+        access(folder, W_OK) != 0 ? errno : 0; /* of the file it would only be that there is none */
+    if (why && access(path, W_OK) != 0)
+        rc = tt_fail_call(e, why, "open", path, -1);
     free(folder);
+    return rc;
+}
+
+int tt_outfiles_check(const char *json, const char *csv, struct tt_error *e)
+{
+    int rc = json ? tt_outfile_check(json, e) : TT_OK;
+
+    if (rc == TT_OK && csv)
+        rc = tt_outfile_check(csv, e);
+    if (rc == TT_OK && json && csv && !strcmp(json, "-") && !strcmp(csv, "-"))
+        rc = tt_fail(e, TT_USAGE, "only one of --json and --csv can go to stdout");
     return rc;
 }
 
