@@ -113,11 +113,7 @@ static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
 {
     int rc = tt_require_check(&x->o.require, &x->o.others, e);
 
-    if (rc == TT_OK && x->o.json)
-        rc = tt_outfile_check(x->o.json, e);
-    if (rc == TT_OK && x->o.csv)
-        rc = tt_outfile_check(x->o.csv, e);
-    return rc;
+    return rc == TT_OK ? tt_outfiles_check(x->o.json, x->o.csv, e) : rc;
 }
 
 /* The first player that does exactly the same, before this one; NULL: none does. */

@@ -80,11 +80,7 @@ static int check_plan(const struct tt_config *config, struct tt_estimate *x, str
     free(dir);
     if (rc == TT_OK)
         rc = tt_limits_check_plan(config, x, e);
-    if (rc == TT_OK && config->run->json)
-        rc = tt_outfile_check(config->run->json, e);
-    if (rc == TT_OK && config->run->csv)
-        rc = tt_outfile_check(config->run->csv, e);
-    return rc;
+    return rc == TT_OK ? tt_outfiles_check(config->run->json, config->run->csv, e) : rc;
 }
 
 static void say_mode(const struct tt_config *config)
@@ -145,7 +141,11 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
     if (!why || stopped)
         print_table(config->run, result, stopped, printer);
     if (why) {
-        fprintf(stderr, "tutti: %s (more: tutti show %s)\n", why, folder);
+        const char *quote = !strpbrk(folder, " \t'\"$&;()<>|*?`\\") ? ""
+                            : strchr(folder, '\'')                  ? "\""
+                                                                    : "'";
+
+        fprintf(stderr, "tutti: %s (more: tutti show %s%s%s)\n", why, quote, folder, quote);
         status = 1;
     }
     if (export_files(config->run, folder, result, &e) != TT_OK)

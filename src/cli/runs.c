@@ -5,6 +5,7 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "report/outfile.h"
 #include "report/runs.h"
 
 #define FILTERS \
@@ -57,6 +58,8 @@ static int export(const struct request *r, struct tt_error *e)
     struct tt_run_rows runs;
     int rc = tt_choose_runs(r->nwords, r->words, &s, &runs, e);
 
+    if (rc == TT_OK && runs.n == 0)
+        rc = tt_fail(e, TT_FAILED, "no run matches: nothing was exported, no file was changed");
     if (rc == TT_OK && r->csv)
         rc = tt_report_runs_csv(r->csv, s, &runs, e);
     if (rc == TT_OK && r->json)
@@ -89,9 +92,7 @@ int tt_cmd_export(int argc, char **argv)
         return fputs(export_usage, stdout) < 0;
     if (!r.json && !r.csv)
         tt_fail(&e, TT_USAGE, "export needs --csv FILE or --json FILE");
-    else if (r.json && r.csv && !strcmp(r.json, "-") && !strcmp(r.csv, "-"))
-        tt_fail(&e, TT_USAGE, "only one of --json and --csv can go to stdout");
-    else
+    else if (tt_outfiles_check(r.json, r.csv, &e) == TT_OK)
         export(&r, &e);
     return e.code == TT_OK ? 0 : tt_report_error(&e);
 }

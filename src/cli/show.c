@@ -12,6 +12,7 @@
 #include "cli/result.h"
 #include "cli/survey.h"
 #include "launch/launch.h"
+#include "report/outfile.h"
 #include "report/report.h"
 #include "survey/survey.h"
 
@@ -79,8 +80,6 @@ int tt_cmd_show(int argc, char **argv)
         return tt_report_error(&e);
     if (!s.folder)
         tt_fail(&e, TT_USAGE, "show needs a run folder; see tutti show --help");
-    else if (is_stdout(s.json) && is_stdout(s.csv))
-        tt_fail(&e, TT_USAGE, "only one of --json and --csv can go to stdout");
     else if (tt_launched_size() > 1)
         tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
     else if (tt_is_ensemble_folder(s.folder))
@@ -89,7 +88,7 @@ int tt_cmd_show(int argc, char **argv)
         tt_fail(&e, TT_USAGE, "a survey has no --csv; --json has all samples");
     else if (tt_survey_is_folder(s.folder))
         tt_survey_show(s.folder, s.json, &e);
-    else
+    else if (tt_outfiles_check(s.json, s.csv, &e) == TT_OK)
         show(&s, &e);
     return e.code == TT_OK ? 0 : tt_report_error(&e);
 }

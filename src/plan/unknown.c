@@ -45,8 +45,8 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
     return TT_OK;
 }
 
-/* Every key of the configuration as the user may write it: bare for run and workload, full for all.
- */
+/* Every key of the configuration as the user may write it: bare for run and workload, full for all;
+ * and flags, and the names of components, which take key=value. */
 static char **all_keys(const struct tt_config *c)
 {
     size_t n = 0, used = 0;
@@ -54,12 +54,16 @@ static char **all_keys(const struct tt_config *c)
 
     for (size_t i = 0; i < c->nparts; i++)
         for (const struct tt_param *p = c->parts[i].component->params; p && p->key; p++)
-            n += 2;
-    keys = calloc(n + 1, sizeof *keys);
+            n += 3;
+    keys = calloc(n + c->nparts + 1, sizeof *keys);
     for (size_t i = 0; keys && i < c->nparts; i++) {
         const struct tt_component *component = c->parts[i].component;
 
+        if (component->name[0] && (keys[used] = strdup(component->name)))
+            used++;
         for (const struct tt_param *p = component->params; p && p->key; p++) {
+            if (p->flag && (keys[used] = strdup(p->flag)))
+                used++;
             if (i < 2 && (keys[used] = strdup(p->key)))
                 used++;
             if (i > 0 && asprintf(&keys[used], "%s.%s", component->name, p->key) >= 0)

@@ -15,6 +15,8 @@ struct tt_outfile {
 
 /* Whether such a file could be made, before the run whose result it shall hold; makes nothing. */
 int tt_outfile_check(const char *path, struct tt_error *e);
+/* The same for two, either of which may be NULL; only one of them can be stdout. */
+int tt_outfiles_check(const char *json, const char *csv, struct tt_error *e);
 /* path "-" is stdout. A regular file is replaced; a pipe or device is written to. */
 int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e);
 /* Everything reached the file, or an error and no half file. */

@@ -39,8 +39,13 @@ static int read_long(int argc, char **argv, int *i, const struct tt_param *own,
         value = equals + 1;
     else if (*i + 1 < argc && is_value(argv[*i + 1], is_switch(place + 2, own)))
         value = argv[++*i];
-    rc = place[2] ? tt_settings_add(s, place + 2, value, place, e)
-                  : tt_fail(e, TT_USAGE, "'%.80s' is not an option", word);
+    if (!place[2])
+        rc = tt_fail(e, TT_USAGE, "'%.80s' is not an option", word);
+    else if (value && !value[0] && (!strcmp(place, "--json") || !strcmp(place, "--csv")))
+        rc = tt_fail(e, TT_USAGE, "option %s needs a value",
+                     place); /* an empty variable of a script */
+    else
+        rc = tt_settings_add(s, place + 2, value, place, e);
     free(place);
     return rc;
 }

@@ -88,6 +88,11 @@ usage "unknown key 'size' \(did you mean '[a-z]+\.size'" "$TUTTI" export "$runs"
 usage "did you mean 'async'" "$TUTTI" runs "$runs" overlap=asinc
 usage "second results folder" "$TUTTI" runs "$runs" nightly
 usage "did you mean '--json'" "$TUTTI" runs "$runs" --jsn x
+# What nothing matches leaves an earlier file as it is.
+cp all.csv before.csv
+expect 1 "$TUTTI" export "$runs" workload=nosuch --csv all.csv
+one_line "no run matches"
+cmp -s all.csv before.csv || fail "an empty export has replaced a file"
 usage "needs --csv FILE or --json FILE" "$TUTTI" export "$runs"
 # A run whose ranks could not be started is over, and says why.
 expect 1 "$TUTTI" run stencil -n 2 --launch.by template --launch.template 'nosuch-launcher,{ranks},{command}' "${here[@]}" --results never

@@ -8,6 +8,8 @@ usage "unknown command 'rnu' \(did you mean 'run'" "$TUTTI" rnu
 usage "did you mean 'stencil'" "$TUTTI" run stencl
 usage "did you mean '(stencil\.)?size'" "$TUTTI" run stencil --siez 100
 usage "did you mean 'every'|did you mean 'write.every'" "$TUTTI" run stencil --write evry=5
+usage "unknown key 'wirte' \(did you mean 'write'" "$TUTTI" run stencil --wirte every=5
+usage "unknown key '-np' \(did you mean '-n'" "$TUTTI" run stencil -np 4
 usage "did you mean 'posix'" "$TUTTI" run stencil --backend posx
 usage "did you mean 'verify'" "$TUTTI" run stencil --layers verfy
 usage "did you mean 'async'" "$TUTTI" run stencil --mode asinc
@@ -54,6 +56,11 @@ expect 1 "$TUTTI" run stencil --size 16 --json nosuch/out.json
 one_line "nosuch/out.json.*No such file"
 expect 1 "$TUTTI" run stencil --size 16 --csv .
 one_line "is a folder"
+
+for output in --json --csv; do
+    usage "option $output needs a value" "$TUTTI" run stencil --size 16 $output ""
+done
+usage "only one of --json and --csv can go to stdout" "$TUTTI" run stencil --size 16 --json - --csv -
 
 # A file names line and column.
 cat >job.yaml <<YAML
