@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "io/module.h"
 #include "plan/registry.h"
@@ -49,33 +49,59 @@ static int check(const struct tt_module *m, const char *file, struct tt_error *e
     return TT_OK;
 }
 
+/* What dlopen() says begins with the path, most often. */
+static int fail_open(const char *path, const char *file, struct tt_error *e)
+{
+    const char *said = dlerror();
+    char why[256];
+
+    if (said && !strncmp(said, path, strlen(path)) && !strncmp(said + strlen(path), ": ", 2))
+        said += strlen(path) + 2;
+    snprintf(why, sizeof why, "%s", said ? said : "unknown");
+    tt_make_plain(why);
+    return tt_fail(e, TT_USAGE, "cannot open module '%.120s': %s", file, why);
+}
+
+static const char *kind_of(const struct tt_module *m)
+{
+    return m->workload ? "workload" : m->backend->kind == TT_BACKEND ? "backend" : "layer";
+}
+
+static const char *name_of(const struct tt_module *m)
+{
+    return m->workload ? m->workload->name : m->backend->name;
+}
+
 /* Modules stay open until the process ends: tables are referred to from everywhere. */
+static int open_module(const char *file, const struct tt_module **m, struct tt_error *e)
+{
+    void *handle;
+    char *path;
+    int rc = TT_OK;
+
+    if (asprintf(&path, "%s%s", strchr(file, '/') ? "" : "./", file) < 0) /* else it is searched */
+        return tt_fail_nomem(e, "a path");
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        rc = fail_open(path, file, e);
+    free(path);
+    if (rc != TT_OK)
+        return rc;
+    *m = dlsym(handle, "tt_module");
+    rc = check(*m, file, e);
+    if (rc == TT_OK && (*m)->workload)
+        rc = add((const void **)tt_workloads, (*m)->workload, file, e);
+    else if (rc == TT_OK)
+        rc = add((const void **)((*m)->backend->kind == TT_BACKEND ? tt_backends : tt_layers),
+                 (*m)->backend, file, e);
+    return rc;
+}
+
 int tt_module_open(const char *file, struct tt_error *e)
 {
     const struct tt_module *m;
-    void *handle;
-    char *path = NULL;
-    int rc;
 
-    if (!strchr(file, '/') && asprintf(&path, "./%s", file) < 0) /* else it is searched for */
-        return tt_fail_nomem(e, "a path");
-    handle = dlopen(path ? path : file, RTLD_NOW | RTLD_LOCAL);
-    free(path);
-    if (!handle) {
-        char why[256];
-
-        snprintf(why, sizeof why, "%s", dlerror());
-        tt_make_plain(why);
-        return tt_fail(e, TT_USAGE, "cannot open module '%.120s': %s", file, why);
-    }
-    m = dlsym(handle, "tt_module");
-    rc = check(m, file, e);
-    if (rc == TT_OK && m->workload)
-        rc = add((const void **)tt_workloads, m->workload, file, e);
-    else if (rc == TT_OK)
-        rc = add((const void **)(m->backend->kind == TT_BACKEND ? tt_backends : tt_layers),
-                 m->backend, file, e);
-    return rc;
+    return open_module(file, &m, e);
 }
 
 int tt_module_open_listed(const char *list, struct tt_error *e)
@@ -130,17 +156,23 @@ struct search {
 static bool open_here(const char *directory, void *context)
 {
     struct search *s = context;
+    const struct tt_module *m;
+    struct stat st;
     char *file;
 
     if (asprintf(&file, "%s/%s_%s.so", directory, s->kind, s->name) < 0) {
         s->rc = tt_fail_nomem(s->e, "a path");
         return true;
     }
-    if (access(file, F_OK) != 0) {
+    if (lstat(file, &st) != 0) { /* a link that leads nowhere is one that somebody meant */
         free(file);
         return false;
     }
-    s->rc = tt_module_open(file, s->e);
+    s->rc = open_module(file, &m, s->e);
+    if (s->rc == TT_OK && (strcmp(kind_of(m), s->kind) != 0 || strcmp(name_of(m), s->name) != 0))
+        s->rc =
+            tt_fail(s->e, TT_USAGE, "'%s' holds %s '%s'; file and table must have the same name",
+                    file, kind_of(m), name_of(m));
     free(file);
     return true;
 }

@@ -53,7 +53,7 @@ if has_backend hdf5; then # what is kept of a module's run is cleaned without op
     grep -q 'removed 1 data file' out || fail "$(cat out)"
     ! grep -q 'libhdf5\|backend_hdf5' calls || fail "a directory has opened a module"
 fi
-usage "unknown workload 'mine'" "${mine[@]}" "${here[@]}"
+usage "unknown workload 'mine'.*TUTTI_MODULE_PATH.*--module" "${mine[@]}" "${here[@]}"
 # What is wrong with a file is said in one line.
 export TUTTI_MODULE_PATH=$work/mine
 echo "no module" >mine/backend_text.so
@@ -61,6 +61,10 @@ usage "cannot open module .*backend_text.so" there/bin/tutti run stencil -n 1 --
 echo "int nothing;" >nothing.c
 build mine/backend_nothing.so nothing.c
 usage "backend_nothing.so' is no module of tutti" there/bin/tutti run stencil -n 1 --backend nothing "${here[@]}"
+build mine/backend_other.so backend.c
+usage "backend_other.so' holds backend 'mine'; file and table must have the same name" there/bin/tutti run stencil -n 1 --backend other "${here[@]}"
+ln -s nowhere mine/backend_dangling.so
+usage "cannot open module '.*backend_dangling.so': cannot open" there/bin/tutti run stencil -n 1 --backend dangling "${here[@]}"
 sed -i 's/define TT_MODULE_ABI .*/define TT_MODULE_ABI 999/' there/include/tutti/io/module.h
 build mine/backend_old.so backend.c
 usage "another version of tutti .module ABI 999" there/bin/tutti run stencil -n 1 --backend old "${here[@]}"
