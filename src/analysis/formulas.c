@@ -8,6 +8,8 @@
 #include "analysis/evidence.h"
 #include "base/clock.h"
 
+#define SHORTEST_NODE_TIME 0.1 /* seconds: ten ticks of the clock that counts a node's CPU time */
+
 static struct tt_value unknown(const char *why)
 {
     return (struct tt_value){.note = why};
@@ -370,16 +372,22 @@ static struct tt_value formula_cpu_others(const struct tt_evidence *ev)
 {
     const json_t *node =
         ev->complete ? json_object_get(ev->ranks[0].summary, "node_cpu_seconds") : NULL;
-    double others = json_number_value(node);
+    double others = json_number_value(node),
+           cpus = json_number_value(json_object_get(ev->environment, "cpus"));
+    struct tt_value runtime = get(ev, TT_METRIC_runtime), share;
 
     if (!json_is_number(node))
         return unknown("not recorded by every rank");
+    if (runtime.known && runtime.value < SHORTEST_NODE_TIME)
+        return unknown("the run was too short for the node's clock");
     for (size_t i = 0; i < ev->nranks; i++)
         if (!strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host))
             others -= json_number_value(json_object_get(ev->ranks[i].summary, "cpu_seconds"));
     /* The node's clock ticks more coarsely than that of a process. */
-    return ratio(known(others > 0 ? others : 0), get(ev, TT_METRIC_runtime),
-                 "the run took no time");
+    share = ratio(known(others > 0 ? others : 0), runtime, "the run took no time");
+    if (cpus > 0 && share.value > cpus)
+        return unknown("the node's clock says more than the node has CPUs");
+    return share;
 }
 
 static struct tt_value formula_peak_memory(const struct tt_evidence *ev)

@@ -109,6 +109,10 @@ int tt_output_open_as(struct tt_engine *engine, const struct tt_write_options *r
     int rc;
 
     *out = NULL;
+    if (rules->every > iterations && engine->rank == 0)
+        tt_warning(engine,
+                   "nothing was written: a dump every %llu iterations, of which there are %llu",
+                   (unsigned long long)rules->every, (unsigned long long)iterations);
     if (rules->every == 0 || rules->every > iterations || most_copies(rules) == 0)
         return TT_OK;
     o = calloc(1, sizeof *o);

@@ -306,13 +306,17 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
 
 int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e)
 {
+    struct stat st;
+
     switch (how) {
     case TT_REMOVED:
     case TT_GONE:
         return TT_OK;
     case TT_NOT_OURS:
-        return tt_fail(e, TT_FAILED, "'%s' is left alone: it is not what this run made there",
-                       path);
+        return tt_fail(e, TT_FAILED, "'%s' is left alone: it %s", path,
+                       lstat(path, &st) == 0 && st.st_uid != geteuid()
+                           ? "belongs to another user, who can clean it"
+                           : "is not what this run made there");
     case TT_UNPROVEN:
         return tt_fail(e, TT_FAILED,
                        "'%s' is left alone: it carries no mark of this run; if it is of this run, "

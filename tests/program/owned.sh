@@ -102,7 +102,7 @@ jq '.parameters += {"launch.by": "template", "launch.template": "touch,started,{
     "$kept/plan.json" >copied/plan.json
 expect 0 "$TUTTI" verify copied
 [ ! -e started ] || fail "verify ran a command of the directory"
-usage 'verify takes a run directory, --module and the options' "$TUTTI" verify copied --size 3
+usage 'verify takes a run directory, --module and the options --launch' "$TUTTI" verify copied --size 3
 expect 0 "$TUTTI" verify copied --launch.by template --launch.template "${RANKS// /,},{ranks},{command}"
 jq '.workload = "command" | .parameters = {"command.words": "touch,started"}' "$kept/plan.json" >copied/plan.json
 : >copied/manifest

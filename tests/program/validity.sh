@@ -27,6 +27,15 @@ doubt 'only 6[0-9] % of the data was touched'
 expect 0 "${bulk[@]}" -n 5 --files process --reorder random --seed 3
 doubt 'of the data was touched'
 
+# What was asked for and could not be.
+expect 0 "$TUTTI" run stencil --quiet --size 16 --iterations 10 --write every=100 "${here[@]}" --json out.json
+doubt 'nothing was written: a dump every 100 iterations, of which there are 10'
+jq -e '.metrics.cpu_others.value == null' out.json >/dev/null || fail "CPUs of others in a run of microseconds: $(jq -c .metrics.cpu_others out.json)"
+expect 0 "$TUTTI" run metadata --quiet --items 10 --read 100 "${here[@]}" --json out.json
+doubt 'short files: they hold less than the 100 bytes'
+expect 0 "$TUTTI" run metadata --quiet --items 10 --write 100 --read 100 "${here[@]}" --json out.json
+no_doubt 'short files'
+
 # Parts that were never written.
 truncate -s 1m "$data/sparse"
 expect 0 "${bulk[@]}" --write no --paths "$data/sparse"

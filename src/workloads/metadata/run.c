@@ -26,6 +26,7 @@ struct metadata {
     uint64_t rank, ranks;
     uint64_t phases, planned; /* begun; and how many there will be */
     uint64_t progress;
+    uint64_t missing; /* bytes that files did not have when they were to be read */
     size_t nrows;
     double *rows;
     double count[TT_METADATA_NOPERATIONS], seconds[TT_METADATA_NOPERATIONS]; /* of items */
@@ -114,6 +115,7 @@ static int open_file(struct phase *p, const char *path, uint64_t i, struct tt_er
     if (rc == TT_OK && done < o->read && done < o->write)
         rc = tt_fail(e, TT_CORRUPT, "'%s' holds %zu bytes, less than were written", path, done);
     tt_count_read(p->m->engine, done);
+    p->m->missing += o->read - done;
     return rc == TT_OK ? check_file(p, path, i, done, e) : rc;
 }
 
@@ -433,6 +435,11 @@ static void report(struct metadata *m)
     for (int k = 0; k < TT_METADATA_NOPERATIONS; k++)
         if (names[k] && m->seconds[k] > 0)
             tt_result(m->engine, names[k], TT_RESULT_SAME, m->count[k] / m->seconds[k]);
+    if (m->engine->rank == 0 && m->missing > 0)
+        tt_warning(m->engine,
+                   "short files: they hold less than the %llu bytes that metadata.read asks for, "
+                   "since metadata.write is %llu",
+                   (unsigned long long)m->options->read, (unsigned long long)m->options->write);
     if (m->engine->rank == 0)
         tt_result_table(m->engine, "operations", (unsigned)m->nrows, TT_METADATA_NCOLUMNS, m->rows);
 }
