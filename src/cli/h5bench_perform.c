@@ -105,7 +105,8 @@ static int run_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchma
     int rc;
 
     if (status != 0 || !s->result)
-        return add_row(s, b, "failed", "see the error above", NULL, e);
+        return add_row(s, b, tt_h5bench_was_interrupted(s->folder) ? "interrupted" : "failed",
+                       "see the error above", NULL, e);
     figures = tt_h5bench_figures(s->result, b->operation, b->reads);
     if (!figures)
         return tt_fail_nomem(e, "figures");
@@ -223,7 +224,7 @@ static int run_all(struct tt_h5bench_session *s, struct tt_error *e)
         else
             rc = run_on_file(s, i, e);
         json_decref(s->result);
-        if (!stop && has_failed(s) && tt_h5bench_was_interrupted(s->folder))
+        if (rc == TT_OK && !stop && has_status(s, i, "interrupted"))
             stop = "the workflow was interrupted";
         else if (!stop && has_failed(s) && s->abort_on_failure)
             stop = "an earlier benchmark failed, and --abort-on-failure was given";
@@ -273,7 +274,8 @@ static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
 static int exit_status(const struct tt_h5bench_session *s)
 {
     for (size_t i = 0; i < json_array_size(s->rows); i++)
-        if (has_status(s, i, "failed") || has_status(s, i, "not run"))
+        if (has_status(s, i, "failed") || has_status(s, i, "interrupted") ||
+            has_status(s, i, "not run"))
             return 1;
     return 0;
 }

@@ -33,10 +33,21 @@ static const char *plural(unsigned long long n)
     return n == 1 ? "" : "s";
 }
 
+/* Whether all ranks are to be on this node and need more memory than it has. */
+static bool is_too_large(const struct tt_config *config, const struct tt_estimate *x, double *all,
+                         double *there)
+{
+    const struct tt_launcher *launcher = tt_launcher_choose(tt_config_opts(config, "launch"));
+
+    *all = (double)x->memory_per_rank * (double)config->run->ranks;
+    *there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return tt_launched_size() == 0 && !strcmp(launcher->name, "local") && *all > *there;
+}
+
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
 {
     unsigned long long ranks = config->run->ranks, dumps = x->dumps, files = x->files;
-    double moved = (double)x->bytes_written + (double)x->bytes_read;
+    double moved = (double)x->bytes_written + (double)x->bytes_read, all, there;
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
 
     fprintf(out, "would run   %s on %llu rank%s, backend %s, data in %s\n", config->workload->name,
@@ -45,8 +56,9 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
             x->at_most ? "at most " : "", tt_format_bytes((double)x->bytes_written, a), dumps,
             plural(dumps), tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
     fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
-    fprintf(out, "memory      %s per rank at most\n",
-            tt_format_bytes((double)x->memory_per_rank, a));
+    fprintf(out, "memory      %s per rank at most%s\n",
+            tt_format_bytes((double)x->memory_per_rank, a),
+            is_too_large(config, x, &all, &there) ? ": more in all than this node has" : "");
     if (x->compute_seconds > 0)
         fprintf(out, "computes    about %s (kernel measured here just now)\n",
                 tt_format_seconds(x->compute_seconds, a));
@@ -67,6 +79,20 @@ static int check_directory(const char *dir, struct tt_error *e)
     return TT_OK;
 }
 
+static int check_memory(const struct tt_config *config, const struct tt_estimate *x,
+                        struct tt_error *e)
+{
+    char need[TT_UNIT_TEXT], have[TT_UNIT_TEXT];
+    double all, there;
+
+    if (config->run->dry_run || !is_too_large(config, x, &all, &there))
+        return TT_OK;
+    return tt_fail(e, TT_LIMIT,
+                   "the run needs %s of memory on this node, which has %s; use a smaller size, or "
+                   "more nodes",
+                   tt_format_bytes(all, need), tt_format_bytes(there, have));
+}
+
 /* Limits before anything is written. */
 static int check_plan(const struct tt_config *config, struct tt_estimate *x, struct tt_error *e)
 {
@@ -80,6 +106,8 @@ static int check_plan(const struct tt_config *config, struct tt_estimate *x, str
     free(dir);
     if (rc == TT_OK)
         rc = tt_limits_check_plan(config, x, e);
+    if (rc == TT_OK)
+        rc = check_memory(config, x, e);
     return rc == TT_OK ? tt_outfiles_check(config->run->json, config->run->csv, e) : rc;
 }
 

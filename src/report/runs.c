@@ -19,11 +19,11 @@ static const struct {
 } columns[NCOLUMNS] = {
     [ID] = {"id", false, 8},
     [LABEL] = {"label", false, 5},
-    [CONTEXT] = {"context", false, 12},
+    [CONTEXT] = {"context", false, 8},
     [WORKLOAD] = {"workload", false, 6},
     [RANKS] = {"ranks", true, 0},
     [BACKEND] = {"backend", false, 5},
-    [MODE] = {"overlap/sync", false, 8},
+    [MODE] = {"overlap/sync", false, 7},
     [RUNTIME] = {"runtime", true, 0},
     [RATE] = {"write rate", true, 0},
     [STATUS] = {"status", false, 6},

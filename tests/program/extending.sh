@@ -25,6 +25,7 @@ grep -q "4 calls, 16000 B" out.json || fail "the template layer has not counted 
 # ---- outside of the tree ----
 needs cmake
 cmake --install "$(dirname "$TUTTI")" --prefix "$work/there" >install.log || { cat install.log; fail "cannot install"; }
+[ -z "$(find there -name '*.awk')" ] || fail "what only developers need is installed"
 mkdir mine
 # build FILE SOURCE [OPTIONS...]: as docs/extending.md says.
 build() {

@@ -86,7 +86,7 @@ kill -INT $!
 status=0
 wait $! || status=$?
 equal $status 1 "status of an interrupted workflow"
-equal "$(statuses)" "done failed not run"
+equal "$(statuses)" "done interrupted not run"
 no_data_left
 workflow "$(benchmark write a.h5 '"DIM_1": "9", "MODE": "ASYNC"')"
 

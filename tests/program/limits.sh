@@ -31,6 +31,12 @@ jq -e '.status == "stopped"' "$(last_run)/result.json" >/dev/null
 holds '$n > 0' n="$(metric bytes_written "$(last_run)/result.json")"
 no_data_left
 
+# Nor has any node this much memory; what is only planned here may run elsewhere.
+expect 1 "$TUTTI" run stencil -n 2 --size 2000000 --iterations 1 "${here[@]}"
+one_line "the run needs .* of memory on this node, which has"
+expect 0 "$TUTTI" run stencil -n 2 --size 2000000 --iterations 1 "${here[@]}" --dry-run
+grep -q "^memory .*: more in all than this node has" out || fail "$(cat out)"
+
 # The shell's own limits: too small files are an error like any other, too few files are known before.
 expect 1 bash -c 'ulimit -f 8192; exec "$@"' - "$TUTTI" run stencil --size 2048 --iterations 4 --write every=2 "${here[@]}"
 one_line "File too large"

@@ -94,6 +94,10 @@ expect 1 "$TUTTI" export "$runs" workload=nosuch --csv all.csv
 one_line "no run matches"
 cmp -s all.csv before.csv || fail "an empty export has replaced a file"
 usage "needs --csv FILE or --json FILE" "$TUTTI" export "$runs"
+expect 0 "$TUTTI" run stencil --size 32 --iterations 4 --write every=2 --mode async+bg --label "a long label of a run" --quiet \
+    --context "an ensemble of others" --dir "$data" --results wide --min-free 0
+expect 0 "$TUTTI" runs wide
+awk 'length > 80 { exit 1 }' out || fail "the list with contexts is wider than 80 columns"
 # A run whose ranks could not be started is over, and says why.
 expect 1 "$TUTTI" run stencil -n 2 --launch.by template --launch.template 'nosuch-launcher,{ranks},{command}' "${here[@]}" --results never
 one_line "there is no program 'nosuch-launcher' on the PATH"
