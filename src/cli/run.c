@@ -37,11 +37,14 @@ static const char *plural(unsigned long long n)
 static bool is_too_large(const struct tt_config *config, const struct tt_estimate *x, double *all,
                          double *there)
 {
-    const struct tt_launcher *launcher = tt_launcher_choose(tt_config_opts(config, "launch"));
+    const struct tt_launch_options *options = tt_config_opts(config, "launch");
+    const struct tt_launcher *launcher = tt_launcher_choose(options);
 
     *all = (double)x->memory_per_rank * (double)config->run->ranks;
     *there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    return tt_launched_size() == 0 && !strcmp(launcher->name, "local") && *all > *there;
+    /* Options may name other nodes. */
+    return tt_launched_size() == 0 && !strcmp(launcher->name, "local") && options->options.n == 0 &&
+           *all > *there;
 }
 
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
