@@ -79,7 +79,6 @@ static const char *advice(int sys_errno, const char *call)
 {
     static const char *const writing[] = {"write", "sync",   "flush",  "close", "truncate", "mkdir",
                                           "rmdir", "rename", "unlink", "put",   NULL};
-    static const char *const looking[] = {"read", "stat", NULL};
     bool writes = has_word(call, writing), opens = strstr(call, "open") != NULL;
 
     switch (sys_errno) {
@@ -95,8 +94,9 @@ static const char *advice(int sys_errno, const char *call)
     case EROFS:
         return "; choose a writable file system";
     case ENOENT:
-        return has_word(call, looking) ? "; write it first, or correct the path"
-                                       : "; create what is missing, or correct the path";
+        return !strcmp(call, "stat") || !strcmp(call, "read")
+                   ? "; write it first, or correct the path"
+                   : "; create what is missing, or correct the path";
     case EEXIST:
         return "; tutti never overwrites a file it did not make: remove it or choose another path";
     default:

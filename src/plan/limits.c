@@ -37,11 +37,13 @@ int tt_limits_check_space(const char *dir, const struct tt_space *min_free, uint
 int tt_limits_check_room(const struct tt_config *config, uint64_t bytes, struct tt_error *e)
 {
     char *dir = tt_config_data_directory(config);
-    int rc = dir ? tt_limits_check_space(dir, &config->run->min_free, bytes, e)
-                 : tt_fail_nomem(e, "a path");
+    struct tt_error why = TT_ERROR_CLEAR;
 
+    if (!dir)
+        return tt_fail_nomem(e, "a path");
+    tt_limits_check_space(dir, &config->run->min_free, bytes, &why);
     free(dir);
-    return rc;
+    return why.code == TT_LIMIT ? tt_fail(e, TT_LIMIT, "%s", why.text) : TT_OK;
 }
 
 int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimate *estimate,
