@@ -16,10 +16,11 @@ static void fail_unknown(const void *const *list, const char *kind, const char *
     for (size_t i = 0; list[i]; i++)
         names[i] = *(const char *const *)list[i];
     near = tt_nearest_word(name, names);
-    tt_fail(e, TT_USAGE,
-            "unknown %s '%.80s'%s; tutti list %ss names them; modules are looked for in "
-            "TUTTI_MODULE_PATH and beside tutti's own, or named with --module",
-            kind, name, TT_DID_YOU_MEAN(near), kind);
+    tt_fail(e, TT_USAGE, "unknown %s '%.80s'%s; tutti list %ss names them%s", kind, name,
+            TT_DID_YOU_MEAN(near), kind,
+            near ? ""
+                 : "; modules are looked for in TUTTI_MODULE_PATH and beside tutti's own, or named "
+                   "with --module");
 }
 
 /* Tables begin with their name. */

@@ -47,7 +47,7 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
 
 /* Every key of the configuration as the user may write it: bare for run and workload, full for all;
  * and flags, and the names of components, which take key=value. */
-static char **all_keys(const struct tt_config *c)
+static char **all_keys(const struct tt_config *c, const char *key)
 {
     size_t n = 0, used = 0;
     char **keys;
@@ -62,7 +62,8 @@ static char **all_keys(const struct tt_config *c)
         if (component->name[0] && (keys[used] = strdup(component->name)))
             used++;
         for (const struct tt_param *p = component->params; p && p->key; p++) {
-            if (p->flag && (keys[used] = strdup(p->flag)))
+            if (p->flag && !strncmp(p->flag, key, strlen(p->flag)) && /* -np for -n */
+                (keys[used] = strdup(p->flag)))
                 used++;
             if (i < 2 && (keys[used] = strdup(p->key)))
                 used++;
@@ -89,7 +90,7 @@ static const char *qualified(const char *key, char *const *keys)
 
 int tt_fail_unknown_key(const struct tt_config *c, const char *key, struct tt_error *e)
 {
-    char **keys = all_keys(c);
+    char **keys = all_keys(c, key);
     const char *near = keys ? qualified(key, keys) : NULL;
     bool used = false;
 
