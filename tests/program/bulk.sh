@@ -12,10 +12,10 @@ column() { jq ".tables.accesses[$1][$2] * 1" out.json; } # ROW COLUMN, see src/w
 # A file each, by other ranks than those that wrote it.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 5 --files process --reorder permutation --order random
 equal "$(column 0 3)" 60 "transfers"
-# Checking what was written is no part of the run.
+# Checking what was written is no part of the run; the slowest ranks of both need not be the same.
 expect 0 "${bulk[@]}" --check-write yes -n 2
 equal "$(metric bytes_read) $(jq .calls.read.count out.json)" "196608 24" "bytes and calls of reading"
-holds '$runtime + $check <= $wall and $runtime >= $write + $read' runtime="$(metric runtime)" write="$(column 0 7)" \
+holds '$runtime + $check <= 1.5 * $wall and $runtime < $wall and $runtime >= $write + $read' runtime="$(metric runtime)" write="$(column 0 7)" \
     check="$(column 1 7)" read="$(column 2 7)" wall="$(jq '[.samples.ranks[].rows[-1] | .[1] + .[2]] | max / 1e9' out.json)"
 # In step.
 expect 0 "${bulk[@]}" "${checked[@]}" -n 2 --backend mpiio --mpiio.method collective --order strided

@@ -14,7 +14,7 @@ exec unshare -m --propagation private bash -c 'mount -t tmpfs none "\$1" && shif
 END
 chmod +x apart
 job=("${ranks[@]}" 2 "$work/apart" "$TUTTI" run stencil --size 48 --iterations 6 --write every=3 "${here[@]}" --patience 0.5 --quiet)
-said() { grep -q "^tutti: rank 1: $(hostname) does not see the directory '$1' of rank 0; choose one that all nodes share with --dir" err || { cat err; fail "not said of $1"; }; }
+said() { grep -q "^tutti: rank 1: $(hostname) does not see '[^']*' in the directory '$1' of rank 0 (.*); choose one that all nodes share with --dir" err || { cat err; fail "not said of $1"; }; }
 for backend in posix mpiio hdf5 netcdf pnetcdf; do
     has_backend $backend || continue
     PLACE=$data expect 1 "${job[@]}" --backend $backend
