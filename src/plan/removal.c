@@ -377,6 +377,29 @@ void tt_mark_read(const char *path, enum tt_made_kind kind, char id[TT_ID_LENGTH
     close_entry(&x);
 }
 
+/* Under another name first, where nobody looks for it: what was looked at may have been replaced
+ * since. File systems that cannot do that get the shorter way. */
+static int take_away(const struct entry *x, const char *path, struct tt_error *e)
+{
+    char aside[64];
+    struct stat st;
+
+    snprintf(aside, sizeof aside, ".tutti-replaced-%llx", (unsigned long long)x->st.stx_ino);
+    if (renameat2(x->parent, x->name, x->parent, aside, RENAME_NOREPLACE) != 0) {
+        if (errno == ENOENT || unlinkat(x->parent, x->name, 0) == 0)
+            return TT_OK;
+        return tt_fail_call(e, errno, "unlink", path, -1);
+    }
+    if (fstatat(x->parent, aside, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == x->st.stx_ino)
+        return unlinkat(x->parent, aside, 0) == 0 ? TT_OK
+                                                  : tt_fail_call(e, errno, "unlink", path, -1);
+    if (renameat2(x->parent, aside, x->parent, x->name, RENAME_NOREPLACE) == 0)
+        return tt_fail(e, TT_FAILED, "'%s' was replaced while it was looked at; it is left alone",
+                       path);
+    return tt_fail(e, TT_FAILED, "'%s' was replaced while it was looked at; it is called %s now",
+                   path, aside);
+}
+
 int tt_remove_finished(const char *path, struct tt_error *e)
 {
     char id[TT_ID_LENGTH + 1];
@@ -398,8 +421,8 @@ int tt_remove_finished(const char *path, struct tt_error *e)
                      "'%s' exists and does not look like a file that tutti made; remove it or "
                      "choose another path",
                      path);
-    else if (unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
-        rc = tt_fail_call(e, errno, "unlink", path, -1);
+    else
+        rc = take_away(&x, path, e);
     close_entry(&x);
     return rc;
 }
