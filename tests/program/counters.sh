@@ -52,7 +52,7 @@ expect 0 "$TUTTI" run "${short[@]}" --counters interval=50ms
 equal "$hash" "$(jq .hash "$(last_run)/plan.json")" "hash of the plan"
 
 # A collector that cannot start is a warning; the run is as good as ever.
-plan=$(last_run)/plan.json again=$runs/again
+plan=$(last_run)/plan.json again=$runs/20260101T000000Z-000a9a14
 mkdir -p "$again/records"
 cp "$plan" "$again/"
 touch "$again/manifest" "$again/counters"
