@@ -20,7 +20,7 @@ jobs=(
     "bulk --block 64k --transfer 8k --segments 2 --order random --read no"
 )
 backends=(posix uring mpiio hdf5 netcdf pnetcdf)
-modes=(sync+imm async async+bg)
+modes=(sync+imm async+bg)
 
 # A file's content in the words of an independent reader, without its name.
 content() {
