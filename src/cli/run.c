@@ -194,8 +194,9 @@ static int clean_up(const struct tt_config *config, const char *folder)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    if (config->run->keep || tt_manifest_remove(folder, &e) == TT_OK || e.sys_errno == ENOENT)
-        return 0; /* a folder that is gone will be told of as such */
+    if (config->run->keep || tt_manifest_remove(folder, &e) == TT_OK || e.sys_errno == ENOENT ||
+        e.code == TT_BUSY)
+        return 0; /* a directory that is gone, or not empty, has been told of as such */
     return tt_report_error(&e);
 }
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,12 +11,16 @@
 #include "engine/records.h"
 #include "plan/folder.h"
 
-static int check_rank(const char *path, struct tt_error *e)
+static int check_rank(const char *path, bool has_outcome, struct tt_error *e)
 {
     struct tt_rank_records r = {0};
     char host[sizeof r.header.host] = "";
     int rc = tt_records_load(path, &r, e);
 
+    if (rc == TT_CORRUPT && has_outcome) { /* its disk was full, for one */
+        tt_error_clear(e);
+        return TT_OK;
+    }
     if (rc != TT_OK)
         return rc;
     gethostname(host, sizeof host - 1);
@@ -35,8 +40,10 @@ static int check_rank(const char *path, struct tt_error *e)
 
 int tt_check_ended(const char *folder, struct tt_error *e)
 {
-    char *records = tt_folder_path(folder, "records");
+    char *records = tt_folder_path(folder, "records"),
+         *outcome = tt_folder_path(folder, "outcome.json");
     DIR *list = records ? opendir(records) : NULL;
+    bool has_outcome = outcome && access(outcome, F_OK) == 0;
     struct dirent *entry;
     int rc = TT_OK;
 
@@ -46,11 +53,12 @@ int tt_check_ended(const char *folder, struct tt_error *e)
         char *path = entry->d_name[0] == '.' ? NULL : tt_folder_path(records, entry->d_name);
 
         if (path)
-            rc = check_rank(path, e);
+            rc = check_rank(path, has_outcome, e);
         free(path);
     }
     if (list)
         closedir(list);
+    free(outcome);
     free(records);
     return rc;
 }

@@ -293,6 +293,10 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
 
     if (how == TT_REMOVAL_FAILED)
         errno = x.why;
+    /* A data directory that was made and not marked goes if it is empty: no other has its name. */
+    if (how == TT_UNPROVEN && made->kind == TT_MADE_DIRECTORY && x.st.stx_uid == geteuid() &&
+        is_data_name(x.name, strlen(x.name), owner->id))
+        how = TT_REMOVED;
     if (how == TT_REMOVED && unlinkat(x.parent, x.name, directory ? AT_REMOVEDIR : 0) != 0) {
         x.why = errno;
         how = x.why == ENOENT                                        ? TT_GONE
@@ -323,7 +327,7 @@ int tt_removal_check(enum tt_removal how, const char *path, struct tt_error *e)
                        "remove it yourself",
                        path);
     case TT_NOT_EMPTY:
-        return tt_fail(e, TT_FAILED,
+        return tt_fail(e, TT_BUSY,
                        "'%s' is left alone: it holds something that this run did not make", path);
     case TT_REMOVAL_FAILED:
         break;
@@ -562,9 +566,11 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
 /* ---- files beside ours ---- */
 
 /* File systems round their clocks, and servers have their own. */
+#define MOST_LOCK_BYTES 16
 #define CLOCK_SLACK_NS INT64_C(2000000000)
 
-/* Empty, ours, and not older than our first look at the place, at which it was not there. */
+/* Next to empty, ours, and not older than our first look at the place, at which it was not there.
+ */
 static int remove_lock(const struct tt_owner *o, const char *path, int64_t claimed_ns,
                        struct tt_error *e)
 {
@@ -574,15 +580,33 @@ static int remove_lock(const struct tt_owner *o, const char *path, int64_t claim
 
     open_entry(path, &x);
     now = identity_of(&x, o->place);
-    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size == 0 && x.st.stx_uid == geteuid() &&
-        (!now.born_ns || now.born_ns >= claimed_ns - CLOCK_SLACK_NS) &&
+    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size <= MOST_LOCK_BYTES &&
+        x.st.stx_uid == geteuid() && (!now.born_ns || now.born_ns >= claimed_ns - CLOCK_SLACK_NS) &&
         unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
         rc = tt_fail_call(e, errno, "unlink", path, -1);
     close_entry(&x);
     return rc;
 }
 
-/* NAME.locktest.NUMBER in a directory, of one name or (NULL) of any. */
+/* "NAME-NUMBER-NUMBER.lock", for shared file pointers. */
+static bool is_pointer_lock(const char *name)
+{
+    const char *end = strrchr(name, '.'), *at = end;
+
+    if (!end || strcmp(end, ".lock") != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const char *number = at;
+
+        while (at > name && at[-1] >= '0' && at[-1] <= '9')
+            at--;
+        if (at == number || at == name || *--at != '-')
+            return false;
+    }
+    return true;
+}
+
+/* NAME.locktest.NUMBER in a directory, of one name or (NULL: our data directory) of any. */
 static int remove_locks(const struct tt_owner *o, const char *directory, const char *name,
                         int64_t claimed_ns, struct tt_error *e)
 {
@@ -595,7 +619,8 @@ static int remove_locks(const struct tt_owner *o, const char *directory, const c
         const char *number = lock ? lock + strlen(LOCK_SUFFIX) : "";
         char *path = NULL;
 
-        if (*number && !number[strspn(number, "0123456789")] &&
+        if (((!name && is_pointer_lock(entry->d_name)) ||
+             (*number && !number[strspn(number, "0123456789")])) &&
             (!name || (strlen(name) == (size_t)(lock - entry->d_name) &&
                        !strncmp(name, entry->d_name, strlen(name)))) &&
             asprintf(&path, "%s/%s", directory, entry->d_name) >= 0)
@@ -682,7 +707,8 @@ static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
         int now = remove_one(o, made, removed, &why);
 
         tt_note_step();
-        if (now != TT_OK && why.sys_errno == 0 && !o->anybodys) /* it will never be ours */
+        /* What is not ours will never be; what was only not empty may be so later. */
+        if (now != TT_OK && now != TT_BUSY && why.sys_errno == 0 && !o->anybodys)
             tt_manifest_leave(folder, made->kind, made->path, &ignored);
         if (now != TT_OK && e->code == TT_OK)
             *e = why;
