@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/agree.h"
@@ -31,8 +32,13 @@ static bool save_and_clean(struct tt_engine *engine)
         if (f->withdrawn || f->kind == TT_MADE_BESIDE)
             continue;
         clean = clean && f->kind != TT_MADE_TREE;
-        if (f->kind <= TT_MADE_PARENT)
-            tt_remove_made(&engine->p->owner, &made);
+        if (f->kind > TT_MADE_PARENT)
+            continue;
+        /* Other ranks may not have removed theirs from the data directory yet. */
+        for (int i = 0; tt_remove_made(&engine->p->owner, &made) == TT_NOT_EMPTY &&
+                        f->kind == TT_MADE_DIRECTORY && i < 50;
+             i++)
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     return clean;
 }

@@ -565,14 +565,14 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
 
 /* ---- files beside ours ---- */
 
+#define MOST_LOCK_BYTES 16 /* in our data directory; elsewhere only an empty one */
 /* File systems round their clocks, and servers have their own. */
-#define MOST_LOCK_BYTES 16
 #define CLOCK_SLACK_NS INT64_C(2000000000)
 
-/* Next to empty, ours, and not older than our first look at the place, at which it was not there.
- */
-static int remove_lock(const struct tt_owner *o, const char *path, int64_t claimed_ns,
-                       struct tt_error *e)
+/* Of no more bytes than that, ours, and not older than our first look at the place, at which it was
+ * not there. */
+static int remove_lock(const struct tt_owner *o, const char *path, uint64_t bytes,
+                       int64_t claimed_ns, struct tt_error *e)
 {
     struct tt_identity now;
     struct entry x;
@@ -580,7 +580,7 @@ static int remove_lock(const struct tt_owner *o, const char *path, int64_t claim
 
     open_entry(path, &x);
     now = identity_of(&x, o->place);
-    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size <= MOST_LOCK_BYTES &&
+    if (x.fd >= 0 && S_ISREG(x.st.stx_mode) && x.st.stx_size <= bytes &&
         x.st.stx_uid == geteuid() && (!now.born_ns || now.born_ns >= claimed_ns - CLOCK_SLACK_NS) &&
         unlinkat(x.parent, x.name, 0) != 0 && errno != ENOENT)
         rc = tt_fail_call(e, errno, "unlink", path, -1);
@@ -624,7 +624,7 @@ static int remove_locks(const struct tt_owner *o, const char *directory, const c
             (!name || (strlen(name) == (size_t)(lock - entry->d_name) &&
                        !strncmp(name, entry->d_name, strlen(name)))) &&
             asprintf(&path, "%s/%s", directory, entry->d_name) >= 0)
-            rc = remove_lock(o, path, claimed_ns, e);
+            rc = remove_lock(o, path, name ? 0 : MOST_LOCK_BYTES, claimed_ns, e);
         free(path);
     }
     if (list)
