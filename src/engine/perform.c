@@ -96,7 +96,7 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
         if (rc == TT_OK)
             rc = tt_probe_native(&p->stack, engine->comm, path, contiguous, &p->probes[contiguous],
                                  e);
-        if (path && engine->rank == 0) /* it is gone again */
+        if (path && engine->rank == 0 && access(path, F_OK) != 0) /* else it goes with the others */
             tt_data_leave(engine, path);
         p->nfiles = 0;
         free(path);
