@@ -56,8 +56,7 @@ static bool stat_of(int fd, struct stat *st)
 #define TRANSFER(name, kind, fd, at, wanted, ...) \
     { \
         ssize_t done = NEXT(name)(__VA_ARGS__); \
-        if (is_seen() && (tt_calls.debts || done != (ssize_t)(wanted)) && \
-            !(done < 0 && errno == EAGAIN)) \
+        if (is_seen() && (tt_calls.debts || done != (ssize_t)(wanted))) \
             tt_calls_transfer(#name, kind, fd, at, wanted, done); \
         return done; \
     }
