@@ -7,13 +7,11 @@
  *   stop            the driver's word that a load has played long enough (plan/cues.h)
  *   records/N.ttr   what rank N recorded (engine/records.h), appended while it runs
  *   counters/HOST.csv  what each node counted meanwhile (engine/counters.h)
- *   manifest, manifest-RANK        what the run made elsewhere (plan/manifest.h); nothing else is ever deleted
- *   progress        where the loop is; overwritten in place
- *   failure         the first failed call of a rank, or who is stuck, in case nobody lives to write
- *                   the outcome
- *   notes           a page a rank: what it is doing now (base/note.h); removed when all is well
- *   outcome.json    how the ranks ended, written by rank 0: {"status", "error"}
- *   result.json     what analysis made of the records
+ *   manifest, manifest-RANK        what the run made elsewhere (plan/manifest.h); nothing else is
+ * ever deleted progress        where the loop is; overwritten in place failure         the first
+ * failed call of a rank, or who is stuck, in case nobody lives to write the outcome notes a page a
+ * rank: what it is doing now (base/note.h); removed when all is well outcome.json    how the ranks
+ * ended, written by rank 0: {"status", "error"} result.json     what analysis made of the records
  *   stdout, stderr  of the ranks, where a driver launched them
  */
 #ifndef TT_PLAN_FOLDER_H

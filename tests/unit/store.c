@@ -808,8 +808,7 @@ static void a_second_writer_is_told(void **unused)
         sqlite3 *db;
         bool held =
             sqlite3_open(file, &db) == SQLITE_OK &&
-            sqlite3_exec(db,
-                         "PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; DELETE FROM run", NULL,
+            sqlite3_exec(db, "PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; DELETE FROM run", NULL,
                          NULL, NULL) == SQLITE_OK;
 
         (void)!write(ready[1], held ? "y" : "n", 1);
