@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A bare loop that makes empty files: creates FOLDER NUMBER. Prints files per second. */
+/* A bare loop that makes empty files: creates DIRECTORY NUMBER. Prints files per second. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     int64_t t = tt_now_ns();
 
     if (n <= 0 || snprintf(path, sizeof path, "%s", argv[1]) >= 400) {
-        fprintf(stderr, "creates: usage: creates FOLDER NUMBER\n");
+        fprintf(stderr, "creates: usage: creates DIRECTORY NUMBER\n");
         return 1;
     }
     for (long i = 0; i < n; i++) {

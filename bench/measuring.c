@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the engine's own bookkeeping costs: an event (two looks at the clock, a sum, a latency) and
  * an iteration (its record, written out now and then). Prints both as JSON, in nanoseconds.
- *   measuring FOLDER       an empty folder for the records */
+ *   measuring DIRECTORY       an empty directory for the records */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "engine/private.h"
-#include "engine/recorder.h"
-#include "plan/folder.h"
+#include "record/recorder.h"
+#include "plan/directory.h"
 
 #define ITERATIONS 200000
 #define EVENTS 20
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     struct tt_histogram *calls = calloc(TT_NCALLS, sizeof *calls);
     struct tt_engine engine = {.size = 1, .p = p};
     struct tt_error e = TT_ERROR_CLEAR;
-    char *records = argc == 2 ? tt_folder_path(argv[1], "records") : NULL;
+    char *records = argc == 2 ? tt_directory_path(argv[1], "records") : NULL;
     double without, with;
     int rc = p && calls && records ? TT_OK : TT_USAGE;
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
                (with - without) / ITERATIONS / EVENTS * 1e9, without / ITERATIONS * 1e9);
     }
     if (rc != TT_OK)
-        fprintf(stderr, "measuring: usage: measuring FOLDER\n");
+        fprintf(stderr, "measuring: usage: measuring DIRECTORY\n");
     free(records);
     free(calls);
     free(p);

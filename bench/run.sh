@@ -202,7 +202,7 @@ transfers() {
     rm -f "$work"/*.data
 }
 
-# Empty files of one process in one folder.
+# Empty files of one process in one directory.
 creates() {
     local n=100000 bare
     for _ in 1 2 3; do
@@ -249,12 +249,12 @@ memory() {
 
 # The collector's own account of its CPU time; fewer samples than asked for would be no saving.
 counters() {
-    local folder
+    local directory
     run stencil --size 1024 --perturbation sine --iterations 15000 --write every=50 --dir "$shm"
-    folder=$(jq -r .folder "$work/out.json")
+    directory=$(jq -r .directory "$work/out.json")
     row "counters at 10 Hz: share of a core" "$(jq '[.counters.hosts[].collector_cpus] | max' "$work/out.json")" '<' 0.01
     row "counters at 10 Hz: samples per 100 ms" "$(calculate '$n / $t / 10' \
-        n="$(tail -n +2 "$folder"/counters/*.csv | wc -l)" t="$(metric runtime)")" '>=' 0.9
+        n="$(tail -n +2 "$directory"/counters/*.csv | wc -l)" t="$(metric runtime)")" '>=' 0.9
 }
 
 # Cost per event times events, and the counters, as a share of the time of the run that counters() made.

@@ -3,7 +3,7 @@
 # that needs a library says so in its second line; it becomes a module, a shared object that is opened
 # when it is chosen, and is left out where the library is missing:
 #   /* needs: PKGCONFIG-MODULE... (package DEBIAN-PACKAGE) */
-# A backend or layer that outgrows its file keeps its parts in a subfolder of its name.
+# A backend or layer that outgrows its file keeps its parts in a subdirectory of its name.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
 
 # Which MPI it is only its header knows: the paths tell it on some systems, not on all.
@@ -73,12 +73,12 @@ function(tutti_link target name)
   endforeach()
 endfunction()
 
-# Some packages name a folder of the machine they were built on, which CMake refuses.
+# Some packages name a directory of the machine they were built on, which CMake refuses.
 function(tutti_mend_includes found)
   set(there "")
-  foreach(folder ${${found}_INCLUDE_DIRS})
-    if(EXISTS ${folder})
-      list(APPEND there ${folder})
+  foreach(directory ${${found}_INCLUDE_DIRS})
+    if(EXISTS ${directory})
+      list(APPEND there ${directory})
     endif()
   endforeach()
   set_target_properties(PkgConfig::${found} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${there}")
@@ -138,16 +138,16 @@ function(tutti_add_module kind name directory)
 endfunction()
 
 # kind: backend, layer or workload; type and prefix: of the C objects.
-function(tutti_add_kind target folder kind type)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
+function(tutti_add_kind target directory kind type)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/*.c)
   set(declared "")
   set(listed "")
   set(missing "")
   foreach(file ${files})
     get_filename_component(name ${file} NAME_WE)
     set(parts "")
-    if(folder MATCHES "^io/")
-      file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/${name}/*.c)
+    if(directory MATCHES "^io/")
+      file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/${name}/*.c)
     endif()
     file(STRINGS ${file} needs REGEX "^/\\* needs: " LIMIT_COUNT 1)
     if(NOT needs)

@@ -18,11 +18,11 @@ static const struct tt_command commands[] = {
     {"ensemble", tt_cmd_ensemble, false,
      "a job alone and with others around it: tutti ensemble FILE.yaml"},
     {"survey", tt_cmd_survey, false, "naive and aged figures of a store, stage after stage"},
-    {"show", tt_cmd_show, false, "print the result of a run folder again"},
+    {"show", tt_cmd_show, false, "print the result of a run directory again"},
     {"runs", tt_cmd_runs, false, "list runs, all or those that match: tutti runs label=nightly"},
     {"compare", tt_cmd_compare, false, "one set of runs against another, with intervals"},
     {"export", tt_cmd_export, false, "parameters and metrics of many runs, as CSV or JSON"},
-    {"index", tt_cmd_index, false, "bring the index of a results folder up to date"},
+    {"index", tt_cmd_index, false, "bring the index of a results directory up to date"},
     {"verify", tt_cmd_verify, true, "check the kept data files of a run against what it wrote"},
     {"clean", tt_cmd_clean, false, "remove the data files that a run left behind"},
     {"list", tt_cmd_list, false, "workloads, backends, layers or metrics"},
@@ -34,7 +34,7 @@ static const struct tt_command commands[] = {
     {"mdtest", tt_cmd_mdtest, true, "run with the options of mdtest"},
     {"h5bench", tt_cmd_h5bench, false, "run a workflow of h5bench: tutti h5bench FILE.json"},
     {"perform", tt_cmd_perform, true,
-     "what the launcher starts as ranks: run the plan of a run folder"},
+     "what the launcher starts as ranks: run the plan of a run directory"},
     {"hold", tt_cmd_hold, true, "the same for a plan that is a command"},
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the figures share. Sourced; each runs in a folder of its own with the testbed in it, and removes both.
+# What the figures share. Sourced; each runs in a directory of its own with the testbed in it, and removes both.
 #   REPEAT=2     repetitions of every step; six or more give intervals, fewer ranges
-#   RESULTS=DIR  keeps the ensembles' folders there
+#   RESULTS=DIR  keeps the ensembles' directories there
 #   TUTTI=FILE   the binary
 set -euo pipefail
 papers=$(dirname "$(realpath "${BASH_SOURCE[0]}")")

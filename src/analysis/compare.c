@@ -26,7 +26,7 @@ struct tt_compared_run *tt_compared_add(struct tt_compared_set *s)
 void tt_compared_free(struct tt_compared_set *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        free(s->runs[i].folder);
+        free(s->runs[i].directory);
         free(s->runs[i].id);
         free(s->runs[i].workload);
         free(s->runs[i].plan);
@@ -185,7 +185,7 @@ static json_t *differences(const struct part *a, const struct part *b, bool envi
 
 /* ---- one plan ---- */
 
-/* Measured, and not of a damaged folder whose ratios would overflow. */
+/* Measured, and not of a damaged directory whose ratios would overflow. */
 static bool is_usable(double value)
 {
     return value == 0 || (fabs(value) > 1e-100 && fabs(value) < 1e100);
@@ -345,8 +345,8 @@ static json_t *set_json(const struct tt_compared_set *s)
     for (size_t i = 0; rc == 0 && i < s->n; i++)
         rc = json_array_append_new(runs,
                                    json_pack("{s:o, s:o, s:o}", "id", tt_json_text(s->runs[i].id),
-                                             "folder", tt_json_text(s->runs[i].folder), "plan",
-                                             tt_json_text(s->runs[i].plan)));
+                                             "directory", tt_json_text(s->runs[i].directory),
+                                             "plan", tt_json_text(s->runs[i].plan)));
     if (rc != 0) {
         json_decref(runs);
         return NULL;

@@ -15,9 +15,9 @@
 #define TT_COMPARISON_FORMAT 1
 
 struct tt_compared_run {
-    char *folder, *id, *workload, *plan; /* plan: its hash */
-    json_t *parameters, *environment;    /* objects */
-    double metrics[TT_NMETRICS];         /* NAN: not measured */
+    char *directory, *id, *workload, *plan; /* plan: its hash */
+    json_t *parameters, *environment;       /* objects */
+    double metrics[TT_NMETRICS];            /* NAN: not measured */
 };
 struct tt_compared_set {
     const char *given; /* how the set was asked for */

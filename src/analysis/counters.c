@@ -10,8 +10,8 @@
 
 #include "analysis/counters_columns.h"
 #include "base/text.h"
-#include "engine/counters.h"
-#include "plan/folder.h"
+#include "node/counters.h"
+#include "plan/directory.h"
 #include "spec/units.h"
 
 #define MAX_HOSTS 100000
@@ -320,9 +320,9 @@ static json_t *host_text(const char *file)
 }
 
 /* A node whose file is damaged is named; the others count. */
-static int add_host(struct summary *s, const char *folder, const char *file, struct tt_error *e)
+static int add_host(struct summary *s, const char *directory, const char *file, struct tt_error *e)
 {
-    char *path = tt_folder_path(folder, file), why[400];
+    char *path = tt_directory_path(directory, file), why[400];
     struct tt_error error = TT_ERROR_CLEAR;
     json_t *name = host_text(file), *host = NULL;
     struct tt_columns columns = {0};
@@ -346,27 +346,27 @@ static int add_host(struct summary *s, const char *folder, const char *file, str
     return rc == TT_OK ? TT_OK : tt_fail_nomem(e, "the counters");
 }
 
-static int add_hosts(struct summary *s, const char *folder, struct tt_error *e)
+static int add_hosts(struct summary *s, const char *directory, struct tt_error *e)
 {
     struct dirent **files;
-    int n = scandir(folder, &files, is_series, alphasort), rc = TT_OK;
+    int n = scandir(directory, &files, is_series, alphasort), rc = TT_OK;
 
     if (n < 0)
         return errno == ENOMEM ? tt_fail_nomem(e, "the counters") : TT_OK;
     for (int i = 0; i < n; i++) {
         if (rc == TT_OK && i < MAX_HOSTS)
-            rc = add_host(s, folder, files[i]->d_name, e);
+            rc = add_host(s, directory, files[i]->d_name, e);
         free(files[i]);
     }
     free(files);
     return rc;
 }
 
-int tt_counters_summary(const char *folder, int64_t from_wall_ns, int64_t to_wall_ns, json_t **out,
-                        struct tt_error *e)
+int tt_counters_summary(const char *directory, int64_t from_wall_ns, int64_t to_wall_ns,
+                        json_t **out, struct tt_error *e)
 {
     struct summary s = {.from = from_wall_ns, .to = to_wall_ns};
-    char *path = tt_folder_path(folder, TT_COUNTERS_FOLDER);
+    char *path = tt_directory_path(directory, TT_COUNTERS_DIRECTORY);
     int rc = TT_OK;
 
     s.hosts = json_object();

@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 
-/* Every FOLDER/counters/HOST.csv (engine/counters.h), as untrusted input:
+/* Every DIRECTORY/counters/HOST.csv (node/counters.h), as untrusted input:
  *   {"hosts": {HOST: {"covered", "cpu_busy", ..., "devices": {NAME: {...}}, ...}},
  *    "saturated": [{"host", "resource", "text"}],
  *    "unreadable": {HOST: why}}
  * What a node does not have is not there. docs/counters.md defines every number and threshold. No
- * folder of counters gives no hosts, which is no error. */
-int tt_counters_summary(const char *folder, int64_t from_wall_ns, int64_t to_wall_ns, json_t **out,
-                        struct tt_error *e);
+ * directory of counters gives no hosts, which is no error. */
+int tt_counters_summary(const char *directory, int64_t from_wall_ns, int64_t to_wall_ns,
+                        json_t **out, struct tt_error *e);
 
 #endif

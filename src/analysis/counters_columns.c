@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 /* No line that tutti wrote is longer, nor has more columns. */
 #define LINE_BYTES (1 << 20)
@@ -174,7 +174,7 @@ static int read_rows(struct reader *r, struct tt_error *e)
 /* Neither a link to elsewhere nor a pipe. */
 static FILE *open_file(const char *path, struct tt_error *e)
 {
-    int fd = open(path, O_RDONLY | TT_FOLDER_OPEN);
+    int fd = open(path, O_RDONLY | TT_DIRECTORY_OPEN);
     struct stat st;
     FILE *f = NULL;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
 
@@ -21,7 +21,7 @@ static double larger(double a, double b)
 }
 
 /* Records of all ranks in order of epoch, *n of them; NULL if there is none or no memory. */
-static struct tt_epoch_record *gather(const struct tt_evidence *ev, size_t *n)
+static struct tt_epoch_record *gather(const struct tt_run_data *ev, size_t *n)
 {
     struct tt_epoch_record *all;
 
@@ -71,7 +71,7 @@ static bool same_work(const struct tt_epoch *a, const struct tt_epoch *b)
            a->bytes == b->bytes;
 }
 
-static void count(const struct tt_evidence *ev, const struct tt_epoch *like, size_t *overlapped,
+static void count(const struct tt_run_data *ev, const struct tt_epoch *like, size_t *overlapped,
                   size_t *baselines)
 {
     *overlapped = *baselines = 0;
@@ -83,7 +83,7 @@ static void count(const struct tt_evidence *ev, const struct tt_epoch *like, siz
 /* The kind of epoch that says most: with the most pairs of overlapped and baseline epochs, and
  * among those the most frequent. A series whose epochs are all different is not searched for long.
  */
-static const struct tt_epoch *most_telling(const struct tt_evidence *ev)
+static const struct tt_epoch *most_telling(const struct tt_run_data *ev)
 {
     const struct tt_epoch *best = NULL;
     size_t best_pairs = 0, best_all = 0;
@@ -112,7 +112,7 @@ static double value_of(const struct tt_epoch *e, enum column column)
     return column == SPAN ? e->span : column == COMPUTE ? e->compute : e->io;
 }
 
-static double median_of(const struct tt_evidence *ev, const struct tt_epoch *like, bool baseline,
+static double median_of(const struct tt_run_data *ev, const struct tt_epoch *like, bool baseline,
                         enum column column, double *scratch)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ static double median_of(const struct tt_evidence *ev, const struct tt_epoch *lik
 /* With several dumps in flight an epoch may wait for those of earlier ones, and leave its own to
  * later ones. Only a row of epochs up to a baseline, before which nothing is left in flight, has
  * paid for itself: its mean counts. *epochs: in how many of them. */
-static double median_of_rows(const struct tt_evidence *ev, const struct tt_epoch *like,
+static double median_of_rows(const struct tt_run_data *ev, const struct tt_epoch *like,
                              enum column column, double *scratch, size_t *epochs)
 {
     size_t n = 0;
@@ -148,7 +148,7 @@ static double median_of_rows(const struct tt_evidence *ev, const struct tt_epoch
     return tt_median(scratch, n);
 }
 
-static int take_medians(struct tt_evidence *ev, struct tt_error *e)
+static int take_medians(struct tt_run_data *ev, struct tt_error *e)
 {
     const struct tt_epoch *like = most_telling(ev);
     struct tt_epoch_medians *m = &ev->medians;
@@ -160,7 +160,7 @@ static int take_medians(struct tt_evidence *ev, struct tt_error *e)
     if (!scratch)
         return tt_fail_nomem(e, "epochs");
     count(ev, like, &m->overlapped, &m->baselines);
-    if (strtoul(tt_evidence_parameter(ev, "inflight"), NULL, 10) > 1) {
+    if (strtoul(tt_run_data_parameter(ev, "inflight"), NULL, 10) > 1) {
         m->span = median_of_rows(ev, like, SPAN, scratch, &m->overlapped);
         m->compute = median_of_rows(ev, like, COMPUTE, scratch, &m->overlapped);
     } else {
@@ -173,7 +173,7 @@ static int take_medians(struct tt_evidence *ev, struct tt_error *e)
     return TT_OK;
 }
 
-int tt_epochs_collect(struct tt_evidence *ev, struct tt_error *e)
+int tt_epochs_collect(struct tt_run_data *ev, struct tt_error *e)
 {
     size_t n;
     struct tt_epoch_record *all = gather(ev, &n);

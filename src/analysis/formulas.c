@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "base/clock.h"
 
 #define SHORTEST_NODE_TIME 0.1 /* seconds: ten ticks of the clock that counts a node's CPU time */
@@ -32,7 +32,7 @@ static struct tt_value ratio(struct tt_value a, struct tt_value b, const char *i
 }
 
 /* A value that holds only for the part of a run that was done says so. */
-static struct tt_value so_far(const struct tt_evidence *ev, double value)
+static struct tt_value so_far(const struct tt_run_data *ev, double value)
 {
     struct tt_value v = known(value);
 
@@ -41,13 +41,13 @@ static struct tt_value so_far(const struct tt_evidence *ev, double value)
     return v;
 }
 
-static struct tt_value get(const struct tt_evidence *ev, enum tt_metric_id id)
+static struct tt_value get(const struct tt_run_data *ev, enum tt_metric_id id)
 {
     return ev->metrics[id];
 }
 
 /* A number every rank leaves when it ends, by sum or maximum. */
-static struct tt_value from_ranks(const struct tt_evidence *ev, const char *key, bool largest)
+static struct tt_value from_ranks(const struct tt_run_data *ev, const char *key, bool largest)
 {
     double result = 0;
 
@@ -68,7 +68,7 @@ static struct tt_value from_ranks(const struct tt_evidence *ev, const char *key,
 }
 
 /* What the workload reported: the same on all ranks, or to be summed. */
-static struct tt_value reported(const struct tt_evidence *ev, const char *name)
+static struct tt_value reported(const struct tt_run_data *ev, const char *name)
 {
     double sum = 0;
     bool found = false;
@@ -92,7 +92,7 @@ static struct tt_value reported(const struct tt_evidence *ev, const char *name)
 }
 
 /* Counters grow with every iteration, so they also hold for a run that was cut off. */
-static struct tt_value counted(const struct tt_evidence *ev, double value)
+static struct tt_value counted(const struct tt_run_data *ev, double value)
 {
     for (size_t i = 0; i < ev->nranks; i++)
         if (ev->ranks[i].niterations > 0)
@@ -100,7 +100,7 @@ static struct tt_value counted(const struct tt_evidence *ev, double value)
     return unknown("no iteration was recorded");
 }
 
-static struct tt_value formula_runtime(const struct tt_evidence *ev)
+static struct tt_value formula_runtime(const struct tt_run_data *ev)
 {
     struct tt_value ns = from_ranks(ev, "runtime_ns", true);
 
@@ -109,123 +109,123 @@ static struct tt_value formula_runtime(const struct tt_evidence *ev)
     return ns.value > 0 ? so_far(ev, ns.value * 1e-9) : unknown("the run did not get to its end");
 }
 
-static struct tt_value formula_residual(const struct tt_evidence *ev)
+static struct tt_value formula_residual(const struct tt_run_data *ev)
 {
     return reported(ev, "residual");
 }
 
-static struct tt_value formula_updates(const struct tt_evidence *ev)
+static struct tt_value formula_updates(const struct tt_run_data *ev)
 {
     return reported(ev, "updates");
 }
 
-static struct tt_value formula_update_rate(const struct tt_evidence *ev)
+static struct tt_value formula_update_rate(const struct tt_run_data *ev)
 {
     return ratio(get(ev, TT_METRIC_updates), get(ev, TT_METRIC_runtime), "the run took no time");
 }
 
-static struct tt_value formula_flops(const struct tt_evidence *ev)
+static struct tt_value formula_flops(const struct tt_run_data *ev)
 {
     return reported(ev, "flops");
 }
 
-static struct tt_value formula_flop_rate(const struct tt_evidence *ev)
+static struct tt_value formula_flop_rate(const struct tt_run_data *ev)
 {
     return ratio(get(ev, TT_METRIC_flops), get(ev, TT_METRIC_runtime), "the run took no time");
 }
 
-static struct tt_value formula_bytes_communicated(const struct tt_evidence *ev)
+static struct tt_value formula_bytes_communicated(const struct tt_run_data *ev)
 {
     return counted(ev, ev->bytes_communicated);
 }
 
-static struct tt_value formula_communication_rate(const struct tt_evidence *ev)
+static struct tt_value formula_communication_rate(const struct tt_run_data *ev)
 {
     if (!(ev->bytes_communicated > 0))
         return unknown("nothing was communicated");
     return ratio(get(ev, TT_METRIC_bytes_communicated),
-                 known(tt_evidence_slowest(ev, TT_HALO, TT_COLLECTIVE)),
+                 known(tt_run_data_slowest(ev, TT_HALO, TT_COLLECTIVE)),
                  "communication took no time");
 }
 
-static struct tt_value formula_bytes_written(const struct tt_evidence *ev)
+static struct tt_value formula_bytes_written(const struct tt_run_data *ev)
 {
     return counted(ev, ev->bytes_written);
 }
 
-static struct tt_value formula_bytes_read(const struct tt_evidence *ev)
+static struct tt_value formula_bytes_read(const struct tt_run_data *ev)
 {
     return counted(ev, ev->bytes_read);
 }
 
-static struct tt_value formula_bytes_cached(const struct tt_evidence *ev)
+static struct tt_value formula_bytes_cached(const struct tt_run_data *ev)
 {
     return reported(ev, "bytes_cached");
 }
 
-static struct tt_value formula_coverage(const struct tt_evidence *ev)
+static struct tt_value formula_coverage(const struct tt_run_data *ev)
 {
     return reported(ev, "coverage");
 }
 
-static struct tt_value formula_data_compressed(const struct tt_evidence *ev)
+static struct tt_value formula_data_compressed(const struct tt_run_data *ev)
 {
     return reported(ev, "data_compressed");
 }
 
-static struct tt_value formula_data_duplicate(const struct tt_evidence *ev)
+static struct tt_value formula_data_duplicate(const struct tt_run_data *ev)
 {
     return reported(ev, "data_duplicate");
 }
 
-static struct tt_value formula_create_rate(const struct tt_evidence *ev)
+static struct tt_value formula_create_rate(const struct tt_run_data *ev)
 {
     return reported(ev, "create_rate");
 }
 
-static struct tt_value formula_stat_rate(const struct tt_evidence *ev)
+static struct tt_value formula_stat_rate(const struct tt_run_data *ev)
 {
     return reported(ev, "stat_rate");
 }
 
-static struct tt_value formula_open_rate(const struct tt_evidence *ev)
+static struct tt_value formula_open_rate(const struct tt_run_data *ev)
 {
     return reported(ev, "open_rate");
 }
 
-static struct tt_value formula_rename_rate(const struct tt_evidence *ev)
+static struct tt_value formula_rename_rate(const struct tt_run_data *ev)
 {
     return reported(ev, "rename_rate");
 }
 
-static struct tt_value formula_remove_rate(const struct tt_evidence *ev)
+static struct tt_value formula_remove_rate(const struct tt_run_data *ev)
 {
     return reported(ev, "remove_rate");
 }
 
-static struct tt_value formula_frame_rate(const struct tt_evidence *ev)
+static struct tt_value formula_frame_rate(const struct tt_run_data *ev)
 {
     return tt_frame_rate(ev, false);
 }
 
-static struct tt_value formula_frame_rate_low(const struct tt_evidence *ev)
+static struct tt_value formula_frame_rate_low(const struct tt_run_data *ev)
 {
     return tt_frame_rate_bound(ev, false);
 }
 
-static struct tt_value formula_frame_rate_high(const struct tt_evidence *ev)
+static struct tt_value formula_frame_rate_high(const struct tt_run_data *ev)
 {
     return tt_frame_rate_bound(ev, true);
 }
 
-static struct tt_value formula_frame_read_rate(const struct tt_evidence *ev)
+static struct tt_value formula_frame_read_rate(const struct tt_run_data *ev)
 {
     return tt_frame_rate(ev, true);
 }
 
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline
  * epochs they are waited for at once. */
-static struct tt_value baseline_write_rate(const struct tt_evidence *ev)
+static struct tt_value baseline_write_rate(const struct tt_run_data *ev)
 {
     double bytes = 0, slowest = 0;
 
@@ -248,7 +248,7 @@ static struct tt_value baseline_write_rate(const struct tt_evidence *ev)
 /* Where bytes moved, their calls took time, but may be a part of others that are timed. */
 static const char not_timed[] = "not timed apart from opening and closing";
 
-static struct tt_value formula_write_rate(const struct tt_evidence *ev)
+static struct tt_value formula_write_rate(const struct tt_run_data *ev)
 {
     const char *how = json_string_value(json_object_get(ev->overlap, "how"));
 
@@ -257,18 +257,18 @@ static struct tt_value formula_write_rate(const struct tt_evidence *ev)
     if (how && !strncmp(how, "native", strlen("native")))
         return baseline_write_rate(ev);
     return ratio(get(ev, TT_METRIC_bytes_written),
-                 known(tt_evidence_slowest(ev, TT_IO_WRITE, TT_IO_SYNC)), not_timed);
+                 known(tt_run_data_slowest(ev, TT_IO_WRITE, TT_IO_SYNC)), not_timed);
 }
 
-static struct tt_value formula_read_rate(const struct tt_evidence *ev)
+static struct tt_value formula_read_rate(const struct tt_run_data *ev)
 {
     if (!(ev->bytes_read > 0))
         return unknown("nothing was read");
     return ratio(get(ev, TT_METRIC_bytes_read),
-                 known(tt_evidence_slowest(ev, TT_IO_READ, TT_IO_READ)), not_timed);
+                 known(tt_run_data_slowest(ev, TT_IO_READ, TT_IO_READ)), not_timed);
 }
 
-static struct tt_value formula_application_rate(const struct tt_evidence *ev)
+static struct tt_value formula_application_rate(const struct tt_run_data *ev)
 {
     if (!(ev->bytes_written > 0))
         return unknown("nothing was written");
@@ -277,7 +277,7 @@ static struct tt_value formula_application_rate(const struct tt_evidence *ev)
 }
 
 /* Why there are no baselines, or no overlapped epochs, to compare; NULL if there are. */
-static const char *missing_epochs(const struct tt_evidence *ev, bool need_overlapped,
+static const char *missing_epochs(const struct tt_run_data *ev, bool need_overlapped,
                                   bool need_baselines)
 {
     if (!(ev->bytes_written > 0))
@@ -296,12 +296,12 @@ static struct tt_value serial(double value)
         .known = true, .value = value, .note = "nothing ran beside the I/O, by overlap and sync"};
 }
 
-static struct tt_value formula_hidden_fraction(const struct tt_evidence *ev)
+static struct tt_value formula_hidden_fraction(const struct tt_run_data *ev)
 {
     const struct tt_epoch_medians *m = &ev->medians;
     const char *why = missing_epochs(ev, true, true);
 
-    if (ev->bytes_written > 0 && tt_evidence_is_serial(ev))
+    if (ev->bytes_written > 0 && tt_run_data_is_serial(ev))
         return serial(0);
     if (why)
         return unknown(why);
@@ -310,51 +310,51 @@ static struct tt_value formula_hidden_fraction(const struct tt_evidence *ev)
     return known(1 - (m->span - m->compute_only) / m->io_only);
 }
 
-static struct tt_value formula_inflation(const struct tt_evidence *ev)
+static struct tt_value formula_inflation(const struct tt_run_data *ev)
 {
     const char *why = missing_epochs(ev, true, true);
 
-    if (ev->bytes_written > 0 && tt_evidence_is_serial(ev))
+    if (ev->bytes_written > 0 && tt_run_data_is_serial(ev))
         return serial(1);
     return why ? unknown(why)
                : ratio(known(ev->medians.compute), known(ev->medians.compute_only),
                        "computation took no time");
 }
 
-static struct tt_value formula_epoch_time(const struct tt_evidence *ev)
+static struct tt_value formula_epoch_time(const struct tt_run_data *ev)
 {
     const char *why = missing_epochs(ev, true, false);
 
     return why ? unknown(why) : known(ev->medians.span);
 }
 
-static struct tt_value formula_compute_only(const struct tt_evidence *ev)
+static struct tt_value formula_compute_only(const struct tt_run_data *ev)
 {
     const char *why = missing_epochs(ev, false, true);
 
     return why ? unknown(why) : known(ev->medians.compute_only);
 }
 
-static struct tt_value formula_io_only(const struct tt_evidence *ev)
+static struct tt_value formula_io_only(const struct tt_run_data *ev)
 {
     const char *why = missing_epochs(ev, false, true);
 
     return why ? unknown(why) : known(ev->medians.io_only);
 }
 
-static struct tt_value formula_copy_time(const struct tt_evidence *ev)
+static struct tt_value formula_copy_time(const struct tt_run_data *ev)
 {
     if (!(ev->bytes_written > 0))
         return unknown("nothing was written");
-    return counted(ev, tt_evidence_slowest(ev, TT_COPY, TT_COPY));
+    return counted(ev, tt_run_data_slowest(ev, TT_COPY, TT_COPY));
 }
 
-static struct tt_value formula_cpu_time(const struct tt_evidence *ev)
+static struct tt_value formula_cpu_time(const struct tt_run_data *ev)
 {
     return from_ranks(ev, "cpu_seconds", false);
 }
 
-static struct tt_value formula_cpu_share(const struct tt_evidence *ev)
+static struct tt_value formula_cpu_share(const struct tt_run_data *ev)
 {
     struct tt_value wall = get(ev, TT_METRIC_runtime);
 
@@ -362,13 +362,13 @@ static struct tt_value formula_cpu_share(const struct tt_evidence *ev)
     return ratio(get(ev, TT_METRIC_cpu_time), wall, "the run took no time");
 }
 
-static struct tt_value formula_cpu_wait(const struct tt_evidence *ev)
+static struct tt_value formula_cpu_wait(const struct tt_run_data *ev)
 {
     return ratio(from_ranks(ev, "cpu_waiting_seconds", true), get(ev, TT_METRIC_runtime),
                  "the run took no time");
 }
 
-static struct tt_value formula_cpu_others(const struct tt_evidence *ev)
+static struct tt_value formula_cpu_others(const struct tt_run_data *ev)
 {
     const json_t *node =
         ev->complete ? json_object_get(ev->ranks[0].summary, "node_cpu_seconds") : NULL;
@@ -390,12 +390,12 @@ static struct tt_value formula_cpu_others(const struct tt_evidence *ev)
     return share;
 }
 
-static struct tt_value formula_peak_memory(const struct tt_evidence *ev)
+static struct tt_value formula_peak_memory(const struct tt_run_data *ev)
 {
     return from_ranks(ev, "peak_memory", true);
 }
 
-static struct tt_value formula_imbalance(const struct tt_evidence *ev)
+static struct tt_value formula_imbalance(const struct tt_run_data *ev)
 {
     double sum = 0;
 
@@ -403,16 +403,16 @@ static struct tt_value formula_imbalance(const struct tt_evidence *ev)
         sum += ev->seconds[i][TT_COMPUTE];
     if (!(sum > 0))
         return unknown("nothing was computed");
-    return counted(ev, tt_evidence_slowest(ev, TT_COMPUTE, TT_COMPUTE) * (double)ev->nranks / sum);
+    return counted(ev, tt_run_data_slowest(ev, TT_COMPUTE, TT_COMPUTE) * (double)ev->nranks / sum);
 }
 
-static struct tt_value formula_files(const struct tt_evidence *ev)
+static struct tt_value formula_files(const struct tt_run_data *ev)
 {
     return from_ranks(ev, "files", false);
 }
 
 /* In the order of the list, so a formula may use the metrics declared before it. */
-void tt_metrics_compute(struct tt_evidence *ev)
+void tt_metrics_compute(struct tt_run_data *ev)
 {
 #define X(name, unit, label, direction, definition) \
     ev->metrics[TT_METRIC_##name] = formula_##name(ev);

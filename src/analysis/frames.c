@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "workloads/frames/frames.h"
 
@@ -18,7 +18,7 @@ static double cell(const json_t *row, enum tt_frames_column column)
 }
 
 /* Rates of the frames that count, ascending; *n of them. NULL: no memory. */
-static double *frame_rates(const struct tt_evidence *ev, bool reading, size_t *n)
+static double *frame_rates(const struct tt_run_data *ev, bool reading, size_t *n)
 {
     const json_t *rows = json_object_get(ev->tables, "frames");
     double *rates = malloc((json_array_size(rows) + 1) * sizeof *rates);
@@ -37,7 +37,7 @@ static double *frame_rates(const struct tt_evidence *ev, bool reading, size_t *n
     return rates;
 }
 
-struct tt_value tt_frame_rate(const struct tt_evidence *ev, bool reading)
+struct tt_value tt_frame_rate(const struct tt_run_data *ev, bool reading)
 {
     struct tt_value v = {.note = not_reported};
     size_t n;
@@ -51,7 +51,7 @@ struct tt_value tt_frame_rate(const struct tt_evidence *ev, bool reading)
     return v;
 }
 
-struct tt_value tt_frame_rate_bound(const struct tt_evidence *ev, bool upper)
+struct tt_value tt_frame_rate_bound(const struct tt_run_data *ev, bool upper)
 {
     struct tt_value v = {.note = not_reported};
     struct tt_interval interval = {0};

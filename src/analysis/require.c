@@ -222,7 +222,7 @@ static enum tt_verdict_kind decide(const struct condition *c, const json_t *q, c
     return first && second ? TT_PASS : !first && !second ? TT_FAIL : TT_INCONCLUSIVE;
 }
 
-/* A reference that was played and does not have the metric at all, such as one in a matrix that
+/* A reference that was run and does not have the metric at all, such as one in a matrix that
  * never writes, has no part in it. */
 static bool is_about(const struct condition *c, const json_t *step)
 {

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "launch/launch.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/members.h"
 
 /* jansson's calls with new references take NULL and fail, so a chain of them needs one check. */
@@ -23,7 +23,7 @@ static int set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
-static json_t *metrics_json(const struct tt_evidence *ev)
+static json_t *metrics_json(const struct tt_run_data *ev)
 {
     json_t *all = json_object();
     int rc = 0;
@@ -44,7 +44,7 @@ static json_t *metrics_json(const struct tt_evidence *ev)
     return NULL;
 }
 
-static json_t *phases_json(const struct tt_evidence *ev)
+static json_t *phases_json(const struct tt_run_data *ev)
 {
     json_t *all = json_object();
     double *seconds = malloc((ev->nranks + 1) * sizeof *seconds);
@@ -78,7 +78,7 @@ static json_t *latency_json(const struct tt_histogram *h)
 }
 
 /* Calls that were made at all, over the ranks that got as far as writing their histograms. */
-static json_t *calls_json(const struct tt_evidence *ev)
+static json_t *calls_json(const struct tt_run_data *ev)
 {
     json_t *all = json_object();
     struct tt_histogram *sum = malloc(sizeof *sum);
@@ -109,8 +109,8 @@ static json_t *epoch_json(const void *context, size_t i)
                      e->bytes);
 }
 
-/* All at once, for a folder that cannot be written to: they take thirty times their size. */
-static json_t *epochs_json(const struct tt_evidence *ev)
+/* All at once, for a directory that cannot be written to: they take thirty times their size. */
+static json_t *epochs_json(const struct tt_run_data *ev)
 {
     json_t *all = json_array();
     int rc = 0;
@@ -123,7 +123,7 @@ static json_t *epochs_json(const struct tt_evidence *ev)
     return NULL;
 }
 
-static json_t *ranks_json(const struct tt_evidence *ev)
+static json_t *ranks_json(const struct tt_run_data *ev)
 {
     static const char *const states[] = {"running", "done", "failed", "terminated"};
     json_t *all = json_array();
@@ -144,7 +144,7 @@ static json_t *ranks_json(const struct tt_evidence *ev)
 }
 
 /* Sum over ranks of a number inside a rank's summary: summary[key][name]. */
-static double sum_of(const struct tt_evidence *ev, const char *key, const char *name, size_t index)
+static double sum_of(const struct tt_run_data *ev, const char *key, const char *name, size_t index)
 {
     double sum = 0;
 
@@ -157,7 +157,7 @@ static double sum_of(const struct tt_evidence *ev, const char *key, const char *
     return sum;
 }
 
-static json_t *verify_json(const struct tt_evidence *ev)
+static json_t *verify_json(const struct tt_run_data *ev)
 {
     if (!ev->nranks || !json_object_get(ev->ranks[0].summary, "verify"))
         return json_null();
@@ -168,7 +168,7 @@ static json_t *verify_json(const struct tt_evidence *ev)
 
 /* ---- how it ended ---- */
 
-static const struct tt_rank_records *first_in_state(const struct tt_evidence *ev,
+static const struct tt_rank_records *first_in_state(const struct tt_run_data *ev,
                                                     enum tt_rank_state state)
 {
     for (size_t i = 0; i < ev->nranks; i++)
@@ -188,9 +188,9 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
 }
 
 /* The call that failed first, if a rank could still note it. */
-static bool read_failure(const char *folder, char *why, size_t size)
+static bool read_failure(const char *directory, char *why, size_t size)
 {
-    FILE *f = tt_folder_open_file(folder, "failure");
+    FILE *f = tt_directory_open_file(directory, "failure");
     bool found = f && fgets(why, (int)size, f);
 
     if (found)
@@ -202,10 +202,10 @@ static bool read_failure(const char *folder, char *why, size_t size)
 
 /* A launcher kills the others at once when one rank dies, and knows which was the first: "process
  * rank 1 with PID 12 on node a exited on signal 9", "a: task 1: Killed". */
-static const struct tt_rank_records *first_dead(const struct tt_evidence *ev)
+static const struct tt_rank_records *first_dead(const struct tt_run_data *ev)
 {
     static const char *const words[] = {"process rank %u ", "task %u: "};
-    FILE *f = tt_folder_open_file(ev->folder, "stderr");
+    FILE *f = tt_directory_open_file(ev->directory, "stderr");
     char line[512];
     unsigned rank;
 
@@ -228,14 +228,14 @@ static const struct tt_rank_records *first_dead(const struct tt_evidence *ev)
 }
 
 /* What the records tell of a run that did not say itself how it ended. */
-static const char *infer_status(const struct tt_evidence *ev, char *why, size_t size)
+static const char *infer_status(const struct tt_run_data *ev, char *why, size_t size)
 {
     const struct tt_rank_records *dead = first_dead(ev);
     const struct tt_rank_records *failed = first_in_state(ev, TT_RANK_FAILED);
     unsigned long long missing = 0;
     char words[256];
 
-    if (read_failure(ev->folder, why, size))
+    if (read_failure(ev->directory, why, size))
         return "failed";
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
@@ -253,7 +253,7 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
         snprintf(why, size, "the ranks were told to end before they were done");
         return "interrupted";
     }
-    tt_job_words(ev->folder, words, sizeof words);
+    tt_job_words(ev->directory, words, sizeof words);
     if (ev->damage[0])
         snprintf(why, size, "%s", ev->damage);
     else if (ev->nranks == 0)
@@ -263,7 +263,7 @@ static const char *infer_status(const struct tt_evidence *ev, char *why, size_t 
     return "failed";
 }
 
-static const char *known_status(const struct tt_evidence *ev)
+static const char *known_status(const struct tt_run_data *ev)
 {
     static const char *const all[] = {"done", "failed", "stopped", "interrupted"};
     const char *status = json_string_value(json_object_get(ev->outcome, "status"));
@@ -275,15 +275,15 @@ static const char *known_status(const struct tt_evidence *ev)
 }
 
 /* A guard may have given up on a rank that came back, and said it was done. */
-static bool was_ended(const char *folder)
+static bool was_ended(const char *directory)
 {
     char why[2];
 
-    return read_failure(folder, why, sizeof why);
+    return read_failure(directory, why, sizeof why);
 }
 
 /* Status, error and validity. The ranks' own words are believed unless their records contradict. */
-static int judge(const struct tt_evidence *ev, json_t *result)
+static int judge(const struct tt_run_data *ev, json_t *result)
 {
     const char *status = known_status(ev);
     const char *said = json_string_value(json_object_get(ev->outcome, "error"));
@@ -292,7 +292,7 @@ static int judge(const struct tt_evidence *ev, json_t *result)
     char why[1024] = "";
     int rc = 0;
 
-    if (!status || (!strcmp(status, "done") && (!ev->finished || was_ended(ev->folder))) ||
+    if (!status || (!strcmp(status, "done") && (!ev->finished || was_ended(ev->directory))) ||
         (!strcmp(status, "failed") && dead)) {
         status = infer_status(ev, why, sizeof why);
         if (said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)
@@ -307,7 +307,7 @@ static int judge(const struct tt_evidence *ev, json_t *result)
 }
 
 /* Without an outcome the run may just not be over: its process is still there. */
-static const struct tt_rank_records *alive(const struct tt_evidence *ev)
+static const struct tt_rank_records *alive(const struct tt_run_data *ev)
 {
     for (size_t i = 0; i < ev->nranks && !ev->outcome; i++) {
         const struct tt_records_header *h = &ev->ranks[i].header;
@@ -315,7 +315,7 @@ static const struct tt_rank_records *alive(const struct tt_evidence *ev)
         bool held;
 
         if (h->state != TT_RANK_RUNNING ||
-            asprintf(&path, "%s/records/%05u.ttr", ev->folder, h->rank) < 0)
+            asprintf(&path, "%s/records/%05u.ttr", ev->directory, h->rank) < 0)
             continue;
         held = tt_records_are_held(path, h);
         free(path);
@@ -336,17 +336,17 @@ static json_t *version_json(void)
                      TT_RESULT_FORMAT);
 }
 
-static int fill(const struct tt_evidence *ev, json_t *result)
+static int fill(const struct tt_run_data *ev, json_t *result)
 {
-    const char *label = tt_evidence_parameter(ev, "label");
+    const char *label = tt_run_data_parameter(ev, "label");
     const char *id = json_string_value(json_object_get(ev->plan, "id"));
     json_t *warnings = json_array();
     int rc = 0;
 
     rc |= set(result, "tutti", version_json());
-    rc |= set(result, "id", id ? json_string(id) : tt_json_text(tt_folder_id(ev->folder)));
+    rc |= set(result, "id", id ? json_string(id) : tt_json_text(tt_directory_id(ev->directory)));
     rc |= set(result, "label", label[0] ? json_string(label) : json_null());
-    rc |= set(result, "folder", tt_json_text(ev->folder));
+    rc |= set(result, "directory", tt_json_text(ev->directory));
     rc |= judge(ev, result);
     rc |= set(result, "plan", or_null(ev->plan));
     rc |= set(result, "metrics", metrics_json(ev));
@@ -368,29 +368,29 @@ static int fill(const struct tt_evidence *ev, json_t *result)
     return rc;
 }
 
-int tt_result_make(const char *folder, json_t **result, struct tt_error *e)
+int tt_result_make(const char *directory, json_t **result, struct tt_error *e)
 {
-    struct tt_evidence ev;
+    struct tt_run_data ev;
     const struct tt_rank_records *running;
     json_t *made = NULL;
-    int rc = tt_evidence_load(&ev, folder, e);
+    int rc = tt_run_data_load(&ev, directory, e);
 
     if (rc != TT_OK)
         return rc;
     running = alive(&ev);
     if (running)
-        rc = tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", folder,
+        rc = tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", directory,
                      running->header.rank, running->header.pid);
-    else if ((rc = tt_evidence_load_counters(&ev, e)) != TT_OK)
+    else if ((rc = tt_run_data_load_counters(&ev, e)) != TT_OK)
         made = NULL;
     else if (!(made = json_object()) || fill(&ev, made) != 0)
         rc = tt_fail_nomem(e, "the result");
     else
-        rc = tt_members_write(folder, "result.json", made, "epochs", ev.nepochs, epoch_json,
+        rc = tt_members_write(directory, "result.json", made, "epochs", ev.nepochs, epoch_json,
                               ev.epochs, e);
     if (made && rc != TT_OK && rc != TT_NOMEM && set(made, "epochs", epochs_json(&ev)) != 0)
         rc = tt_fail_nomem(e, "the result");
-    tt_evidence_free(&ev);
+    tt_run_data_free(&ev);
     if (result && !running && rc != TT_NOMEM)
         *result = json_incref(made);
     json_decref(made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From records to a result. Always redone from the run folder, by whoever has it. */
+/* From records to a result. Always redone from the run directory, by whoever has it. */
 #ifndef TT_ANALYSIS_RESULT_H
 #define TT_ANALYSIS_RESULT_H
 
@@ -10,11 +10,11 @@
 /* Of result.json; a reader refuses a newer one. */
 #define TT_RESULT_FORMAT 1
 
-/* Read plan, outcome and all records of the folder, compute metrics, phases, latencies and
+/* Read plan, outcome and all records of the directory, compute metrics, phases, latencies and
  * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
  * NULL; otherwise *result must be) is a new reference, also if only writing the file failed.
  * Its epochs, of which a long run has very many, are then in it, and else null: they stand in the
  * file alone. TT_BUSY if a rank is still running on this host. */
-int tt_result_make(const char *folder, json_t **result, struct tt_error *e);
+int tt_result_make(const char *directory, json_t **result, struct tt_error *e);
 
 #endif

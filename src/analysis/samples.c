@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 
 const char *const tt_sample_columns[TT_SAMPLE_COLUMNS] = {"iteration",
                                                           "start_ns",
@@ -61,18 +61,18 @@ static int by_rank(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int tt_samples_open(const char *folder, struct tt_samples *s, struct tt_error *e)
+int tt_samples_open(const char *directory, struct tt_samples *s, struct tt_error *e)
 {
     int rc;
 
     *s = (struct tt_samples){0};
-    rc = tt_each_rank_file(folder, add_rank, s, e);
+    rc = tt_each_rank_file(directory, add_rank, s, e);
     if (rc == TT_OK && s->n)
         qsort(s->ranks, s->n, sizeof *s->ranks, by_rank);
     for (size_t i = 1; rc == TT_OK && i < s->n; i++)
         if (s->ranks[i].header.rank == s->ranks[i - 1].header.rank ||
             s->ranks[i].header.size != s->ranks[0].header.size)
-            rc = tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", folder);
+            rc = tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", directory);
     if (rc != TT_OK)
         tt_samples_close(s);
     return rc;

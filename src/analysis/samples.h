@@ -5,7 +5,7 @@
 #define TT_ANALYSIS_SAMPLES_H
 
 #include "base/error.h"
-#include "engine/records.h"
+#include "record/records.h"
 
 #define TT_SAMPLE_COLUMNS (TT_NPHASES + 6)
 extern const char *const tt_sample_columns[TT_SAMPLE_COLUMNS];
@@ -18,7 +18,7 @@ struct tt_samples {
         char *path; /* for tt_records_scan */
     } * ranks;
 };
-int tt_samples_open(const char *folder, struct tt_samples *s, struct tt_error *e);
+int tt_samples_open(const char *directory, struct tt_samples *s, struct tt_error *e);
 void tt_samples_close(struct tt_samples *s);
 
 #endif

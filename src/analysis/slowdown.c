@@ -11,7 +11,7 @@
 
 #include "analysis/metrics.h"
 #include "analysis/statistics.h"
-#include "engine/phases.h"
+#include "record/phases.h"
 
 /* Below this the reference waits for a CPU no more than it does alone. */
 #define CPU_WAIT_RISE 0.05
@@ -444,7 +444,7 @@ static json_t *warnings_json(const struct step *s)
     if (skew > LARGE_SKEW)
         warn(list, "jobs started up to %.0f ms after the common instant", 1e3 * skew);
     if (covered < 0.99)
-        warn(list, "loads that play once had ended after %.0f %% of the reference's time",
+        warn(list, "loads that run once had ended after %.0f %% of the reference's time",
              100 * covered);
     if (unused > 0) {
         const char *why = json_string_value(json_object_get(json_array_get(s->left_out, 0), "why"));

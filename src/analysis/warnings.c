@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -20,7 +20,7 @@
 #define MEMORY_CEILING 1099511627776.0
 
 /* True, and the text, if the rule applies. */
-typedef bool rule(const struct tt_evidence *ev, char text[TEXT]);
+typedef bool rule(const struct tt_run_data *ev, char text[TEXT]);
 
 static bool say(char text[TEXT], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool say(char text[TEXT], const char *fmt, ...)
@@ -33,7 +33,7 @@ static bool say(char text[TEXT], const char *fmt, ...)
     return true;
 }
 
-static double metric(const struct tt_evidence *ev, enum tt_metric_id id)
+static double metric(const struct tt_run_data *ev, enum tt_metric_id id)
 {
     return ev->metrics[id].known ? ev->metrics[id].value : 0;
 }
@@ -45,12 +45,12 @@ static const char *fact_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static bool damaged_records(const struct tt_evidence *ev, char text[TEXT])
+static bool damaged_records(const struct tt_run_data *ev, char text[TEXT])
 {
     return ev->damage[0] && say(text, "some records could not be read: %s", ev->damage);
 }
 
-static bool too_short(const struct tt_evidence *ev, char text[TEXT])
+static bool too_short(const struct tt_run_data *ev, char text[TEXT])
 {
     double runtime = metric(ev, TT_METRIC_runtime);
     char took[TT_UNIT_TEXT];
@@ -63,12 +63,12 @@ static bool too_short(const struct tt_evidence *ev, char text[TEXT])
 
 /* Other processes took CPUs that ranks were waiting for. Then drift, imbalance and inflation are
  * theirs, and saying each apart would only hide the reason. */
-static bool is_disturbed(const struct tt_evidence *ev)
+static bool is_disturbed(const struct tt_run_data *ev)
 {
     return metric(ev, TT_METRIC_cpu_wait) > 0.05 && metric(ev, TT_METRIC_cpu_others) > 0.1;
 }
 
-static bool disturbed(const struct tt_evidence *ev, char text[TEXT])
+static bool disturbed(const struct tt_run_data *ev, char text[TEXT])
 {
     return is_disturbed(ev) &&
            say(text,
@@ -89,7 +89,7 @@ static double median_span(const struct tt_rank_records *r, size_t first, size_t 
     return tt_median(scratch, n);
 }
 
-static bool drift(const struct tt_evidence *ev, char text[TEXT])
+static bool drift(const struct tt_run_data *ev, char text[TEXT])
 {
     const struct tt_rank_records *r = ev->ranks;
     size_t third = ev->nranks ? r->niterations / 3 : 0;
@@ -109,10 +109,10 @@ static bool drift(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* Only if the time lost by it is a part of the runtime worth a word. */
-static bool imbalance(const struct tt_evidence *ev, char text[TEXT])
+static bool imbalance(const struct tt_run_data *ev, char text[TEXT])
 {
     double value = metric(ev, TT_METRIC_imbalance);
-    double slowest = tt_evidence_slowest(ev, TT_COMPUTE, TT_COMPUTE);
+    double slowest = tt_run_data_slowest(ev, TT_COMPUTE, TT_COMPUTE);
     bool matters = value > 0 && slowest - slowest / value > 0.02 * metric(ev, TT_METRIC_runtime);
 
     return value > 1.1 && matters && !is_disturbed(ev) &&
@@ -122,9 +122,9 @@ static bool imbalance(const struct tt_evidence *ev, char text[TEXT])
                value);
 }
 
-static bool not_synced(const struct tt_evidence *ev, char text[TEXT])
+static bool not_synced(const struct tt_run_data *ev, char text[TEXT])
 {
-    const char *sync = tt_evidence_parameter(ev, "sync");
+    const char *sync = tt_run_data_parameter(ev, "sync");
 
     if (!(ev->bytes_written > 0))
         return false;
@@ -138,7 +138,7 @@ static bool not_synced(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* Where the workload asked the kernel, nobody has to guess. */
-static bool known_cached_reads(const struct tt_evidence *ev, char text[TEXT])
+static bool known_cached_reads(const struct tt_run_data *ev, char text[TEXT])
 {
     double cached = metric(ev, TT_METRIC_bytes_cached);
     double share = cached < ev->bytes_read ? cached / ev->bytes_read : 1;
@@ -151,7 +151,7 @@ static bool known_cached_reads(const struct tt_evidence *ev, char text[TEXT])
                tt_format_bytes(cached, some), 100 * share);
 }
 
-static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
+static bool cached_reads(const struct tt_run_data *ev, char text[TEXT])
 {
     double memory = json_number_value(json_object_get(ev->environment, "memory"));
     double data = ev->bytes_written > 0 ? ev->bytes_written : ev->bytes_read;
@@ -165,7 +165,7 @@ static bool cached_reads(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* A store that compresses or removes duplicates does less work than the rate says. */
-static bool compressible(const struct tt_evidence *ev, char text[TEXT])
+static bool compressible(const struct tt_run_data *ev, char text[TEXT])
 {
     double left = metric(ev, TT_METRIC_data_compressed);
     double again = metric(ev, TT_METRIC_data_duplicate);
@@ -179,7 +179,7 @@ static bool compressible(const struct tt_evidence *ev, char text[TEXT])
                100 * left, 100 * again);
 }
 
-static bool uncovered(const struct tt_evidence *ev, char text[TEXT])
+static bool uncovered(const struct tt_run_data *ev, char text[TEXT])
 {
     double covered = metric(ev, TT_METRIC_coverage);
 
@@ -190,7 +190,7 @@ static bool uncovered(const struct tt_evidence *ev, char text[TEXT])
                100 * covered);
 }
 
-static double own_io(const struct tt_evidence *ev, size_t rank)
+static double own_io(const struct tt_run_data *ev, size_t rank)
 {
     const double *s = ev->seconds[rank];
 
@@ -198,7 +198,7 @@ static double own_io(const struct tt_evidence *ev, size_t rank)
 }
 
 /* The last rank decides how long the others wait at the end. */
-static bool straggler(const struct tt_evidence *ev, char text[TEXT])
+static bool straggler(const struct tt_run_data *ev, char text[TEXT])
 {
     double *all = ev->nranks > 1 ? malloc(ev->nranks * sizeof *all) : NULL, median, most = 0;
     size_t last = 0;
@@ -223,12 +223,12 @@ static bool straggler(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* Whether hidden I/O stands on a comparison of epochs. */
-static bool compares_epochs(const struct tt_evidence *ev)
+static bool compares_epochs(const struct tt_run_data *ev)
 {
-    return ev->metrics[TT_METRIC_hidden_fraction].known && !tt_evidence_is_serial(ev);
+    return ev->metrics[TT_METRIC_hidden_fraction].known && !tt_run_data_is_serial(ev);
 }
 
-static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
+static bool few_epochs(const struct tt_run_data *ev, char text[TEXT])
 {
     const struct tt_epoch_medians *m = &ev->medians;
 
@@ -241,7 +241,7 @@ static bool few_epochs(const struct tt_evidence *ev, char text[TEXT])
         m->overlapped, m->baselines);
 }
 
-static bool hidden_uncertain(const struct tt_evidence *ev, char text[TEXT])
+static bool hidden_uncertain(const struct tt_run_data *ev, char text[TEXT])
 {
     const struct tt_epoch_medians *m = &ev->medians;
     double value = metric(ev, TT_METRIC_hidden_fraction);
@@ -262,7 +262,7 @@ static bool hidden_uncertain(const struct tt_evidence *ev, char text[TEXT])
                share);
 }
 
-static double bytes_of_records(const struct tt_evidence *ev)
+static double bytes_of_records(const struct tt_run_data *ev)
 {
     double bytes = 0;
 
@@ -274,7 +274,7 @@ static double bytes_of_records(const struct tt_evidence *ev)
 
 /* Records on the device under test, if they are enough to be seen there. Only on the node that
  * measured: elsewhere device numbers mean something else. */
-static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
+static bool results_beside_data(const struct tt_run_data *ev, char text[TEXT])
 {
     const json_t *data = json_object_get(ev->environment, "data");
     const char *device = fact_text(data, "device_number");
@@ -284,7 +284,7 @@ static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
 
     if (!device[0] || records < 0.01 * ev->bytes_written || !(ev->bytes_written > 0) ||
         gethostname(host, sizeof host - 1) != 0 ||
-        strcmp(host, fact_text(ev->environment, "host")) != 0 || stat(ev->folder, &st) != 0)
+        strcmp(host, fact_text(ev->environment, "host")) != 0 || stat(ev->directory, &st) != 0)
         return false;
     snprintf(own, sizeof own, "%u:%u", major(st.st_dev), minor(st.st_dev));
     return !strcmp(own, device) &&
@@ -295,7 +295,7 @@ static bool results_beside_data(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* Ranks on the node of the first rank. */
-static unsigned long neighbours(const struct tt_evidence *ev)
+static unsigned long neighbours(const struct tt_run_data *ev)
 {
     unsigned long n = 0;
 
@@ -304,18 +304,18 @@ static unsigned long neighbours(const struct tt_evidence *ev)
     return n;
 }
 
-static unsigned long threads(const struct tt_evidence *ev)
+static unsigned long threads(const struct tt_run_data *ev)
 {
     const char *workload = fact_text(ev->plan, "workload");
     char key[96];
     unsigned long n;
 
     snprintf(key, sizeof key, "%s.threads", workload);
-    n = strtoul(tt_evidence_parameter(ev, key), NULL, 10);
+    n = strtoul(tt_run_data_parameter(ev, key), NULL, 10);
     return n ? n : 1;
 }
 
-static bool oversubscribed(const struct tt_evidence *ev, char text[TEXT])
+static bool oversubscribed(const struct tt_run_data *ev, char text[TEXT])
 {
     double cpus = json_number_value(json_object_get(ev->environment, "cpus"));
     unsigned long ranks = neighbours(ev), each = threads(ev);
@@ -328,7 +328,7 @@ static bool oversubscribed(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* Somebody waited for a CPU, and no other warning says who. */
-static bool cpu_pressure(const struct tt_evidence *ev, char text[TEXT])
+static bool cpu_pressure(const struct tt_run_data *ev, char text[TEXT])
 {
     const json_t *claim;
     char other[TEXT];
@@ -345,7 +345,7 @@ static bool cpu_pressure(const struct tt_evidence *ev, char text[TEXT])
     return false;
 }
 
-static bool unreadable_counters(const struct tt_evidence *ev, char text[TEXT])
+static bool unreadable_counters(const struct tt_run_data *ev, char text[TEXT])
 {
     json_t *all = json_object_get(ev->counters, "unreadable"), *why;
     const char *host;
@@ -356,7 +356,7 @@ static bool unreadable_counters(const struct tt_evidence *ev, char text[TEXT])
 }
 
 /* A typing error in a path would go unnoticed. */
-static bool unread_series(const struct tt_evidence *ev, char text[TEXT])
+static bool unread_series(const struct tt_run_data *ev, char text[TEXT])
 {
     json_t *hosts = json_object_get(ev->counters, "hosts"), *host, *series;
     const char *node, *name;
@@ -375,7 +375,7 @@ static bool unread_series(const struct tt_evidence *ev, char text[TEXT])
     return false;
 }
 
-static bool inflation(const struct tt_evidence *ev, char text[TEXT])
+static bool inflation(const struct tt_run_data *ev, char text[TEXT])
 {
     double value = metric(ev, TT_METRIC_inflation);
 
@@ -383,36 +383,36 @@ static bool inflation(const struct tt_evidence *ev, char text[TEXT])
            say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
 }
 
-static bool faster_than_memory(const struct tt_evidence *ev, char text[TEXT])
+static bool faster_than_memory(const struct tt_run_data *ev, char text[TEXT])
 {
     double rate = metric(ev, TT_METRIC_write_rate), copying = metric(ev, TT_METRIC_copy_time);
     double limit = copying > 0 ? ev->bytes_written / copying : MEMORY_CEILING * (double)ev->nranks;
     char found[TT_UNIT_TEXT], possible[TT_UNIT_TEXT];
 
-    if (!(rate > limit) || !strcmp(tt_evidence_parameter(ev, "backend"), "discard"))
+    if (!(rate > limit) || !strcmp(tt_run_data_parameter(ev, "backend"), "discard"))
         return false;
     return say(text,
                "writing at %s is faster than copying in memory (%s): not all data can have moved",
                tt_format_rate(rate, found), tt_format_rate(limit, possible));
 }
 
-static bool nothing_stored(const struct tt_evidence *ev, char text[TEXT])
+static bool nothing_stored(const struct tt_run_data *ev, char text[TEXT])
 {
-    return ev->bytes_written > 0 && !strcmp(tt_evidence_parameter(ev, "backend"), "discard") &&
+    return ev->bytes_written > 0 && !strcmp(tt_run_data_parameter(ev, "backend"), "discard") &&
            say(text,
                "nothing is stored: the backend is discard, and its rates are those of no storage");
 }
 
-static bool shaped(const struct tt_evidence *ev, char text[TEXT])
+static bool shaped(const struct tt_run_data *ev, char text[TEXT])
 {
-    const char *layers = tt_evidence_parameter(ev, "layers");
+    const char *layers = tt_run_data_parameter(ev, "layers");
 
     return (strstr(layers, "throttle") || strstr(layers, "fault")) &&
            say(text, "I/O is changed on purpose by layers (%s): rates are not those of the storage",
                layers);
 }
 
-static bool hints_without_effect(const struct tt_evidence *ev, char text[TEXT])
+static bool hints_without_effect(const struct tt_run_data *ev, char text[TEXT])
 {
     const json_t *fact;
     size_t i, n = 0, used = 0;
@@ -472,7 +472,7 @@ static int append(json_t *list, const char *text)
 }
 
 /* What ranks said themselves, the same words once. */
-static int from_ranks(const struct tt_evidence *ev, json_t *list)
+static int from_ranks(const struct tt_run_data *ev, json_t *list)
 {
     for (size_t r = 0; r < ev->nranks; r++) {
         const json_t *said = json_object_get(ev->ranks[r].summary, "warnings"), *text;
@@ -484,7 +484,7 @@ static int from_ranks(const struct tt_evidence *ev, json_t *list)
     return 0;
 }
 
-int tt_warnings_collect(const struct tt_evidence *ev, json_t *list)
+int tt_warnings_collect(const struct tt_run_data *ev, json_t *list)
 {
     char text[TEXT];
 

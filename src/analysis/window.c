@@ -8,7 +8,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "analysis/evidence.h"
+#include "analysis/run_data.h"
 #include "base/clock.h"
 
 /* The sum of two times; records may lie, but must not make us overflow. */
@@ -45,16 +45,16 @@ static int64_t span_of(const struct tt_rank_records *r)
     return tt_rank_span(r, &span) && span > 0 ? span : 0;
 }
 
-int tt_window_of_run(const char *folder, struct tt_window *out, struct tt_error *e)
+int tt_window_of_run(const char *directory, struct tt_window *out, struct tt_error *e)
 {
-    struct tt_evidence ev;
-    int rc = tt_evidence_load(&ev, folder, e);
+    struct tt_run_data ev;
+    int rc = tt_run_data_load(&ev, directory, e);
 
     if (rc != TT_OK)
         return rc;
-    if (!tt_evidence_window(&ev, &out->from_ns, &out->to_ns))
-        rc = tt_fail(e, TT_FAILED, "'%s' has no records of its measured time", folder);
-    tt_evidence_free(&ev);
+    if (!tt_run_data_window(&ev, &out->from_ns, &out->to_ns))
+        rc = tt_fail(e, TT_FAILED, "'%s' has no records of its measured time", directory);
+    tt_run_data_free(&ev);
     return rc;
 }
 
@@ -80,17 +80,18 @@ static void add_part(const struct tt_rank_records *r, const struct tt_window *w,
     }
 }
 
-int tt_window_work(const char *folder, const struct tt_window *w, json_t **out, struct tt_error *e)
+int tt_window_work(const char *directory, const struct tt_window *w, json_t **out,
+                   struct tt_error *e)
 {
-    struct tt_evidence ev;
+    struct tt_run_data ev;
     struct work sum = {0};
-    int rc = tt_evidence_load(&ev, folder, e);
+    int rc = tt_run_data_load(&ev, directory, e);
 
     if (rc != TT_OK)
         return rc;
     for (size_t i = 0; i < ev.nranks; i++)
         add_part(&ev.ranks[i], w, &sum);
-    tt_evidence_free(&ev);
+    tt_run_data_free(&ev);
     *out = json_pack("{s:f, s:f, s:f, s:f}", "iterations", sum.iterations, "bytes_written",
                      sum.written, "bytes_read", sum.read, "bytes_communicated", sum.communicated);
     return *out ? TT_OK : tt_fail_nomem(e, "the window");
@@ -109,7 +110,7 @@ static const struct tt_iteration_record *find(const struct tt_rank_records *r, u
                                                                              : NULL;
 }
 
-static double slowest(const struct tt_evidence *ev, uint64_t iteration, int phase, size_t *at)
+static double slowest(const struct tt_run_data *ev, uint64_t iteration, int phase, size_t *at)
 {
     double most = 0;
 
@@ -124,7 +125,7 @@ static double slowest(const struct tt_evidence *ev, uint64_t iteration, int phas
 
 /* Outside of iterations, but within the measured time: files are opened before it and closed after
  * it, and neither makes the run any longer. */
-static double slowest_between(const struct tt_evidence *ev, int phase)
+static double slowest_between(const struct tt_run_data *ev, int phase)
 {
     double most = 0;
 
@@ -144,7 +145,7 @@ static double slowest_between(const struct tt_evidence *ev, int phase)
 }
 
 /* values has room for the iterations of rank 0, at for a number of each rank. */
-static json_t *phase_json(const struct tt_evidence *ev, int phase, double *values, size_t *at)
+static json_t *phase_json(const struct tt_run_data *ev, int phase, double *values, size_t *at)
 {
     const struct tt_rank_records *first = &ev->ranks[0];
     double total = slowest_between(ev, phase);
@@ -168,12 +169,12 @@ static json_t *phase_json(const struct tt_evidence *ev, int phase, double *value
                      total, "iterations", (json_int_t)n);
 }
 
-int tt_phase_times(const char *folder, json_t **out, struct tt_error *e)
+int tt_phase_times(const char *directory, json_t **out, struct tt_error *e)
 {
-    struct tt_evidence ev;
+    struct tt_run_data ev;
     double *values = NULL;
     size_t *at = NULL;
-    int rc = tt_evidence_load(&ev, folder, e);
+    int rc = tt_run_data_load(&ev, directory, e);
 
     if (rc != TT_OK)
         return rc;
@@ -190,6 +191,6 @@ int tt_phase_times(const char *folder, json_t **out, struct tt_error *e)
     }
     free(values);
     free(at);
-    tt_evidence_free(&ev);
+    tt_run_data_free(&ev);
     return *out ? TT_OK : tt_fail_nomem(e, "the phases");
 }

@@ -10,7 +10,7 @@ enum tt_code {
     TT_FAILED = -2,      /* a system call, a library or MPI failed */
     TT_NOMEM = -3,       /* memory ran out */
     TT_UNSUPPORTED = -4, /* this backend or layer cannot do what was asked */
-    TT_CORRUPT = -5,     /* data read is not the data written, or a folder holds garbage */
+    TT_CORRUPT = -5,     /* data read is not the data written, or a directory holds garbage */
     TT_LIMIT = -6,       /* --max-bytes, --max-time or --min-free was reached */
     TT_INTERRUPTED = -7, /* Ctrl-C or the launcher ended the run */
     TT_BUSY = -8,        /* somebody is at it: a run that is not over, an index being written */

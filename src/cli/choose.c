@@ -4,29 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_folder(const char *word)
+static bool is_directory(const char *word)
 {
     size_t at = strcspn(word, "/=<>!");
 
     return word[at] == '/' || !word[at];
 }
 
-static int split_words(size_t n, const char *const *words, const char **folder,
+static int split_words(size_t n, const char *const *words, const char **directory,
                        const char **filters, size_t *nfilters, struct tt_error *e)
 {
-    *folder = NULL;
+    *directory = NULL;
     *nfilters = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_folder(words[i]))
+        if (!is_directory(words[i]))
             filters[(*nfilters)++] = words[i];
-        else if (*folder)
-            return tt_fail(e, TT_USAGE, "'%.80s' is a second results folder; a filter is KEY=VALUE",
+        else if (*directory)
+            return tt_fail(e, TT_USAGE,
+                           "'%.80s' is a second results directory; a filter is KEY=VALUE",
                            words[i]);
         else
-            *folder = words[i];
+            *directory = words[i];
     }
-    if (!*folder)
-        *folder = TT_DEFAULT_RESULTS;
+    if (!*directory)
+        *directory = TT_DEFAULT_RESULTS;
     return TT_OK;
 }
 
@@ -42,23 +43,23 @@ static void note(const struct tt_index_report *r, const struct tt_error *stale)
         fprintf(stderr, "tutti: %llu run%s not over yet\n", (unsigned long long)r->unfinished,
                 r->unfinished == 1 ? " is" : "s are");
     if (r->refused)
-        fprintf(stderr, "tutti: folders that hold garbage: %llu (tutti index names them)\n",
+        fprintf(stderr, "tutti: directories that hold garbage: %llu (tutti index names them)\n",
                 (unsigned long long)r->refused);
 }
 
 int tt_choose_runs(size_t nwords, const char *const *words, struct tt_store **store,
                    struct tt_run_rows *runs, struct tt_error *e)
 {
-    const char *folder, *filters[TT_MAX_CHOICE_WORDS];
+    const char *directory, *filters[TT_MAX_CHOICE_WORDS];
     struct tt_error stale = TT_ERROR_CLEAR;
     struct tt_index_report report;
     size_t nfilters;
-    int rc = split_words(nwords, words, &folder, filters, &nfilters, e);
+    int rc = split_words(nwords, words, &directory, filters, &nfilters, e);
 
     *store = NULL;
     *runs = (struct tt_run_rows){0};
     if (rc == TT_OK)
-        rc = tt_store_open_updated(folder, store, &report, &stale, e);
+        rc = tt_store_open_updated(directory, store, &report, &stale, e);
     if (rc == TT_OK)
         rc = tt_store_find(*store, nfilters, filters, runs, e);
     if (rc == TT_OK)

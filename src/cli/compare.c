@@ -79,7 +79,7 @@ static int check(const struct request *r, struct tt_compare_options *o, struct t
         rc = take_metrics(r->metrics, o, e);
     if (rc == TT_OK && !r->baseline && r->nwords != 2)
         rc = tt_fail(e, TT_USAGE,
-                     "compare needs two sets of runs, A and B: run folders, or filters such as "
+                     "compare needs two sets of runs, A and B: run directories, or filters such as "
                      "label=nightly");
     return rc;
 }
@@ -100,8 +100,8 @@ static char *join(size_t n, const char *const *words)
     return text;
 }
 
-/* Against a baseline: a folder instead of filters. */
-static bool is_folder(const struct request *r)
+/* Against a baseline: a directory instead of filters. */
+static bool is_directory(const struct request *r)
 {
     return r->nwords == 1 && access(r->words[0], F_OK) == 0;
 }
@@ -112,7 +112,7 @@ static int load(const struct request *r, struct tt_compared_set *a, struct tt_co
     struct tt_search search = {.results = r->dir ? r->dir : TT_DEFAULT_RESULTS};
     int rc = tt_set_from_word(&search, r->baseline ? r->baseline : r->words[0], a, e);
 
-    if (rc == TT_OK && (!r->baseline || is_folder(r))) {
+    if (rc == TT_OK && (!r->baseline || is_directory(r))) {
         rc = tt_set_from_word(&search, r->words[r->baseline ? 0 : 1], b, e);
     } else if (rc == TT_OK) {
         *given = r->nwords ? join(r->nwords, r->words) : strdup("all other runs");

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/result.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 static int leave_out(struct tt_compared_set *s, const char *id, const char *reason,
                      struct tt_error *e)
@@ -22,19 +22,19 @@ static int leave_out(struct tt_compared_set *s, const char *id, const char *reas
     return TT_OK;
 }
 
-/* ---- one run folder, as untrusted as any ---- */
+/* ---- one run directory, as untrusted as any ---- */
 
-static bool take_texts(struct tt_compared_run *run, const char *folder, const char *id,
+static bool take_texts(struct tt_compared_run *run, const char *directory, const char *id,
                        const char *workload, const char *plan)
 {
-    run->folder = strdup(folder);
+    run->directory = strdup(directory);
     run->id = strdup(id);
     run->workload = strdup(workload);
     run->plan = strdup(plan);
-    return run->folder && run->id && run->workload && run->plan;
+    return run->directory && run->id && run->workload && run->plan;
 }
 
-static int take_result(const char *folder, const json_t *result, struct tt_compared_set *out,
+static int take_result(const char *directory, const json_t *result, struct tt_compared_set *out,
                        struct tt_error *e)
 {
     const json_t *plan = json_object_get(result, "plan");
@@ -46,12 +46,12 @@ static int take_result(const char *folder, const json_t *result, struct tt_compa
     struct tt_compared_run *run;
 
     if (!id || !workload || !hash)
-        return tt_fail(e, TT_CORRUPT, "%s/result.json names no id, workload or plan", folder);
+        return tt_fail(e, TT_CORRUPT, "%s/result.json names no id, workload or plan", directory);
     if (!json_is_true(json_object_get(result, "valid")))
-        return tt_fail(e, TT_FAILED, "'%s' is not valid (%.20s); see tutti show", folder,
+        return tt_fail(e, TT_FAILED, "'%s' is not valid (%.20s); see tutti show", directory,
                        status ? status : "no status");
     run = tt_compared_add(out);
-    if (!run || !take_texts(run, folder, id, workload, hash))
+    if (!run || !take_texts(run, directory, id, workload, hash))
         return tt_fail_nomem(e, "a run");
     for (int m = 0; m < TT_NMETRICS; m++) {
         const json_t *value =
@@ -64,22 +64,23 @@ static int take_result(const char *folder, const json_t *result, struct tt_compa
     return TT_OK;
 }
 
-static bool is_run_folder(const char *word)
+static bool is_run_directory(const char *word)
 {
-    char *plan = tt_folder_path(word, "plan.json");
+    char *plan = tt_directory_path(word, "plan.json");
     bool is = plan && access(plan, F_OK) == 0;
 
     free(plan);
     return is;
 }
 
-static int set_from_folder(const char *folder, struct tt_compared_set *out, struct tt_error *e)
+static int set_from_directory(const char *directory, struct tt_compared_set *out,
+                              struct tt_error *e)
 {
     json_t *result = NULL;
-    int rc = tt_get_result(folder, &result, e);
+    int rc = tt_get_result(directory, &result, e);
 
     if (rc == TT_OK)
-        rc = take_result(folder, result, out, e);
+        rc = take_result(directory, result, out, e);
     json_decref(result);
     return rc;
 }
@@ -92,7 +93,7 @@ static int take_row(struct tt_store *store, const struct tt_run_row *row,
     struct tt_compared_run *run = tt_compared_add(out);
     int rc = TT_OK;
 
-    if (!run || !take_texts(run, row->folder, row->id, row->workload, row->plan_hash))
+    if (!run || !take_texts(run, row->directory, row->id, row->workload, row->plan_hash))
         return tt_fail_nomem(e, "a run");
     for (int m = 0; rc == TT_OK && m < TT_NMETRICS; m++) {
         bool known = false;
@@ -194,7 +195,7 @@ static size_t split_filters(char *text, const char **filters, size_t most)
     return n;
 }
 
-/* A word that is neither a folder nor a filter is an id as tutti runs prints it. */
+/* A word that is neither a directory nor a filter is an id as tutti runs prints it. */
 static int set_from_id(struct tt_search *search, const char *id, struct tt_compared_set *out,
                        struct tt_error *e)
 {
@@ -208,10 +209,11 @@ static int set_from_id(struct tt_search *search, const char *id, struct tt_compa
     free(filter);
     if (rc == TT_OK)
         return rc;
-    return tt_fail(e, TT_FAILED,
-                   "'%.80s' is no run folder, and no valid run in '%.80s' has that id; a filter is "
-                   "KEY=VALUE",
-                   id, search->results);
+    return tt_fail(
+        e, TT_FAILED,
+        "'%.80s' is no run directory, and no valid run in '%.80s' has that id; a filter is "
+        "KEY=VALUE",
+        id, search->results);
 }
 
 static int set_from_joined(struct tt_search *search, const char *word, struct tt_compared_set *out,
@@ -236,8 +238,8 @@ int tt_set_from_word(struct tt_search *search, const char *word, struct tt_compa
     int rc;
 
     out->given = word;
-    if (is_run_folder(word))
-        return set_from_folder(word, out, e);
+    if (is_run_directory(word))
+        return set_from_directory(word, out, e);
     if (access(word, F_OK) == 0) {
         rc = tt_set_from_filters(&other, 0, NULL, NULL, out, e);
         tt_search_end(&other);

@@ -6,13 +6,13 @@
 #include "analysis/compare.h"
 #include "store/store.h"
 
-/* The results folder that filters search, opened once. */
+/* The results directory that filters search, opened once. */
 struct tt_search {
     const char *results;
     struct tt_store *store;
 };
 
-/* One word: a run folder, a folder of run folders, the id of a run, or filters
+/* One word: a run directory, a directory of run directories, the id of a run, or filters
  * "label=a,stencil.size=64" that must all hold. Only valid runs are taken; a set without any is an
  * error. */
 int tt_set_from_word(struct tt_search *search, const char *word, struct tt_compared_set *out,

@@ -47,7 +47,7 @@ int tt_dialect_read(int argc, char **argv, tt_translate *translate, struct tt_se
     return rc;
 }
 
-const char *tt_dialect_folder(const struct tt_settings *settings, const char *place)
+const char *tt_dialect_directory(const struct tt_settings *settings, const char *place)
 {
     for (size_t i = settings->n; i-- > 0;)
         if (!strcmp(settings->list[i].key, "dir"))
@@ -55,16 +55,17 @@ const char *tt_dialect_folder(const struct tt_settings *settings, const char *pl
     return NULL;
 }
 
-int tt_dialect_check_folder(const char *folder, const char *place, struct tt_error *e)
+int tt_dialect_check_directory(const char *directory, const char *place, struct tt_error *e)
 {
     struct stat st;
 
-    if (stat(folder, &st) != 0)
-        return tt_fail(e, TT_FAILED, "%s: the folder '%.200s' does not exist; create it", place,
-                       folder);
+    if (stat(directory, &st) != 0)
+        return tt_fail(e, TT_FAILED, "%s: the directory '%.200s' does not exist; create it", place,
+                       directory);
     return S_ISDIR(st.st_mode)
                ? TT_OK
-               : tt_fail(e, TT_FAILED, "%s: '%.200s' is no folder; choose another", place, folder);
+               : tt_fail(e, TT_FAILED, "%s: '%.200s' is no directory; choose another", place,
+                         directory);
 }
 
 int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *translate,

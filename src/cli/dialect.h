@@ -17,10 +17,10 @@ int tt_dialect_read(int argc, char **argv, tt_translate *translate, struct tt_se
                     struct tt_error *e);
 /* "tutti ior -b 1m"; NULL: no memory. The caller frees it. */
 char *tt_dialect_line(int argc, char **argv);
-/* The data folder, if the option at this place has said it last; NULL: another did, or none. */
-const char *tt_dialect_folder(const struct tt_settings *settings, const char *place);
+/* The data directory, if the option at this place has said it last; NULL: another did, or none. */
+const char *tt_dialect_directory(const struct tt_settings *settings, const char *place);
 /* Whether it is there, in words of that option. */
-int tt_dialect_check_folder(const char *folder, const char *place, struct tt_error *e);
+int tt_dialect_check_directory(const char *directory, const char *place, struct tt_error *e);
 /* The whole command: returns the exit status. */
 int tt_dialect_run(int argc, char **argv, const char *workload, tt_translate *translate,
                    tt_print_function *print);

@@ -9,7 +9,7 @@
 #include "analysis/require.h"
 #include "cli/command.h"
 #include "cli/ensemble_show.h"
-#include "ensemble/conduct.h"
+#include "ensemble/run.h"
 #include "ensemble/nodes.h"
 #include "ensemble/scenario.h"
 #include "launch/launch.h"
@@ -49,15 +49,15 @@ static const char *const may_differ[] = {
     "require",  "json",      "csv",          "quiet",
     "dry_run",  NULL};
 
-#define RESUME_HOW "tutti ensemble FILE --resume FOLDER"
+#define RESUME_HOW "tutti ensemble FILE --resume DIRECTORY"
 
-/* What is resumed is what the folder says, as far as it may. */
-static int resume_settings(const char *folder, const char *file, const struct tt_settings *words,
+/* What is resumed is what the directory says, as far as it may. */
+static int resume_settings(const char *directory, const char *file, const struct tt_settings *words,
                            struct tt_settings *settings, bool *is_matrix, struct tt_error *e)
 {
     struct tt_settings given = {0};
     bool scenario = file && tt_is_scenario(file);
-    int rc = tt_ensemble_load(folder, settings, is_matrix, e);
+    int rc = tt_ensemble_load(directory, settings, is_matrix, e);
 
     if (rc == TT_OK)
         rc = tt_settings_check_resumed(words, settings, may_differ, "ensemble", e);
@@ -94,7 +94,8 @@ static int read_settings(int argc, char **argv, struct tt_settings *settings, bo
         }
     if (rc == TT_OK && !file && !*resume)
         rc = tt_fail(e, TT_USAGE,
-                     "ensemble takes a file, a scenario (" SCENARIOS "), or --resume FOLDER; tutti "
+                     "ensemble takes a file, a scenario (" SCENARIOS
+                     "), or --resume DIRECTORY; tutti "
                      "help ensemble");
     if (rc == TT_OK && *resume)
         rc = resume_settings(*resume, file, &words, settings, is_matrix, e);
@@ -116,27 +117,27 @@ static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
     return rc == TT_OK ? tt_outfiles_check(x->o.json, x->o.csv, e) : rc;
 }
 
-/* The first player that does exactly the same, before this one; NULL: none does. */
-static const struct tt_player *twin_of(const struct tt_ensemble *x, size_t player)
+/* The first job that does exactly the same, before this one; NULL: none does. */
+static const struct tt_job_spec *twin_of(const struct tt_ensemble *x, size_t spec)
 {
-    json_t *own = tt_config_to_json(&x->players[player].config);
-    const struct tt_player *twin = NULL;
+    json_t *own = tt_config_to_json(&x->specs[spec].config);
+    const struct tt_job_spec *twin = NULL;
 
-    for (size_t i = 0; i < player && !twin; i++) {
-        json_t *other = tt_config_to_json(&x->players[i].config);
+    for (size_t i = 0; i < spec && !twin; i++) {
+        json_t *other = tt_config_to_json(&x->specs[i].config);
 
-        if (json_equal(own, other) && !strcmp(x->players[i].workload, x->players[player].workload))
-            twin = &x->players[i];
+        if (json_equal(own, other) && !strcmp(x->specs[i].workload, x->specs[spec].workload))
+            twin = &x->specs[i];
         json_decref(other);
     }
     json_decref(own);
     return twin;
 }
 
-static int describe_player(const struct tt_ensemble *x, size_t player, struct tt_paragraph *out,
-                           struct tt_error *e)
+static int describe_spec(const struct tt_ensemble *x, size_t spec, struct tt_paragraph *out,
+                         struct tt_error *e)
 {
-    const struct tt_player *p = &x->players[player], *twin = twin_of(x, player);
+    const struct tt_job_spec *p = &x->specs[spec], *twin = twin_of(x, spec);
     char bytes[TT_UNIT_TEXT], time[TT_UNIT_TEXT];
     struct tt_estimate estimate = {0};
     int rc = p->config.workload->estimate(&p->config, &estimate, e);
@@ -174,10 +175,10 @@ static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
     for (size_t i = 0; i < x->nsteps; i++) {
         const struct tt_step *s = &x->steps[i];
 
-        tt_paragraph_add(&steps, "%s %s", i ? "," : "", x->players[s->reference].name);
+        tt_paragraph_add(&steps, "%s %s", i ? "," : "", x->specs[s->reference].name);
         if (s->others > 0 && x->nmixes > 1)
             tt_paragraph_add(&steps, " with %llu %s", (unsigned long long)s->others,
-                             x->players[x->mixes[s->mix].players[0]].name);
+                             x->specs[x->mixes[s->mix].specs[0]].name);
         else if (s->others > 0)
             tt_paragraph_add(&steps, " with %llu other%s", (unsigned long long)s->others,
                              s->others == 1 ? "" : "s");
@@ -185,12 +186,12 @@ static int announce(const struct tt_ensemble *x, FILE *out, struct tt_error *e)
             tt_paragraph_add(&steps, " alone");
     }
     tt_paragraph_print(&steps, out, "plan");
-    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++) {
+    for (size_t i = 0; i < x->nspecs && rc == TT_OK; i++) {
         struct tt_paragraph p = {0};
 
-        rc = describe_player(x, i, &p, e);
+        rc = describe_spec(x, i, &p, e);
         if (rc == TT_OK)
-            tt_paragraph_print(&p, out, x->players[i].name);
+            tt_paragraph_print(&p, out, x->specs[i].name);
     }
     return rc;
 }
@@ -213,11 +214,11 @@ static int tell_idle(const struct tt_ensemble *x, struct tt_error *e)
 
 /* What was measured is shown, also if it is not all. */
 static int conduct(const struct tt_ensemble *x, const struct tt_settings *settings,
-                   const char *folder)
+                   const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     struct tt_runner_report report = {0};
-    int rc = tt_ensemble_conduct(x, folder, &report, &e), status;
+    int rc = tt_ensemble_run(x, directory, &report, &e), status;
 
     if (rc == TT_OK && report.out_of_budget)
         rc = tt_fail(&e, TT_LIMIT, "%s", report.why);
@@ -225,13 +226,13 @@ static int conduct(const struct tt_ensemble *x, const struct tt_settings *settin
     if (rc == TT_USAGE || rc == TT_BUSY || rc == TT_CORRUPT || (rc != TT_OK && report.n == 0))
         return tt_report_error(&e);
     /* A full disk, for one, ends both; the first says it. */
-    if (tt_ensemble_show_answer(x, folder, NULL, &status, &later) != TT_OK && rc == TT_OK)
+    if (tt_ensemble_show_answer(x, directory, NULL, &status, &later) != TT_OK && rc == TT_OK)
         tt_report_error(&later);
     if (rc == TT_OK)
         return status;
     tt_report_error(&e);
     fprintf(stderr, "tutti: go on with: tutti ensemble %s--resume %s\n",
-            tt_settings_programs(settings) ? "FILE " : "", folder);
+            tt_settings_programs(settings) ? "FILE " : "", directory);
     return 1;
 }
 
@@ -239,7 +240,7 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
                const char *resume)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    char *folder = NULL;
+    char *directory = NULL;
     int rc = check_outputs(x, &e), status;
 
     if (rc == TT_OK)
@@ -253,11 +254,11 @@ static int run(const struct tt_ensemble *x, const struct tt_settings *settings, 
     if (rc == TT_OK)
         rc = tell_idle(x, &e);
     if (rc == TT_OK && resume)
-        folder = strdup(resume);
+        directory = strdup(resume);
     else if (rc == TT_OK)
-        rc = tt_ensemble_create(x, settings, is_matrix, &folder, &e);
-    status = rc == TT_OK ? conduct(x, settings, folder) : tt_report_error(&e);
-    free(folder);
+        rc = tt_ensemble_create(x, settings, is_matrix, &directory, &e);
+    status = rc == TT_OK ? conduct(x, settings, directory) : tt_report_error(&e);
+    free(directory);
     return status;
 }
 

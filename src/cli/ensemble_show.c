@@ -8,7 +8,7 @@
 #include "analysis/slowdown.h"
 #include "cli/command.h"
 #include "cli/option.h"
-#include "ensemble/conduct.h"
+#include "ensemble/run.h"
 #include "report/ensemble.h"
 #include "spec/units.h"
 
@@ -54,13 +54,13 @@ static int exit_status(enum tt_verdict_kind verdict, const json_t *answer)
     return 0;
 }
 
-int tt_ensemble_show_answer(const struct tt_ensemble *x, const char *folder, json_t **kept,
+int tt_ensemble_show_answer(const struct tt_ensemble *x, const char *directory, json_t **kept,
                             int *status, struct tt_error *e)
 {
     FILE *table = is_stdout(x->o.json) || is_stdout(x->o.csv) ? stderr : stdout;
     enum tt_verdict_kind verdict = TT_PASS;
     json_t *answer = NULL;
-    int rc = tt_ensemble_answer(x, folder, &answer, e);
+    int rc = tt_ensemble_answer(x, directory, &answer, e);
 
     if (rc == TT_OK)
         rc = add_verdicts(x, answer, &verdict, e);
@@ -96,21 +96,21 @@ static int add_wanted(const struct wanted *w, struct tt_settings *settings, stru
     return rc;
 }
 
-static int show_one(const char *folder, const struct wanted *w, json_t *answers, int *status,
+static int show_one(const char *directory, const struct wanted *w, json_t *answers, int *status,
                     struct tt_error *e)
 {
     struct tt_settings settings = {0};
     struct tt_ensemble x = {0};
     json_t *answer = NULL;
     bool is_matrix;
-    int rc = tt_ensemble_load(folder, &settings, &is_matrix, e);
+    int rc = tt_ensemble_load(directory, &settings, &is_matrix, e);
 
     if (rc == TT_OK)
         rc = add_wanted(w, &settings, e);
     if (rc == TT_OK)
         rc = tt_ensemble_make(&x, &settings, is_matrix, e);
     if (rc == TT_OK)
-        rc = tt_ensemble_show_answer(&x, folder, &answer, status, e);
+        rc = tt_ensemble_show_answer(&x, directory, &answer, status, e);
     if (answer)
         json_array_append_new(answers, answer);
     tt_ensemble_free(&x);
@@ -118,7 +118,7 @@ static int show_one(const char *folder, const struct wanted *w, json_t *answers,
     return rc;
 }
 
-/* Which of several systems suffices, from ensembles that were played on each of them. */
+/* Which of several systems suffices, from ensembles that were run on each of them. */
 static int say_which(const json_t *answers, const char *limit, struct tt_error *e)
 {
     json_t *systems = NULL;
@@ -146,7 +146,7 @@ int tt_ensemble_show(int argc, char **argv)
 
     rc = tt_take_words(argc, argv, options, MAX_SHOWN, words, &n, &e);
     if (rc == TT_OK && n == 0)
-        rc = tt_fail(&e, TT_USAGE, "ensemble show takes folders of ensembles");
+        rc = tt_fail(&e, TT_USAGE, "ensemble show takes directories of ensembles");
     if (rc == TT_OK && n > 1 && (w.json || w.csv))
         rc = tt_fail(&e, TT_USAGE, "--json and --csv take the answer of one ensemble");
     for (size_t i = 0; i < n && rc == TT_OK; i++)

@@ -9,7 +9,7 @@
 #include "cli/h5bench_past.h"
 #include "cli/h5bench_session.h"
 #include "plan/config.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "report/outfile.h"
 #include "spec/read.h"
 
@@ -77,7 +77,7 @@ static bool is_yes(const struct tt_setting *s)
            !strcmp(s->value, "on") || !strcmp(s->value, "1");
 }
 
-/* Settings that also say what the session does; --results is where its folder goes. */
+/* Settings that also say what the session does; --results is where its directory goes. */
 static int look_at(struct tt_h5bench_session *s, struct tt_error *e)
 {
     for (size_t i = 0; i < s->settings.n; i++) {
@@ -94,7 +94,7 @@ static int look_at(struct tt_h5bench_session *s, struct tt_error *e)
         else if (tt_same_key(x->key, "results") && x->value)
             s->results = x->value;
         else if (tt_same_key(x->key, "dir") && x->value)
-            s->directory = x->value;
+            s->data_directory = x->value;
         else if (tt_same_key(x->key, "csv"))
             return tt_fail(e, TT_USAGE, "--csv: benchmarks have a CSV_FILE each");
         else if (tt_same_key(x->key, "ranks") || !strcmp(x->key, "-n"))
@@ -159,7 +159,7 @@ static int make_directory(struct tt_h5bench_session *s, struct tt_error *e)
 static int prepare(struct tt_h5bench_session *s, struct tt_error *e)
 {
     bool is_hdf5 = !s->backend || !strcmp(s->backend, "hdf5");
-    struct tt_h5bench_past_context before = {s->results, s->directory};
+    struct tt_h5bench_past_context before = {s->results, s->data_directory};
     struct tt_h5bench_past past = {tt_h5bench_look_back, &before};
     int rc = tt_h5bench_read(s->path, s->filter, is_hdf5, &past, &s->workflow, e);
 
@@ -169,10 +169,10 @@ static int prepare(struct tt_h5bench_session *s, struct tt_error *e)
         return rc;
     rc = make_directory(s, e);
     if (rc == TT_OK)
-        rc = tt_folder_make(s->results, "h5bench-", &s->folder, e);
+        rc = tt_directory_make(s->results, "h5bench-", &s->directory, e);
     for (size_t i = 0; rc == TT_OK && i < s->workflow.n; i++)
-        rc = tt_settings_add(&s->workflow.list[i].settings, "results", s->folder, "tutti h5bench",
-                             e);
+        rc = tt_settings_add(&s->workflow.list[i].settings, "results", s->directory,
+                             "tutti h5bench", e);
     return rc;
 }
 
@@ -190,7 +190,7 @@ int tt_cmd_h5bench(int argc, char **argv)
         status = tt_h5bench_perform(&s, &e);
     tt_h5bench_free(&s.workflow);
     tt_settings_free(&s.settings);
-    free(s.folder);
+    free(s.directory);
     json_decref(s.rows);
     return status;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "plan/config.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/removal.h"
 #include "workloads/particles/particles.h"
 
@@ -25,34 +25,34 @@ char *tt_h5bench_file(const char *directory, const char *file, bool per_process)
     return path;
 }
 
-/* The folder of this name in a folder, if it is a run's; caller frees. */
-static char *run_folder(const char *parent, const char *id)
+/* The directory of this name in a directory, if it is a run's; caller frees. */
+static char *run_directory(const char *parent, const char *id)
 {
-    char *folder = tt_folder_path(parent, id);
-    char *plan = folder ? tt_folder_path(folder, "plan.json") : NULL;
+    char *directory = tt_directory_path(parent, id);
+    char *plan = directory ? tt_directory_path(directory, "plan.json") : NULL;
 
     if (!plan || access(plan, R_OK) != 0) {
-        free(folder);
-        folder = NULL;
+        free(directory);
+        directory = NULL;
     }
     free(plan);
-    return folder;
+    return directory;
 }
 
-/* In results, or in the folder of a workflow there. */
-static char *find_folder(const char *results, const char *id)
+/* In results, or in the directory of a workflow there. */
+static char *find_directory(const char *results, const char *id)
 {
-    char *found = run_folder(results, id);
+    char *found = run_directory(results, id);
     DIR *dir = found ? NULL : opendir(results);
     struct dirent *entry;
 
     while (dir && !found && (entry = readdir(dir))) {
-        char *folder = strncmp(entry->d_name, "h5bench-", 8) != 0
-                           ? NULL
-                           : tt_folder_path(results, entry->d_name);
+        char *directory = strncmp(entry->d_name, "h5bench-", 8) != 0
+                              ? NULL
+                              : tt_directory_path(results, entry->d_name);
 
-        found = folder ? run_folder(folder, id) : NULL;
-        free(folder);
+        found = directory ? run_directory(directory, id) : NULL;
+        free(directory);
     }
     if (dir)
         closedir(dir);
@@ -60,9 +60,9 @@ static char *find_folder(const char *results, const char *id)
 }
 
 /* The outcome is written when all files are closed. */
-static bool is_unchanged(const char *path, const char *folder)
+static bool is_unchanged(const char *path, const char *directory)
 {
-    char *outcome = tt_folder_path(folder, "outcome.json");
+    char *outcome = tt_directory_path(directory, "outcome.json");
     struct stat file, then;
     bool known = outcome && stat(path, &file) == 0 && stat(outcome, &then) == 0;
 
@@ -102,17 +102,17 @@ static void look_at(const char *results, const char *path, struct tt_h5bench_con
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_config config = {0};
-    char id[TT_ID_LENGTH + 1], *folder;
+    char id[TT_ID_LENGTH + 1], *directory;
 
     tt_mark_read(path, TT_MADE_FILE, id);
     if (!id[0])
         return;
-    folder = find_folder(results, id);
-    if (folder && is_unchanged(path, folder) &&
-        tt_folder_load_plan(folder, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
+    directory = find_directory(results, id);
+    if (directory && is_unchanged(path, directory) &&
+        tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         take_plan(&config, content);
     tt_config_free(&config);
-    free(folder);
+    free(directory);
 }
 
 void tt_h5bench_look_back(void *context, const char *directory, const char *file,

@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "build_info.h"
 #include "cli/command.h"
-#include "cli/h5bench_folders.h"
+#include "cli/h5bench_directories.h"
 #include "cli/h5bench_past.h"
 #include "cli/h5bench_session.h"
 #include "cli/run.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "report/h5bench.h"
 #include "report/outfile.h"
 
@@ -35,9 +35,9 @@ static bool prints(const struct tt_h5bench_session *s)
 static int write_csv(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b,
                      const json_t *figures, struct tt_error *e)
 {
-    const char *folder = json_string_value(json_object_get(s->result, "folder"));
+    const char *directory = json_string_value(json_object_get(s->result, "directory"));
     const char *slash = strrchr(b->csv_file, '/'), *name = slash ? slash + 1 : b->csv_file;
-    char *path = folder ? tt_folder_path(folder, name) : NULL;
+    char *path = directory ? tt_directory_path(directory, name) : NULL;
     struct tt_outfile file;
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
@@ -105,7 +105,7 @@ static int run_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchma
     int rc;
 
     if (status != 0 || !s->result)
-        return add_row(s, b, tt_h5bench_was_interrupted(s->folder) ? "interrupted" : "failed",
+        return add_row(s, b, tt_h5bench_was_interrupted(s->directory) ? "interrupted" : "failed",
                        "see the error above", NULL, e);
     figures = tt_h5bench_figures(s->result, b->operation, b->reads);
     if (!figures)
@@ -170,7 +170,7 @@ static const char *why_missing(const struct tt_h5bench_session *s, size_t i)
 static int check_file(const struct tt_h5bench_session *s, size_t i, struct tt_error *why)
 {
     const struct tt_h5bench_benchmark *b = &s->workflow.list[i];
-    const char *directory = s->directory ? s->directory : s->workflow.directory;
+    const char *directory = s->data_directory ? s->data_directory : s->workflow.directory;
     char *path = tt_h5bench_file(directory, b->file, b->per_process);
     int rc = TT_OK;
 
@@ -255,7 +255,7 @@ static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
 {
     json_t *all =
         json_pack("{s:s, s:o, s:o, s:O}", "tutti", TT_VERSION, "workflow", tt_json_text(s->path),
-                  "folder", tt_json_text(s->folder), "benchmarks", s->rows);
+                  "directory", tt_json_text(s->directory), "benchmarks", s->rows);
     struct tt_outfile file;
     int rc = all ? tt_outfile_open(&file, s->json, e) : tt_fail_nomem(e, "the results");
 
@@ -301,11 +301,11 @@ int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
 
     hold_signals(&before);
     if (prints(s))
-        tt_h5bench_head(stdout, s->path, s->folder);
+        tt_h5bench_head(stdout, s->path, s->directory);
     fflush(stdout);
     rc = run_all(s, e);
     if (!s->keep)
-        left = tt_h5bench_remove_data(s->folder);
+        left = tt_h5bench_remove_data(s->directory);
     if (s->made_directory)
         rmdir(s->workflow.directory); /* if it is empty */
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -9,10 +9,10 @@
 
 struct tt_h5bench_session {
     const char *path, *filter, *json, *results, *backend;
-    const char *directory; /* of data; NULL: the workflow's */
+    const char *data_directory; /* NULL: the workflow's */
     bool validate_mode, abort_on_failure, keep, quiet, dry_run;
     bool made_directory;
-    char *folder;                /* of this session's run folders */
+    char *directory;             /* of this session's run directories */
     struct tt_settings settings; /* from the command line: they win */
     struct tt_h5bench_workflow workflow;
     json_t *rows;

@@ -33,7 +33,7 @@ static const struct option_text runs_options[] = {
 };
 
 static const struct option_text compare_options[] = {
-    {"--dir DIR", "the results folder that filters search [default tutti-runs]"},
+    {"--dir DIR", "the results directory that filters search [default tutti-runs]"},
     {"--baseline A", "B is all other runs, or those that match the filters"},
     {"--margin SHARE", "what is closer than this is equivalent [default 5%]"},
     {"--metric NAME,...", "compare these metrics"},
@@ -49,7 +49,7 @@ static const struct option_text export_options[] = {
 };
 
 static const struct option_text index_options[] = {
-    {"--rebuild", "read every folder again"},
+    {"--rebuild", "read every directory again"},
     {NULL, NULL},
 };
 
@@ -59,7 +59,7 @@ static const struct option_text clean_options[] = {
 };
 
 static const struct option_text info_options[] = {
-    {"--dir DIR", "the data folder to describe [default .]"},
+    {"--dir DIR", "the data directory to describe [default .]"},
     {"--json", "as JSON"},
     {NULL, NULL},
 };
@@ -79,7 +79,8 @@ static const struct option_text numio_options[] = {
 static const struct option_text ior_options[] = {
     {"-a API", "POSIX, MPIIO, HDF5, NCMPI, URING or DUMMY [default POSIX]; -c: collective"},
     {"-b SIZE, -t SIZE, -s N", "block [1m], transfer [256k], segments [1]"},
-    {"-o FILE, -F, -u, -m", "name (a@b@c: in turn), a file per task, in folders, per repetition"},
+    {"-o FILE, -F, -u, -m",
+     "name (a@b@c: in turn), a file per task, in directories, per repetition"},
     {"-w, -r, -W, -R", "write, read, check after write, check while reading [default -w -r]"},
     {"-i N, -k, -K, -T MIN", "repetitions, keep files, keep wrong ones, time in all"},
     {"-e, -Y, -g", "fsync at the end, after every write; barriers between phases"},
@@ -127,21 +128,23 @@ static const struct {
      "--write.every 20 --write.series append. --set KEY=VALUE comes after the file's settings. "
      "With repeat, stop_when or require (tutti help ensemble) it is run again and again.",
      NULL},
-    {"ensemble", "tutti ensemble FILE.yaml|SCENARIO|matrix FILE.yaml|show FOLDER ... [--KEY VALUE]",
+    {"ensemble",
+     "tutti ensemble FILE.yaml|SCENARIO|matrix FILE.yaml|show DIRECTORY ... [--KEY VALUE]",
      "Measure a reference job alone and with others around it. A scenario is empty, balanced, "
      "peak:io, peak:cpu, peak:memory or peak:network and is sized to the machine; matrix takes "
-     "every player of a set as reference and as load; show prints an answer again, and with "
+     "every job of a set as reference and as load; show prints an answer again, and with "
      "--limit which of several systems suffices. A file has reference: and load: with the "
      "keys of a workload, and the keys below. Status 0: done, 3 or 4: a require failed or is "
      "inconclusive.",
      NULL},
-    {"survey", "tutti survey flash [FILE.yaml] [--KEY VALUE] | [flash FILE.yaml] --resume FOLDER",
+    {"survey",
+     "tutti survey flash [FILE.yaml] [--KEY VALUE] | [flash FILE.yaml] --resume DIRECTORY",
      "Measure a store as the all-flash paper does: bandwidth naive and aged, requests per second "
      "buffered and direct, and over the size of the data. What every run has besides stands in "
      "job: "
      "{backend: ..., layers: ...}.",
      NULL},
-    {"show", "tutti show FOLDER|ID [--json FILE] [--csv FILE]",
+    {"show", "tutti show DIRECTORY|ID [--json FILE] [--csv FILE]",
      "Print the result of a run, or the answer of an ensemble or survey, again; an ID is one of "
      "tutti runs.",
      show_options},
@@ -150,7 +153,8 @@ static const struct {
      "or <. A key is id, label, workload, status, plan, valid, a parameter or a metric.",
      runs_options},
     {"compare", "tutti compare A B | --baseline A [FILTER ...]",
-     "Say of every metric how B differs from A. Both are run folders, folders of run folders, ids "
+     "Say of every metric how B differs from A. Both are run directories, directories of run "
+     "directories, ids "
      "or filters: label=nightly,stencil.size=64. Runs are compared with those of the same plan.",
      compare_options},
     {"export", "tutti export [DIR] [FILTER ...] --csv FILE | --json FILE",
@@ -158,12 +162,12 @@ static const struct {
     {"index", "tutti index [DIR] [--rebuild]",
      "Bring the index of the runs below DIR up to date, as runs and export do by themselves.",
      index_options},
-    {"verify", "tutti verify FOLDER|ID [--launch.by local|slurm|batch ...]",
+    {"verify", "tutti verify DIRECTORY|ID [--launch.by local|slurm|batch ...]",
      "Check the kept data files of a run with layer verify against what it wrote.", NULL},
-    {"clean", "tutti clean FOLDER|ID [--force]",
+    {"clean", "tutti clean DIRECTORY|ID [--force]",
      "Remove the data files of a run that was killed with its ranks, or that kept them, or of all "
      "runs of an ensemble, a survey or a workflow of h5bench. Only files that carry the run's mark "
-     "or lie in its own data folder; not while a rank still runs.",
+     "or lie in its own data directory; not while a rank still runs.",
      clean_options},
     {"list", "tutti list [workloads|backends|layers|metrics]", "What this build has.", NULL},
     {"help", "tutti help [TOPIC | --markdown]",
@@ -183,11 +187,11 @@ static const struct {
      "print h5bench's metrics and one summary. Status 0 only if all of them were done. It starts "
      "the ranks itself, as many as the file says.",
      h5bench_options},
-    {"perform", "tutti perform FOLDER [--held] [--loop]",
+    {"perform", "tutti perform DIRECTORY [--held] [--loop]",
      "What the launcher starts as ranks. Held, it waits for an instant in the file go; looping, it "
-     "plays again and again until the file stop says so.",
+     "runs again and again until the file stop says so.",
      NULL},
-    {"hold", "tutti hold FOLDER [--held] [--loop]",
+    {"hold", "tutti hold DIRECTORY [--held] [--loop]",
      "What the launcher starts where the plan is a command.", NULL},
 };
 #define NSYNOPSES (sizeof synopses / sizeof *synopses)
@@ -223,7 +227,7 @@ static void describe_range(const struct tt_param *p, char *out, size_t size)
 static void describe(const struct tt_param *p, char *out, size_t size)
 {
     char range[256];
-    const char *const notes[][2] = {{"", range}, {"", p->unit}, {"default ", p->fallback}};
+    const char *const notes[][2] = {{"", range}, {"", p->unit}, {"default ", p->default_text}};
     const char *separator = " [";
     size_t used;
 
@@ -260,7 +264,7 @@ static void each_topic(tt_component_fn *visit, void *context)
 {
     tt_each_component(visit, context);
     visit("ensemble", &tt_ensemble_component, context);
-    visit("ensemble", &tt_player_component, context);
+    visit("ensemble", &tt_job_spec_component, context);
     visit("survey", &tt_survey_component, context);
 }
 
@@ -385,7 +389,7 @@ static void print_markdown(const char *kind, const struct tt_component *c, void 
         describe_range(p, range, sizeof range);
         printf("| `%s%s%s` |", bare ? "" : c->name, bare ? "" : ".", p->key);
         print_cell(value_name(p));
-        print_cell(p->fallback ? p->fallback : "");
+        print_cell(p->default_text ? p->default_text : "");
         print_cell(range);
         print_cell(p->unit ? p->unit : "");
         print_cell(p->text);

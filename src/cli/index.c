@@ -10,12 +10,12 @@
 
 static const char usage[] =
     "usage: tutti index [DIR] [--rebuild]\n\n"
-    "DIR is the results folder (tutti-runs). The index, DIR/index.sqlite, can be\n"
-    "deleted at any time: it is made again from the run folders.\n";
+    "DIR is the results directory (tutti-runs). The index, DIR/index.sqlite, can be\n"
+    "deleted at any time: it is made again from the run directories.\n";
 
 static void print_report(const struct tt_store *s, const struct tt_index_report *r)
 {
-    const char *folder;
+    const char *directory;
     char line[1400];
     json_t *why;
 
@@ -25,9 +25,9 @@ static void print_report(const struct tt_store *s, const struct tt_index_report 
     if (r->unfinished)
         printf(", %llu not over yet", (unsigned long long)r->unfinished);
     putchar('\n');
-    json_object_foreach((json_t *)tt_store_refused(s), folder, why)
+    json_object_foreach((json_t *)tt_store_refused(s), directory, why)
     {
-        snprintf(line, sizeof line, "%s: %s", folder, json_string_value(why));
+        snprintf(line, sizeof line, "%s: %s", directory, json_string_value(why));
         tt_disarm(line);
         fprintf(stderr, "tutti: refused %s\n", line);
     }
@@ -36,18 +36,18 @@ static void print_report(const struct tt_store *s, const struct tt_index_report 
 int tt_cmd_index(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    const char *folder = NULL;
+    const char *directory = NULL;
     bool help = false, rebuild = false;
     const struct tt_option options[] = {
         {"--rebuild", NULL, &rebuild}, {"--help", NULL, &help}, {NULL, NULL, NULL}};
     struct tt_index_report report;
     struct tt_store *s = NULL;
 
-    if (tt_take_options(argc, argv, options, &folder, &e) != TT_OK)
+    if (tt_take_options(argc, argv, options, &directory, &e) != TT_OK)
         return tt_report_error(&e);
     if (help)
         return fputs(usage, stdout) < 0;
-    if (tt_store_open(folder ? folder : TT_DEFAULT_RESULTS, true, &s, &e) == TT_OK &&
+    if (tt_store_open(directory ? directory : TT_DEFAULT_RESULTS, true, &s, &e) == TT_OK &&
         tt_store_index(s, rebuild, &report, &e) == TT_OK)
         print_report(s, &report);
     tt_store_close(s);

@@ -190,9 +190,9 @@ static void print_data(const json_t *data)
 {
     char size[TT_UNIT_TEXT], available[TT_UNIT_TEXT];
 
-    entry("data folder", "%s", text_of(data, "path"));
+    entry("data directory", "%s", text_of(data, "path"));
     if (!json_object_get(data, "size")) {
-        entry("file system", "unknown: the folder does not exist");
+        entry("file system", "unknown: the directory does not exist");
         return;
     }
     entry("file system", "%s on %s, mounted at %s: %s, %s free", text_of(data, "filesystem"),

@@ -67,11 +67,11 @@ static int finish(const struct session *s, struct tt_error *e)
     return rc == TT_OK ? tt_outfile_close(&file, e) : tt_outfile_discard(&file, rc);
 }
 
-static int check_folder(const struct tt_settings *settings, struct tt_error *e)
+static int check_directory(const struct tt_settings *settings, struct tt_error *e)
 {
-    const char *folder = tt_dialect_folder(settings, "-o");
+    const char *directory = tt_dialect_directory(settings, "-o");
 
-    return folder ? tt_dialect_check_folder(folder, "-o", e) : TT_OK;
+    return directory ? tt_dialect_check_directory(directory, "-o", e) : TT_OK;
 }
 
 static int read_words(struct session *s, int argc, char **argv, struct tt_error *e)
@@ -89,7 +89,7 @@ static int read_words(struct session *s, int argc, char **argv, struct tt_error 
     for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
         rc = tt_dialect_rest(nrest, rest, &s->tests.list[i], e);
     for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
-        rc = check_folder(&s->tests.list[i], e);
+        rc = check_directory(&s->tests.list[i], e);
     if (rc == TT_OK && s->tests.summary_file)
         rc = tt_outfile_check(s->tests.summary_file, e);
     free(rest);

@@ -16,32 +16,32 @@ static void print_result(FILE *out, const json_t *result, void *context)
     tt_mdtest_print(out, result, context);
 }
 
-/* mdtest makes the folder of -d. Every rank tries, and *made is set for one of them. */
-static int make_folder(const char *folder, bool *made, struct tt_error *e)
+/* mdtest makes the directory of -d. Every rank tries, and *made is set for one of them. */
+static int make_directory(const char *directory, bool *made, struct tt_error *e)
 {
-    *made = folder && mkdir(folder, 0777) == 0;
-    if (*made || !folder)
+    *made = directory && mkdir(directory, 0777) == 0;
+    if (*made || !directory)
         return TT_OK;
     if (errno == EEXIST)
-        return tt_dialect_check_folder(folder, "-d", e);
-    return tt_fail(e, TT_FAILED, "-d: cannot make the folder '%.200s': %s; choose another", folder,
-                   strerror(errno));
+        return tt_dialect_check_directory(directory, "-d", e);
+    return tt_fail(e, TT_FAILED, "-d: cannot make the directory '%.200s': %s; choose another",
+                   directory, strerror(errno));
 }
 
 static int run(struct tt_settings *settings, char *command_line)
 {
-    const char *folder = tt_dialect_folder(settings, "-d");
+    const char *directory = tt_dialect_directory(settings, "-d");
     struct tt_error e = TT_ERROR_CLEAR;
     bool made;
     int status;
 
-    if (make_folder(folder, &made, &e) != TT_OK)
+    if (make_directory(directory, &made, &e) != TT_OK)
         return tt_report_error(&e);
     status = tt_run_settings(
         "metadata", settings,
         (struct tt_printer){.print = print_result, .context = command_line, .new_dir = made});
     if (made)
-        (void)!rmdir(folder); /* unless a tree is kept in it */
+        (void)!rmdir(directory); /* unless a tree is kept in it */
     return status;
 }
 

@@ -83,7 +83,7 @@ void tt_ranks_end(void)
     tt_guard_stop();
 }
 
-int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
+int tt_perform_words(int argc, char **argv, const char **directory, struct tt_perform_how *how,
                      struct tt_error *e)
 {
     const char *module = NULL;
@@ -94,14 +94,14 @@ int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perfo
                                         {0}};
     int rc;
 
-    *folder = NULL;
-    rc = tt_take_options(argc, argv, options, folder, e);
-    if (rc == TT_OK && !*folder)
-        rc = tt_fail(e, TT_USAGE, "%s takes a run folder and is started by a launcher", argv[0]);
+    *directory = NULL;
+    rc = tt_take_options(argc, argv, options, directory, e);
+    if (rc == TT_OK && !*directory)
+        rc = tt_fail(e, TT_USAGE, "%s takes a run directory and is started by a launcher", argv[0]);
     return rc == TT_OK && module ? tt_module_open_listed(module, e) : rc;
 }
 
-int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
+int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,
                     struct tt_perform_how how, struct tt_error *e)
 {
     json_t *environment = NULL;
@@ -110,7 +110,7 @@ int tt_perform_here(int thread_level, const char *folder, const struct tt_config
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         environment = tt_environment_of(config);
-    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, config, how, environment, e);
+    rc = tt_perform(MPI_COMM_WORLD, thread_level, directory, config, how, environment, e);
     tt_guard_enter(TT_GUARD_HELD); /* rank 0 makes the result, and the others wait */
     json_decref(environment);
     return rc;

@@ -19,12 +19,12 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
  * patience of the run, where that is known by then. */
 void tt_ranks_end(void);
 
-/* "FOLDER [--held] [--loop]", the words after perform and hold. */
-int tt_perform_words(int argc, char **argv, const char **folder, struct tt_perform_how *how,
+/* "DIRECTORY [--held] [--loop]", the words after perform and hold. */
+int tt_perform_words(int argc, char **argv, const char **directory, struct tt_perform_how *how,
                      struct tt_error *e);
 
 /* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
-int tt_perform_here(int thread_level, const char *folder, const struct tt_config *config,
+int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,
                     struct tt_perform_how how, struct tt_error *e);
 
 #endif

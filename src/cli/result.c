@@ -9,73 +9,73 @@
 
 #include "analysis/result.h"
 #include "cli/choose.h"
-#include "ensemble/conduct.h"
-#include "plan/folder.h"
+#include "ensemble/run.h"
+#include "plan/directory.h"
 #include "plan/members.h"
 
-static int check_folder(const char *folder, struct tt_error *e)
+static int check_directory(const char *directory, struct tt_error *e)
 {
     struct stat st;
     char *plan;
     int rc = TT_OK;
 
-    if (stat(folder, &st) != 0)
-        return tt_fail(e, TT_FAILED, "there is no run directory '%s'", folder);
+    if (stat(directory, &st) != 0)
+        return tt_fail(e, TT_FAILED, "there is no run directory '%s'", directory);
     if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is no directory", folder);
-    plan = tt_folder_path(folder, "plan.json");
+        return tt_fail(e, TT_FAILED, "'%s' is no directory", directory);
+    plan = tt_directory_path(directory, "plan.json");
     if (!plan)
         return tt_fail_nomem(e, "a path");
     if (access(plan, F_OK) != 0)
-        rc = tt_fail(e, TT_FAILED, "'%s' is no run directory: it has no plan.json", folder);
+        rc = tt_fail(e, TT_FAILED, "'%s' is no run directory: it has no plan.json", directory);
     free(plan);
     return rc;
 }
 
 /* The directory of a run of tutti-runs; NULL if there is none. */
-static char *folder_of_id(const char *id)
+static char *directory_of_id(const char *id)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_store *store = NULL;
     struct tt_run_rows runs = {0};
-    char *filter, *folder = NULL;
+    char *filter, *directory = NULL;
 
     if (strpbrk(id, "/.") || access(id, F_OK) == 0 || asprintf(&filter, "id=%s", id) < 0)
         return NULL;
     if (tt_choose_runs(1, (const char *const *)&filter, &store, &runs, &ignored) == TT_OK &&
         runs.n == 1)
-        folder = strdup(runs.rows[0].folder);
+        directory = strdup(runs.rows[0].directory);
     tt_run_rows_free(&runs);
     tt_store_close(store);
     free(filter);
-    return folder;
+    return directory;
 }
 
-int tt_find_run(const char *word, char **folder, struct tt_error *e)
+int tt_find_run(const char *word, char **directory, struct tt_error *e)
 {
-    *folder = folder_of_id(word);
-    if (!*folder && !(*folder = strdup(word)))
+    *directory = directory_of_id(word);
+    if (!*directory && !(*directory = strdup(word)))
         return tt_fail_nomem(e, "a path");
-    return check_folder(*folder, e);
+    return check_directory(*directory, e);
 }
 
-bool tt_is_ensemble_folder(const char *folder)
+bool tt_is_ensemble_directory(const char *directory)
 {
-    char *path = tt_folder_path(folder, TT_ENSEMBLE_PLAN);
+    char *path = tt_directory_path(directory, TT_ENSEMBLE_PLAN);
     bool is = path && access(path, F_OK) == 0;
 
     free(path);
     return is;
 }
 
-static int check_version(const char *folder, const json_t *result, struct tt_error *e)
+static int check_version(const char *directory, const json_t *result, struct tt_error *e)
 {
     const json_t *made_by = json_object_get(result, "tutti");
     const char *version = json_string_value(json_object_get(made_by, "version"));
 
     if (json_integer_value(json_object_get(made_by, "format")) <= TT_RESULT_FORMAT)
         return TT_OK;
-    return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", folder,
+    return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", directory,
                    version ? version : "unknown");
 }
 
@@ -84,21 +84,21 @@ static bool is_shown(const char *key)
     return strcmp(key, "epochs") != 0;
 }
 
-int tt_get_result(const char *folder, json_t **result, struct tt_error *e)
+int tt_get_result(const char *directory, json_t **result, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc = check_folder(folder, e);
+    int rc = check_directory(directory, e);
 
     *result = NULL;
     if (rc != TT_OK)
         return rc;
-    if (tt_members_read(folder, "result.json", is_shown, result, &ignored) != TT_OK) {
-        rc = tt_result_make(folder, result, e);
+    if (tt_members_read(directory, "result.json", is_shown, result, &ignored) != TT_OK) {
+        rc = tt_result_make(directory, result, e);
         if (!*result)
             return rc;
-        tt_error_clear(e); /* a folder that cannot be written to can still be shown */
+        tt_error_clear(e); /* a directory that cannot be written to can still be shown */
     }
-    rc = check_version(folder, *result, e);
+    rc = check_version(directory, *result, e);
     if (rc != TT_OK) {
         json_decref(*result);
         *result = NULL;

@@ -17,7 +17,7 @@
 #include "engine/guard.h"
 #include "launch/hold.h"
 #include "launch/launch.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/removal.h"
 #include "plan/limits.h"
 #include "plan/workload.h"
@@ -124,15 +124,15 @@ static void say_mode(const struct tt_config *config)
 
 /* ---- after ---- */
 
-static int export_files(const struct tt_run_options *run, const char *folder, const json_t *result,
-                        struct tt_error *e)
+static int export_files(const struct tt_run_options *run, const char *directory,
+                        const json_t *result, struct tt_error *e)
 {
     int rc = TT_OK;
 
     if (rc == TT_OK && run->json)
-        rc = tt_report_json(run->json, result, folder, e);
+        rc = tt_report_json(run->json, result, directory, e);
     if (rc == TT_OK && run->csv)
-        rc = tt_report_csv(run->csv, result, folder, e);
+        rc = tt_report_csv(run->csv, result, directory, e);
     return rc;
 }
 
@@ -156,7 +156,8 @@ static void print_table(const struct tt_run_options *run, const json_t *result, 
         printer.print(stdout, result, printer.context);
 }
 
-static int finish_run(const struct tt_config *config, const char *folder, struct tt_printer printer)
+static int finish_run(const struct tt_config *config, const char *directory,
+                      struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *result = NULL;
@@ -164,7 +165,7 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
     bool stopped;
     int status = 0;
 
-    if (tt_result_make(folder, &result, &e) != TT_OK)
+    if (tt_result_make(directory, &result, &e) != TT_OK)
         return tt_report_error(&e);
     why = json_string_value(json_object_get(result, "error"));
     end = json_string_value(json_object_get(result, "status"));
@@ -172,14 +173,14 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
     if (!why || stopped)
         print_table(config->run, result, stopped, printer);
     if (why) {
-        const char *quote = !strpbrk(folder, " \t'\"$&;()<>|*?`\\") ? ""
-                            : strchr(folder, '\'')                  ? "\""
-                                                                    : "'";
+        const char *quote = !strpbrk(directory, " \t'\"$&;()<>|*?`\\") ? ""
+                            : strchr(directory, '\'')                  ? "\""
+                                                                       : "'";
 
-        fprintf(stderr, "tutti: %s (more: tutti show %s%s%s)\n", why, quote, folder, quote);
+        fprintf(stderr, "tutti: %s (more: tutti show %s%s%s)\n", why, quote, directory, quote);
         status = 1;
     }
-    if (export_files(config->run, folder, result, &e) != TT_OK)
+    if (export_files(config->run, directory, result, &e) != TT_OK)
         status = tt_report_error(&e);
     json_decref(result);
     fflush(stdout);
@@ -190,18 +191,18 @@ static int finish_run(const struct tt_config *config, const char *folder, struct
 
 /* The launcher has ended; what the ranks could not clean up any more is removed here. What they
  * have left alone they have told. */
-static int clean_up(const struct tt_config *config, const char *folder)
+static int clean_up(const struct tt_config *config, const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    if (config->run->keep || tt_manifest_remove(folder, &e) == TT_OK || e.sys_errno == ENOENT ||
+    if (config->run->keep || tt_manifest_remove(directory, &e) == TT_OK || e.sys_errno == ENOENT ||
         e.code == TT_BUSY)
         return 0; /* a directory that is gone, or not empty, has been told of as such */
     return tt_report_error(&e);
 }
 
 /* What no rank can say any more, or never could. */
-static int note_end(const char *folder, const struct tt_error *why, struct tt_error *e)
+static int note_end(const char *directory, const struct tt_error *why, struct tt_error *e)
 {
     char text[1024];
     json_t *o;
@@ -211,22 +212,22 @@ static int note_end(const char *folder, const struct tt_error *why, struct tt_er
     o = json_pack("{s:s, s:s, s:i}", "status",
                   why->code == TT_INTERRUPTED ? "interrupted" : "failed", "error", text, "code",
                   why->code);
-    rc = tt_folder_write_json(folder, "outcome.json", o, e);
+    rc = tt_directory_write_json(directory, "outcome.json", o, e);
     json_decref(o);
     return rc;
 }
 
-static int launch(const struct tt_config *config, const char *folder, struct tt_perform_how how,
+static int launch(const struct tt_config *config, const char *directory, struct tt_perform_how how,
                   struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_command_line worker = {0};
-    int rc = tt_worker_command(config, folder, how, &worker, e), status = 0;
+    int rc = tt_worker_command(config, directory, how, &worker, e), status = 0;
 
     if (rc == TT_OK)
         rc = tt_launch_and_wait(
             &(struct tt_launch){.options = tt_config_opts(config, "launch"),
-                                .folder = folder,
+                                .directory = directory,
                                 .ranks = (unsigned)config->run->ranks,
                                 .is_command = !strcmp(config->workload->name, "command"),
                                 .words = worker.words,
@@ -234,7 +235,7 @@ static int launch(const struct tt_config *config, const char *folder, struct tt_
             config->run->quiet, &status, e);
     tt_command_free(&worker);
     if (rc != TT_OK)
-        note_end(folder, e, &ignored);
+        note_end(directory, e, &ignored);
     return rc == TT_INTERRUPTED ? ignored.code : rc;
 }
 
@@ -242,7 +243,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_estimate x = {0};
-    char *folder = NULL;
+    char *directory = NULL;
     int status, cleaned;
 
     if (check_plan(config, &x, &e) != TT_OK)
@@ -251,22 +252,23 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
         print_estimate(stdout, config, &x);
         return 0;
     }
-    if (tt_folder_create(config, &folder, &e) != TT_OK)
+    if (tt_directory_create(config, &directory, &e) != TT_OK)
         return tt_report_error(&e);
     say_mode(config);
-    if (launch(config, folder, (struct tt_perform_how){.new_dir = printer.new_dir}, &e) != TT_OK) {
-        free(folder);
+    if (launch(config, directory, (struct tt_perform_how){.new_dir = printer.new_dir}, &e) !=
+        TT_OK) {
+        free(directory);
         return tt_report_error(&e);
     }
-    cleaned = clean_up(config, folder);
-    status = finish_run(config, folder, printer);
-    free(folder);
+    cleaned = clean_up(config, directory);
+    status = finish_run(config, directory, printer);
+    free(directory);
     return status ? status : cleaned;
 }
 
 /* ---- as a rank ---- */
 
-static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **folder,
+static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **directory,
                          struct tt_error *e)
 {
     struct tt_estimate x = {0};
@@ -279,14 +281,14 @@ static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **f
         if (rc == TT_OK && config->run->dry_run)
             print_estimate(stdout, config, &x);
         else if (rc == TT_OK)
-            rc = tt_folder_create(config, folder, e);
-        if (*folder)
-            snprintf(path, sizeof path, "%s", *folder);
+            rc = tt_directory_create(config, directory, e);
+        if (*directory)
+            snprintf(path, sizeof path, "%s", *directory);
     }
     rc = tt_agree(comm, rc, e);
     e->rank = -1; /* a plan has no rank */
     MPI_Bcast(path, (int)sizeof path, MPI_CHAR, 0, comm);
-    if (rc == TT_OK && rank != 0 && !(*folder = strdup(path)))
+    if (rc == TT_OK && rank != 0 && !(*directory = strdup(path)))
         rc = tt_fail_nomem(e, "a path");
     return rc;
 }
@@ -295,23 +297,23 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
                             struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    char *folder = NULL;
+    char *directory = NULL;
     bool new_dir = printer.new_dir;
     int status = 0, rank, rc;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Allreduce(MPI_IN_PLACE, &new_dir, 1, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
-    rc = plan_as_ranks(MPI_COMM_WORLD, config, &folder, &e);
+    rc = plan_as_ranks(MPI_COMM_WORLD, config, &directory, &e);
     if (rc != TT_OK) {
         status = rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
     } else if (!config->run->dry_run) {
         if (rank == 0)
             say_mode(config);
-        rc = tt_perform_here(thread_level, folder, config,
+        rc = tt_perform_here(thread_level, directory, config,
                              (struct tt_perform_how){.new_dir = new_dir, .alone = true}, &e);
-        status = rank == 0 ? finish_run(config, folder, printer) : tt_exit_status(rc);
+        status = rank == 0 ? finish_run(config, directory, printer) : tt_exit_status(rc);
     }
-    free(folder);
+    free(directory);
     return status;
 }
 

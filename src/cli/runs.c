@@ -9,7 +9,7 @@
 #include "report/runs.h"
 
 #define FILTERS \
-    "DIR is the results folder (tutti-runs). A FILTER is KEY=VALUE, or with != >= <=\n" \
+    "DIR is the results directory (tutti-runs). A FILTER is KEY=VALUE, or with != >= <=\n" \
     "> <; all must hold. A KEY is id, label, workload, status, plan, valid, a\n" \
     "parameter or a metric: stencil.size=4096 'write_rate>=1g'. FILE - is stdout.\n"
 

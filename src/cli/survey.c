@@ -13,7 +13,8 @@
 #include "survey/survey.h"
 
 #define HOW \
-    "tutti survey flash FILE.yaml, or tutti survey --resume FOLDER, with flash FILE.yaml too if " \
+    "tutti survey flash FILE.yaml, or tutti survey --resume DIRECTORY, with flash FILE.yaml too " \
+    "if " \
     "it " \
     "starts programs; tutti help survey"
 
@@ -21,13 +22,13 @@
 static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",
                                          "max_bytes", "max_time", NULL};
 
-/* What is resumed is what the folder says, as far as it may. */
-static int resume_settings(const char *folder, const char *file, const struct tt_settings *words,
+/* What is resumed is what the directory says, as far as it may. */
+static int resume_settings(const char *directory, const char *file, const struct tt_settings *words,
                            struct tt_settings *settings, struct tt_error *e)
 {
     struct tt_settings given = {0};
     char *workload = NULL;
-    int rc = tt_survey_load(folder, settings, e);
+    int rc = tt_survey_load(directory, settings, e);
 
     if (rc == TT_OK)
         rc = tt_settings_check_resumed(words, settings, may_differ, "survey", e);
@@ -36,8 +37,8 @@ static int resume_settings(const char *folder, const char *file, const struct tt
     if (rc == TT_OK)
         rc = tt_settings_check_resumed(&given, settings, may_differ, "survey", e);
     if (rc == TT_OK)
-        rc = tt_settings_vouch(settings, &given, words, "tutti survey flash FILE --resume FOLDER",
-                               e);
+        rc = tt_settings_vouch(settings, &given, words,
+                               "tutti survey flash FILE --resume DIRECTORY", e);
     free(workload);
     tt_settings_free(&given);
     return rc;
@@ -94,11 +95,11 @@ static void announce(const struct tt_survey *s, FILE *out)
                 tt_format_seconds(x.seconds, time));
 }
 
-static int show(const struct tt_survey *s, const char *folder, struct tt_error *e)
+static int show(const struct tt_survey *s, const char *directory, struct tt_error *e)
 {
     struct tt_outfile file;
     json_t *answer = NULL;
-    int rc = tt_survey_answer(s, folder, &answer, e);
+    int rc = tt_survey_answer(s, directory, &answer, e);
 
     if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")))
         tt_report_survey(stdout, answer);
@@ -116,12 +117,12 @@ static int show(const struct tt_survey *s, const char *folder, struct tt_error *
 
 /* What was measured is shown, also if it is not all. */
 static int conduct(const struct tt_survey *s, const struct tt_settings *settings,
-                   const char *folder)
+                   const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
-    int rc = tt_survey_conduct(s, folder, &e);
+    int rc = tt_survey_run(s, directory, &e);
 
-    if (show(s, folder, &later) != TT_OK && rc == TT_OK)
+    if (show(s, directory, &later) != TT_OK && rc == TT_OK)
         return tt_report_error(&later);
     if (rc == TT_OK)
         return 0;
@@ -129,14 +130,14 @@ static int conduct(const struct tt_survey *s, const struct tt_settings *settings
     fprintf(stderr,
             "tutti: go on with: tutti survey %s--resume %s; its data stays until then, or until: "
             "tutti clean %s\n",
-            tt_settings_programs(settings) ? "flash FILE " : "", folder, folder);
+            tt_settings_programs(settings) ? "flash FILE " : "", directory, directory);
     return 1;
 }
 
 static int run(const struct tt_survey *s, const struct tt_settings *settings, const char *resume)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    char *folder = NULL;
+    char *directory = NULL;
     int rc = s->o.json ? tt_outfile_check(s->o.json, &e) : TT_OK, status;
 
     if (rc == TT_OK && !resume)
@@ -150,19 +151,19 @@ static int run(const struct tt_survey *s, const struct tt_settings *settings, co
     if (rc == TT_OK && !s->o.quiet)
         announce(s, stderr);
     if (rc == TT_OK && resume)
-        folder = strdup(resume);
+        directory = strdup(resume);
     else if (rc == TT_OK)
-        rc = tt_survey_create(s, settings, &folder, &e);
-    status = rc == TT_OK ? conduct(s, settings, folder) : tt_report_error(&e);
-    free(folder);
+        rc = tt_survey_create(s, settings, &directory, &e);
+    status = rc == TT_OK ? conduct(s, settings, directory) : tt_report_error(&e);
+    free(directory);
     return status;
 }
 
-int tt_survey_show(const char *folder, const char *json, struct tt_error *e)
+int tt_survey_show(const char *directory, const char *json, struct tt_error *e)
 {
     struct tt_settings settings = {0};
     struct tt_survey s = {0};
-    int rc = tt_survey_load(folder, &settings, e);
+    int rc = tt_survey_load(directory, &settings, e);
 
     if (rc == TT_OK)
         rc = tt_survey_make(&s, &settings, e);
@@ -170,7 +171,7 @@ int tt_survey_show(const char *folder, const char *json, struct tt_error *e)
         free(s.o.json);
         s.o.json = json ? strdup(json) : NULL;
         s.o.quiet = false;
-        rc = json && !s.o.json ? tt_fail_nomem(e, "a path") : show(&s, folder, e);
+        rc = json && !s.o.json ? tt_fail_nomem(e, "a path") : show(&s, directory, e);
     }
     tt_survey_free(&s);
     tt_settings_free(&settings);

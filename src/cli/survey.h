@@ -5,6 +5,6 @@
 #include "base/error.h"
 
 /* What a survey has measured so far, printed again; json: a file for it, NULL: none. */
-int tt_survey_show(const char *folder, const char *json, struct tt_error *e);
+int tt_survey_show(const char *directory, const char *json, struct tt_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kept data files against the ledgers that the verify layer left in the run folder. */
+/* Kept data files against the ledgers that the verify layer left in the run directory. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "cli/rank.h"
 #include "cli/result.h"
 #include "engine/guard.h"
-#include "io/verify.h"
+#include "io/layers/verify/check.h"
 #include "launch/launch.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/module.h"
 #include "plan/removal.h"
 #include "spec/read.h"
@@ -23,7 +23,7 @@
 
 /* ---- as ranks ---- */
 
-static int verify_here(const char *folder, const struct tt_config *config, const char *id,
+static int verify_here(const char *directory, const struct tt_config *config, const char *id,
                        struct tt_verify_report *all, struct tt_error *e)
 {
     const struct tt_verify_owner owner = {id, tt_check_data};
@@ -35,7 +35,7 @@ static int verify_here(const char *folder, const struct tt_config *config, const
     if (config->run->ranks != (uint64_t)size)
         return tt_fail(e, TT_USAGE, "the run had %llu ranks, so verify needs as many, not %d",
                        (unsigned long long)config->run->ranks, size);
-    rc = tt_verify_folder(MPI_COMM_WORLD, &config->stack, folder, &owner, &mine, e);
+    rc = tt_verify_directory(MPI_COMM_WORLD, &config->stack, directory, &owner, &mine, e);
     counts[0] = mine.blocks;
     counts[1] = mine.bytes;
     counts[2] = mine.wrong_blocks;
@@ -44,7 +44,7 @@ static int verify_here(const char *folder, const struct tt_config *config, const
     return rc;
 }
 
-static int write_outcome(const char *folder, const struct tt_verify_report *r, int rc,
+static int write_outcome(const char *directory, const struct tt_verify_report *r, int rc,
                          const struct tt_error *why, struct tt_error *e)
 {
     char text[1024] = "";
@@ -55,19 +55,19 @@ static int write_outcome(const char *folder, const struct tt_verify_report *r, i
     o = json_pack("{s:I, s:I, s:I, s:s, s:i}", "blocks", (json_int_t)r->blocks, "bytes",
                   (json_int_t)r->bytes, "wrong_blocks", (json_int_t)r->wrong_blocks, "error", text,
                   "code", rc);
-    rc = tt_folder_write_json(folder, "verify/outcome.json", o, e);
+    rc = tt_directory_write_json(directory, "verify/outcome.json", o, e);
     json_decref(o);
     return rc;
 }
 
-static int verify_as_ranks(const char *folder)
+static int verify_as_ranks(const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     struct tt_verify_report report = {0};
     struct tt_settings none = {0};
     struct tt_config config = {0};
     json_t *plan = NULL;
-    int level, rank, rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, &plan, &e);
+    int level, rank, rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, &plan, &e);
 
     tt_guard_start(rc == TT_OK ? config.run->patience : TT_PATIENCE);
     if (tt_ranks_begin(&none, &level, &later) != TT_OK)
@@ -75,9 +75,9 @@ static int verify_as_ranks(const char *folder)
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rc == TT_OK)
-        rc = verify_here(folder, &config, tt_plan_id(folder, plan, &e), &report, &e);
+        rc = verify_here(directory, &config, tt_plan_id(directory, plan, &e), &report, &e);
     json_decref(plan);
-    if (rank == 0 && rc != TT_USAGE && write_outcome(folder, &report, rc, &e, &later) != TT_OK)
+    if (rank == 0 && rc != TT_USAGE && write_outcome(directory, &report, rc, &e, &later) != TT_OK)
         rc = rc == TT_OK ? later.code : rc;
     tt_config_free(&config);
     tt_ranks_end();
@@ -86,13 +86,13 @@ static int verify_as_ranks(const char *folder)
 
 /* ---- the driver ---- */
 
-static int print_outcome(const char *folder, const char *ledgers, struct tt_error *e)
+static int print_outcome(const char *directory, const char *ledgers, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     char bytes[TT_UNIT_TEXT], words[256];
     json_t *o = NULL;
     const char *why;
-    int rc = tt_folder_read_json(folder, "verify/outcome.json", &o, &ignored);
+    int rc = tt_directory_read_json(directory, "verify/outcome.json", &o, &ignored);
 
     if (rc != TT_OK) {
         tt_job_words(ledgers, words, sizeof words);
@@ -104,7 +104,7 @@ static int print_outcome(const char *folder, const char *ledgers, struct tt_erro
         rc = tt_fail(e, TT_CORRUPT, "%s", why);
     else if (json_integer_value(json_object_get(o, "blocks")) == 0)
         rc = tt_fail(e, TT_CORRUPT, "%s has no block to verify: its ledgers are empty or gone",
-                     folder);
+                     directory);
     else
         printf("verified %lld blocks, %s: all as written\n",
                (long long)json_integer_value(json_object_get(o, "blocks")),
@@ -113,9 +113,11 @@ static int print_outcome(const char *folder, const char *ledgers, struct tt_erro
     return rc;
 }
 
-/* A folder is untrusted: it must not send us elsewhere, nor make us start more ranks than it had.
+/* A directory is untrusted: it must not send us elsewhere, nor make us start more ranks than it
+ * had.
  */
-static int check_folder(const char *folder, const char *ledgers, uint64_t ranks, struct tt_error *e)
+static int check_directory(const char *directory, const char *ledgers, uint64_t ranks,
+                           struct tt_error *e)
 {
     struct stat st;
     char *last;
@@ -124,12 +126,12 @@ static int check_folder(const char *folder, const char *ledgers, uint64_t ranks,
     if (!ledgers || lstat(ledgers, &st) != 0 || !S_ISDIR(st.st_mode))
         return tt_fail(e, TT_USAGE,
                        "%s has no ledgers: run with --layers verify --keep to verify later",
-                       folder);
-    if (asprintf(&last, "%s/records/%05llu.ttr", folder, (unsigned long long)ranks - 1) < 0)
+                       directory);
+    if (asprintf(&last, "%s/records/%05llu.ttr", directory, (unsigned long long)ranks - 1) < 0)
         return tt_fail_nomem(e, "a path");
     if (access(last, F_OK) != 0)
         rc = tt_fail(e, TT_CORRUPT, "%s has no records of rank %llu, which its plan speaks of",
-                     folder, (unsigned long long)ranks - 1);
+                     directory, (unsigned long long)ranks - 1);
     free(last);
     return rc;
 }
@@ -142,7 +144,7 @@ static const char *find_module(const struct tt_settings *words)
     return NULL;
 }
 
-/* How ranks are started is never taken from the folder, but from words of this command. */
+/* How ranks are started is never taken from the directory, but from words of this command. */
 static int take_launch(const struct tt_settings *words, struct tt_launch_options *out,
                        struct tt_error *e)
 {
@@ -166,34 +168,34 @@ static int take_launch(const struct tt_settings *words, struct tt_launch_options
     return rc;
 }
 
-static int drive(const char *folder, const struct tt_settings *words, struct tt_error *e)
+static int drive(const char *directory, const struct tt_settings *words, struct tt_error *e)
 {
     struct tt_launch_options launch = {0};
     char self[PATH_MAX] = "";
     const char *module = find_module(words);
-    char *argv[] = {self,           "verify", (char *)folder, module ? "--module" : NULL,
+    char *argv[] = {self,           "verify", (char *)directory, module ? "--module" : NULL,
                     (char *)module, NULL};
-    char *ledgers = tt_folder_path(folder, "verify"), *outcome = NULL;
+    char *ledgers = tt_directory_path(directory, "verify"), *outcome = NULL;
     struct tt_config config = {0};
     int rc = take_launch(words, &launch, e), status;
 
     if (rc == TT_OK)
-        rc = tt_folder_load_plan(folder, TT_PLAN_TO_RUN, &config, NULL, e);
+        rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, NULL, e);
     if (rc == TT_OK)
-        rc = check_folder(folder, ledgers, config.run->ranks, e);
-    outcome = tt_folder_path(folder, "verify/outcome.json");
+        rc = check_directory(directory, ledgers, config.run->ranks, e);
+    outcome = tt_directory_path(directory, "verify/outcome.json");
     if (rc == TT_OK && outcome)
         unlink(outcome); /* of an earlier verify */
     if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
     if (rc == TT_OK)
         rc = tt_launch_and_wait(&(struct tt_launch){.options = &launch,
-                                                    .folder = ledgers,
+                                                    .directory = ledgers,
                                                     .ranks = (unsigned)config.run->ranks,
                                                     .words = argv},
                                 true, &status, e);
     if (rc == TT_OK)
-        rc = print_outcome(folder, ledgers, e);
+        rc = print_outcome(directory, ledgers, e);
     tt_params_free(tt_launch_component.params, &launch);
     tt_config_free(&config);
     free(ledgers);
@@ -205,20 +207,21 @@ int tt_cmd_verify(int argc, char **argv)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_settings words = {0};
-    const char *folder = NULL;
+    const char *directory = NULL;
     char *found = NULL;
-    int rc = tt_read_arguments(argc - 1, argv + 1, NULL, &words, &folder, &e);
+    int rc = tt_read_arguments(argc - 1, argv + 1, NULL, &words, &directory, &e);
 
-    if (rc == TT_OK && !folder)
-        rc = tt_fail(&e, TT_USAGE, "verify takes a run directory or an id: tutti verify FOLDER|ID");
+    if (rc == TT_OK && !directory)
+        rc = tt_fail(&e, TT_USAGE,
+                     "verify takes a run directory or an id: tutti verify DIRECTORY|ID");
     if (rc == TT_OK && find_module(&words))
         rc = tt_module_open_listed(find_module(&words), &e);
     if (rc == TT_OK && tt_launched_size() > 0) {
         tt_settings_free(&words);
-        return verify_as_ranks(folder);
+        return verify_as_ranks(directory);
     }
     if (rc == TT_OK)
-        rc = tt_find_run(folder, &found, &e);
+        rc = tt_find_run(directory, &found, &e);
     if (rc == TT_OK)
         drive(found, &words, &e);
     free(found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of the engine that a workload may use, as parameter tables. */
-#include "engine/counters.h"
+#include "node/counters.h"
 #include "engine/engine.h"
 #include "engine/stripe.h"
 
@@ -100,7 +100,7 @@ static const struct tt_param stripe_params[] = {
 #undef AT
 const struct tt_component tt_stripe_component = {
     .name = "stripe",
-    .summary = "how Lustre or CephFS cut the files that a run makes in the data folder",
+    .summary = "how Lustre or CephFS cut the files that a run makes in the data directory",
     .params = stripe_params,
     .opts_size = sizeof(struct tt_stripe_options),
     .check = tt_stripe_check,

@@ -11,13 +11,13 @@
 #include <xxhash.h>
 
 #include "engine/private.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 char *tt_data_path(struct tt_engine *engine, const char *name)
 {
     char *path;
 
-    return asprintf(&path, "%s/%s", engine->p->data_folder, name) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%s", engine->p->data_directory, name) < 0 ? NULL : path;
 }
 
 /* ---- the list of what this rank made ---- */
@@ -72,7 +72,7 @@ static int claim(struct tt_engine *engine, enum tt_made_kind kind, const char *p
                  struct tt_error *e)
 {
     struct tt_made_file *made = find_made(engine->p, kind, path);
-    int rc = tt_manifest_claim(engine->p->folder, kind, path, e);
+    int rc = tt_manifest_claim(engine->p->directory, kind, path, e);
 
     if (rc == TT_OK && !made && remember(engine->p, kind, path) != TT_OK)
         rc = tt_fail_nomem(e, "the list of files");
@@ -98,7 +98,7 @@ static int identify(struct tt_engine *engine, enum tt_made_kind kind, const char
         return tt_fail_call(e, errno, "stat", path, -1);
     made->identity = identity;
     made->identified = true;
-    return tt_manifest_made(p->folder, kind, path, &identity, e);
+    return tt_manifest_made(p->directory, kind, path, &identity, e);
 }
 
 static int remove_made(struct tt_engine *engine, const struct tt_made_file *file,
@@ -168,7 +168,7 @@ void tt_data_leave(struct tt_engine *engine, const char *path)
 
     if (file)
         file->withdrawn = true;
-    tt_manifest_leave(engine->p->folder, TT_MADE_FILE, path, &ignored);
+    tt_manifest_leave(engine->p->directory, TT_MADE_FILE, path, &ignored);
 }
 
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
@@ -183,7 +183,7 @@ void tt_data_withdraw(struct tt_engine *engine, const char *path)
 void tt_data_remove_orphans(struct tt_engine *engine)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    char *manifest = tt_folder_path(engine->p->folder, "manifest");
+    char *manifest = tt_directory_path(engine->p->directory, "manifest");
 
     if (manifest && access(manifest, F_OK) != 0)
         for (const struct tt_made_file *f = engine->p->made; f; f = f->next)
@@ -206,20 +206,20 @@ static int make_directory(struct tt_engine *engine, enum tt_made_kind kind, cons
     why = errno;
     if (rc == TT_OK) {
         find_made(engine->p, kind, path)->withdrawn = true;
-        rc = tt_manifest_leave(engine->p->folder, kind, path, e);
+        rc = tt_manifest_leave(engine->p->directory, kind, path, e);
         *there = why == EEXIST;
     }
     return rc == TT_OK ? tt_fail_call(e, why, "mkdir", path, -1) : rc;
 }
 
-int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e)
+int tt_data_make_directory(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     bool there;
-    int rc = make_directory(engine, TT_MADE_DIRECTORY, p->data_folder, &there, e);
+    int rc = make_directory(engine, TT_MADE_DIRECTORY, p->data_directory, &there, e);
 
     if (rc == TT_OK) {
-        p->data = tt__made(find_made(p, TT_MADE_DIRECTORY, p->data_folder));
+        p->data = tt__made(find_made(p, TT_MADE_DIRECTORY, p->data_directory));
         p->owner.data = &p->data;
     }
     return rc;
@@ -259,7 +259,7 @@ int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_err
                  : tt_fail(e, TT_FAILED, "'%s' does not look like a tree that tutti made", path);
 }
 
-int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e)
+int tt_data_own_directory(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
     bool there;
     int rc;
@@ -279,14 +279,14 @@ int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, b
                          struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
-    size_t n = strlen(p->data_folder);
+    size_t n = strlen(p->data_directory);
     struct stat st;
     char *beside;
     int rc = TT_OK;
 
     /* In the data directory there is nobody's. */
     if (!(tt_stack_caps(&p->stack) & TT_CAP_BESIDE) ||
-        (!strncmp(path, p->data_folder, n) && path[n] == '/'))
+        (!strncmp(path, p->data_directory, n) && path[n] == '/'))
         return TT_OK;
     if (asprintf(&beside, "%s.locktest.%d", path, rank) < 0)
         return tt_fail_nomem(e, "a path");

@@ -11,8 +11,8 @@
 #include "base/note.h"
 #include "engine/guard.h"
 #include "engine/private.h"
-#include "plan/cues.h"
-#include "plan/folder.h"
+#include "plan/control.h"
+#include "plan/directory.h"
 
 /* Time between looks at the clock of rank 0, for --max-time and the progress display. */
 #define CHECK_SECONDS 0.2
@@ -102,7 +102,7 @@ bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_recor
 {
     const struct tt_engine_private *p = engine->p;
 
-    if (p->start_ns == 0 || p->stop_ns != 0 || p->aside || !has_happened(&p->now))
+    if (p->start_ns == 0 || p->stop_ns != 0 || p->unmeasured || !has_happened(&p->now))
         return false;
     *out = p->now;
     out->span_ns = tt_now_ns() - p->start_ns - out->start_ns;
@@ -112,12 +112,12 @@ bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_recor
 /* Until the driver has said when. */
 static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e)
 {
-    struct tt_cue_listener listener = {0};
-    int rc = tt_cue_await_go(engine->p->folder, &listener, go, e);
+    struct tt_control_listener listener = {0};
+    int rc = tt_control_await_go(engine->p->directory, &listener, go, e);
 
     while (rc == TT_OK && *go == 0) {
         tt_sleep_until(tt_now_ns() + GO_POLL_NS);
-        rc = tt_cue_await_go(engine->p->folder, &listener, go, e);
+        rc = tt_control_await_go(engine->p->directory, &listener, go, e);
     }
     return rc;
 }
@@ -126,19 +126,19 @@ static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e
  * sleep while they wait: other jobs may be at work. */
 static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
 {
-    const char *folder = engine->p->folder;
+    const char *directory = engine->p->directory;
     int64_t go = 0;
     int rc = TT_OK;
 
     if (engine->p->how.held)
         tt_guard_enter(TT_GUARD_HELD);
     if (engine->rank == 0) {
-        rc = tt_cue_write(folder, TT_CUE_READY, tt_wall_ns(), e);
+        rc = tt_control_write(directory, TT_CONTROL_READY, tt_wall_ns(), e);
         if (rc == TT_OK && engine->p->how.held) {
             rc = wait_for_go(engine, &go, e);
         } else if (rc == TT_OK) {
             go = tt_wall_ns() + START_DELAY_NS;
-            rc = tt_cue_write(folder, TT_CUE_GO, go, e);
+            rc = tt_control_write(directory, TT_CONTROL_GO, go, e);
         }
     }
     rc = tt_agree_patiently(engine->comm, rc, e);
@@ -185,7 +185,7 @@ int tt__reason_to_end(struct tt_engine *engine, double seconds)
 
     if (limit > 0 && seconds > limit)
         return TT_LIMIT;
-    return p->how.loop ? tt_cue_listen(p->folder, &p->listener) : TT_OK;
+    return p->how.loop ? tt_control_listen(p->directory, &p->listener) : TT_OK;
 }
 
 static int end_because(const struct tt_engine *engine, int reason, uint64_t iteration,
@@ -224,7 +224,7 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
     return decision[0] ? end_because(engine, (int)decision[0], iteration, total, e) : TT_OK;
 }
 
-/* Iterations of a run that is played several times are counted through. */
+/* Iterations of a run that is run several times are counted through. */
 int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
                        struct tt_error *e)
 {
@@ -250,7 +250,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
     if (p->start_ns == 0 || p->stop_ns != 0)
         return;
     tt_guard_enter(TT_GUARD_OUTSIDE);
-    tt_aside_end(engine);
+    tt_unmeasured_end(engine);
     p->stop_ns = tt_now_ns();
     p->cpu = tt_cpu_since(p->cpu);
     next_record(engine, 0);
@@ -267,7 +267,7 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 
 /* ---- what does not count ---- */
 
-struct tt__aside {
+struct tt__unmeasured {
     int64_t began_ns;
     struct tt_cpu_time cpu;
     int64_t step_files_ns;
@@ -275,43 +275,43 @@ struct tt__aside {
     struct tt_histogram calls[TT_NCALLS];
 };
 
-int tt_aside_begin(struct tt_engine *engine, struct tt_error *e)
+int tt_unmeasured_begin(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
-    struct tt__aside *aside = malloc(sizeof *aside);
+    struct tt__unmeasured *before = malloc(sizeof *before);
 
-    if (!aside)
+    if (!before)
         return tt_fail_nomem(e, "the accounts of a run");
     next_record(engine, 0);
-    aside->cpu = tt_cpu_now();
-    aside->step_files_ns = p->step_files_ns;
-    memcpy(aside->total_ns, p->total_ns, sizeof p->total_ns);
-    memcpy(aside->calls, p->calls, sizeof aside->calls);
-    aside->began_ns = tt_now_ns();
-    p->aside = aside;
+    before->cpu = tt_cpu_now();
+    before->step_files_ns = p->step_files_ns;
+    memcpy(before->total_ns, p->total_ns, sizeof p->total_ns);
+    memcpy(before->calls, p->calls, sizeof before->calls);
+    before->began_ns = tt_now_ns();
+    p->unmeasured = before;
     return TT_OK;
 }
 
-void tt_aside_end(struct tt_engine *engine)
+void tt_unmeasured_end(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
-    struct tt__aside *aside = p->aside;
+    struct tt__unmeasured *before = p->unmeasured;
     struct tt_cpu_time cpu;
 
-    if (!aside)
+    if (!before)
         return;
-    cpu = tt_cpu_since(aside->cpu);
+    cpu = tt_cpu_since(before->cpu);
     p->cpu.own += cpu.own;
     p->cpu.waiting += cpu.waiting;
     p->cpu.node += cpu.node;
-    p->step_files_ns = aside->step_files_ns;
-    memcpy(p->total_ns, aside->total_ns, sizeof p->total_ns);
-    memcpy(p->calls, aside->calls, sizeof aside->calls);
+    p->step_files_ns = before->step_files_ns;
+    memcpy(p->total_ns, before->total_ns, sizeof p->total_ns);
+    memcpy(p->calls, before->calls, sizeof before->calls);
     memset(&p->now, 0, sizeof p->now);
     p->now.start_ns = tt_now_ns() - p->start_ns;
-    p->aside_ns += tt_now_ns() - aside->began_ns;
-    p->aside = NULL;
-    free(aside);
+    p->unmeasured_ns += tt_now_ns() - before->began_ns;
+    p->unmeasured = NULL;
+    free(before);
 }
 
 bool tt_engine_is_endless(const struct tt_engine *engine)

@@ -10,8 +10,8 @@
 #include <mpi.h>
 
 #include "base/clock.h"
-#include "engine/histogram.h"
-#include "engine/phases.h"
+#include "record/histogram.h"
+#include "record/phases.h"
 #include "io/model.h"
 #include "plan/config.h"
 
@@ -51,10 +51,10 @@ void tt_iteration_end(struct tt_engine *engine);
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
 /* What is done between these two, such as a check of what was written, is no part of the run: none
  * of its time, calls and bytes count. Not within an iteration. */
-int tt_aside_begin(struct tt_engine *engine, struct tt_error *e);
-void tt_aside_end(struct tt_engine *engine);
+int tt_unmeasured_begin(struct tt_engine *engine, struct tt_error *e);
+void tt_unmeasured_end(struct tt_engine *engine);
 /* True for a run that goes on until it is told to stop. A workload that can go on for ever does so
- * then; any other is played again from its beginning. */
+ * then; any other is run again from its beginning. */
 bool tt_engine_is_endless(const struct tt_engine *engine);
 
 /* ---- results of the workload ---- */
@@ -89,10 +89,11 @@ struct tt_series_spec {
     /* One for each of steps, filled when its dump or load has ended; NULL: nobody asks. */
     struct tt_step_times *times;
 };
-/* <dir>/tutti-<run id>/<name>; the folder is made. Caller frees; NULL: no memory. */
+/* <dir>/tutti-<run id>/<name>; the directory is made. Caller frees; NULL: no memory. */
 char *tt_data_path(struct tt_engine *engine, const char *name);
 
-/* The same for a path of the user's, which is relative to the data folder; NULL: name as above. */
+/* The same for a path of the user's, which is relative to the data directory; NULL: name as above.
+ */
 char *tt_data_path_of(struct tt_engine *engine, const char *given, const char *name);
 
 /* A series does this by itself; a workload that makes files in another way calls it for each, on
@@ -104,13 +105,13 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
 int tt_data_made(struct tt_engine *engine, const char *path, uint64_t inode, struct tt_error *e);
 /* The claimed file could not be made since somebody else's is there now: it is left alone. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path);
-/* For a workload that makes more files than a manifest can list: a new folder that goes with
+/* For a workload that makes more files than a manifest can list: a new directory that goes with
  * everything in it that the workload makes (see struct tt_workload). On one rank. */
 int tt_data_make_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* Whether there is such a folder, of any run. */
+/* Whether there is such a directory, of any run. */
 int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_error *e);
-/* Makes a folder for files of this run, which goes with them; one that is there stays. */
-int tt_data_own_folder(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* Makes a directory for files of this run, which goes with them; one that is there stays. */
+int tt_data_own_directory(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* A file of this run, made by whichever rank, is left when the run is over. */
 void tt_data_leave(struct tt_engine *engine, const char *path);
 /* Removes a file that this run has made and closed, to make it again. */
@@ -206,7 +207,7 @@ struct tt_write_options {
     struct tt_counts pattern; /* copies per write event over the run, e.g. 10:0:1 */
     int series;               /* enum tt_policy */
     int files;                /* 0 shared, 1 a file per process */
-    char *path;               /* NULL: a new file in the data folder */
+    char *path;               /* NULL: a new file in the data directory */
     int completion;           /* 0 when the buffer is needed, 1 numio's rule: an iteration early */
 };
 struct tt_read_options {

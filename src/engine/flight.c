@@ -10,7 +10,7 @@
 #include "base/agree.h"
 #include "base/note.h"
 #include "engine/guard.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 #define STEP_SUFFIX 24 /* "." and a 64-bit number */
 
@@ -35,7 +35,7 @@ int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
     if (why.rank < 0)
         why.rank = s->engine->rank;
     tt_error_format(&why, line, sizeof line);
-    tt_folder_note_failure(s->engine->p->folder, line);
+    tt_directory_note_failure(s->engine->p->directory, line);
     tt_guard_failed();
     return rc;
 }

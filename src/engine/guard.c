@@ -34,7 +34,7 @@ static struct {
     enum tt_guarded part;
     int64_t looked_ns, now_ns;  /* the clock at the last look; time that this process had */
     int64_t part_ns, failed_ns; /* since when, in that time */
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     int rank, size;
     uint64_t places[TT_NOTE_THREADS]; /* as last seen */
     int64_t moved_ns;                 /* when that was new */
@@ -139,10 +139,10 @@ static void say(const char *line)
     int64_t until = tt_now_ns() + WORDS_NS;
     int fd = -1;
 
-    snprintf(path, sizeof path, "%s/failure", guard.folder);
-    if (guard.folder[0])
+    snprintf(path, sizeof path, "%s/failure", guard.directory);
+    if (guard.directory[0])
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && guard.folder[0] && errno == EEXIST) {
+    if (fd < 0 && guard.directory[0] && errno == EEXIST) {
         while (!has_words(path) && tt_now_ns() < until)
             tt_sleep_until(tt_now_ns() + 10000000);
         return;
@@ -275,7 +275,7 @@ void tt_guard_stop(void)
     tt_notes_end();
 }
 
-void tt_guard_folder(const char *folder, int rank, int size)
+void tt_guard_directory(const char *directory, int rank, int size)
 {
     char path[PATH_MAX + 16];
 
@@ -284,9 +284,9 @@ void tt_guard_folder(const char *folder, int rank, int size)
     pthread_mutex_lock(&guard.lock);
     guard.rank = rank;
     guard.size = size;
-    if (strcmp(guard.folder, folder) != 0) {
-        snprintf(guard.folder, sizeof guard.folder, "%s", folder);
-        snprintf(path, sizeof path, "%s/notes", folder);
+    if (strcmp(guard.directory, directory) != 0) {
+        snprintf(guard.directory, sizeof guard.directory, "%s", directory);
+        snprintf(path, sizeof path, "%s/notes", directory);
         tt_notes_share(path, (uint32_t)rank);
     }
     pthread_mutex_unlock(&guard.lock);
@@ -296,7 +296,7 @@ void tt_guard_forget(void)
 {
     char path[PATH_MAX + 16];
 
-    snprintf(path, sizeof path, "%s/notes", guard.folder);
+    snprintf(path, sizeof path, "%s/notes", guard.directory);
     if (guard.running)
         unlink(path);
 }

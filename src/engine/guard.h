@@ -25,8 +25,8 @@ enum tt_guarded {
 /* Before MPI_Init. Where there is no memory for a thread, there is no guard. */
 void tt_guard_start(double patience);
 void tt_guard_stop(void);
-/* Where to leave the last words, and where notes are shared; once it is known. folder stays. */
-void tt_guard_folder(const char *folder, int rank, int size);
+/* Where to leave the last words, and where notes are shared; once it is known. directory stays. */
+void tt_guard_directory(const char *directory, int rank, int size);
 /* The limits of the run that begins; 0: no --max-time. */
 void tt_guard_limits(double patience, double max_time);
 void tt_guard_enter(enum tt_guarded part);

@@ -9,7 +9,7 @@ static int start(struct tt_engine *engine, int npids, const int *pids, struct tt
 {
     const struct tt_counters_options *o = tt_config_opts(engine->config, "counters");
 
-    return tt_counters_start(engine->p->folder, o, (size_t)npids, pids, &engine->p->counters, e);
+    return tt_counters_start(engine->p->directory, o, (size_t)npids, pids, &engine->p->counters, e);
 }
 
 void tt_node_watch(struct tt_engine *engine)

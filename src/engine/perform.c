@@ -17,8 +17,8 @@
 #include "engine/private.h"
 #include "engine/sample.h"
 #include "engine/stripe.h"
-#include "io/verify.h"
-#include "plan/folder.h"
+#include "io/layers/verify/check.h"
+#include "plan/directory.h"
 #include "plan/workload.h"
 
 /* ---- preparation ---- */
@@ -35,13 +35,13 @@ static int check_thread_level(const struct tt_config *config, int level, struct 
 
 static int open_progress(struct tt_engine *engine, struct tt_error *e)
 {
-    char *path = tt_folder_path(engine->p->folder, "progress");
+    char *path = tt_directory_path(engine->p->directory, "progress");
 
     if (!path)
         return tt_fail_nomem(e, "a path");
     engine->p->progress_fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
     free(path);
-    return engine->p->progress_fd < 0 ? tt_fail_call(e, errno, "open", engine->p->folder, -1)
+    return engine->p->progress_fd < 0 ? tt_fail_call(e, errno, "open", engine->p->directory, -1)
                                       : TT_OK;
 }
 
@@ -51,24 +51,24 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     int rc = check_thread_level(engine->config, thread_level, e);
 
     if (rc == TT_OK)
-        rc = tt_recorder_open(p->folder, engine->rank, engine->size, &p->recorder, e);
+        rc = tt_recorder_open(p->directory, engine->rank, engine->size, &p->recorder, e);
     p->calls = calloc(TT_NCALLS, sizeof *p->calls);
     p->results = json_object();
     p->tables = json_object();
     p->warnings = json_array();
     p->facts = json_array();
-    if (asprintf(&p->data_folder, "%s/tutti-%s", engine->config->run->dir,
-                 tt_folder_id(p->folder)) < 0)
-        p->data_folder = NULL;
-    if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_folder)
+    if (asprintf(&p->data_directory, "%s/tutti-%s", engine->config->run->dir,
+                 tt_directory_id(p->directory)) < 0)
+        p->data_directory = NULL;
+    if (!p->calls || !p->results || !p->tables || !p->warnings || !p->facts || !p->data_directory)
         rc = tt_fail_nomem(e, "the engine");
-    p->data = (struct tt_made){.kind = TT_MADE_DIRECTORY, .path = p->data_folder};
-    if (engine->rank != 0 && p->data_folder) /* rank 0 will know more of it */
+    p->data = (struct tt_made){.kind = TT_MADE_DIRECTORY, .path = p->data_directory};
+    if (engine->rank != 0 && p->data_directory) /* rank 0 will know more of it */
         p->owner.data = &p->data;
     if (rc == TT_OK && engine->rank == 0 && p->how.new_dir)
         rc = tt_data_adopt_dir(engine, e);
     if (rc == TT_OK && engine->rank == 0)
-        rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt_data_make_folder(engine, e) : TT_OK;
+        rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt_data_make_directory(engine, e) : TT_OK;
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
@@ -137,7 +137,7 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
     json_t *o = json_pack(
         "{s:O, s:O, s:f, s:I, s:I, s:I, s:[I, I]}", "results", p->results, "warnings", p->warnings,
         "cpu_seconds", p->cpu.own, "peak_memory", (json_int_t)peak_memory(), "runtime_ns",
-        (json_int_t)(p->stop_ns - p->start_ns - p->aside_ns), "files", (json_int_t)p->nfiles,
+        (json_int_t)(p->stop_ns - p->start_ns - p->unmeasured_ns), "files", (json_int_t)p->nfiles,
         "library_bytes", (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
 
     json_object_set_new(o, "span_ns", json_integer(p->stop_ns - p->start_ns));
@@ -181,7 +181,7 @@ static int verify(struct tt_engine *engine, int rc, struct tt_verify_report *rep
 
     *verified = rc == TT_OK && p->verifies && (tt_stack_caps(&p->stack) & TT_CAP_STORES);
     if (*verified)
-        found = tt_verify_folder(engine->comm, &p->stack, p->folder, NULL, report, &why);
+        found = tt_verify_directory(engine->comm, &p->stack, p->directory, NULL, report, &why);
     else if (rc == TT_OK || rc == TT_LIMIT)
         found = tt__samples_check(engine, &why);
     if (found == TT_OK)
@@ -190,7 +190,7 @@ static int verify(struct tt_engine *engine, int rc, struct tt_verify_report *rep
     return found;
 }
 
-int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e)
+int tt_outcome_write(const char *directory, int rc, const struct tt_error *why, struct tt_error *e)
 {
     static const char *const names[] = {[-TT_LIMIT] = "stopped", [-TT_INTERRUPTED] = "interrupted"};
     char text[1024] = "";
@@ -202,7 +202,7 @@ int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, str
         tt_error_format(why, text, sizeof text);
     o = json_pack("{s:s, s:s?, s:i}", "status", status, "error", rc == TT_OK ? NULL : text, "code",
                   rc);
-    rc = tt_folder_write_json(folder, "outcome.json", o, e);
+    rc = tt_directory_write_json(directory, "outcome.json", o, e);
     json_decref(o);
     return rc;
 }
@@ -230,7 +230,7 @@ static void free_private(struct tt_engine_private *p)
     }
     tt_shared_forget(p);
     free(p->calls);
-    free(p->data_folder);
+    free(p->data_directory);
     free(p->filler);
     json_decref(p->results);
     json_decref(p->tables);
@@ -294,18 +294,19 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     struct tt_error later = TT_ERROR_CLEAR;
     int now;
 
-    tt_note_begin(TT_DOING_REMOVE, tt_note_file(p->data_folder ? p->data_folder : p->folder));
+    tt_note_begin(TT_DOING_REMOVE,
+                  tt_note_file(p->data_directory ? p->data_directory : p->directory));
     if (!keep)
         tt_data_remove_orphans(engine);
     if (engine->rank == 0 && !keep) {
-        now = tt_manifest_remove(p->folder, &later);
+        now = tt_manifest_remove(p->directory, &later);
         later.rank = 0;
         if (rc != TT_OK && now != TT_OK)
             say_also(e, &later);
         rc = rc == TT_OK ? now : rc;
     }
     if (engine->rank == 0) {
-        now = tt_outcome_write(p->folder, rc, e->code != TT_OK ? e : &later, &later);
+        now = tt_outcome_write(p->directory, rc, e->code != TT_OK ? e : &later, &later);
         rc = rc == TT_OK ? now : rc;
     }
     if (rc != TT_OK && e->code == TT_OK)
@@ -316,14 +317,15 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     return rc;
 }
 
-int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
-               struct tt_perform_how how, json_t *environment, struct tt_error *e)
+int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
+               const struct tt_config *config, struct tt_perform_how how, json_t *environment,
+               struct tt_error *e)
 {
     struct tt_engine_private p = {
-        .folder = folder,
+        .directory = directory,
         .how = how,
         .stack = config->stack,
-        .owner = {.id = tt_folder_id(folder), .place = tt_place_here(), .config = config},
+        .owner = {.id = tt_directory_id(directory), .place = tt_place_here(), .config = config},
         .progress_fd = -1,
         .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
@@ -332,12 +334,12 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct
     int rc, closed;
 
     p.stack.seed = config->run->seed;
-    p.stack.folder = folder;
+    p.stack.directory = directory;
     p.verifies = has_layer(&p.stack, "verify");
     MPI_Comm_dup(comm, &engine.comm);
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
-    tt_guard_folder(folder, engine.rank, engine.size);
+    tt_guard_directory(directory, engine.rank, engine.size);
     tt_manifest_write_as(engine.rank);
     tt_guard_limits(config->run->patience, config->run->max_time);
     tt_guard_enter(TT_GUARD_OUTSIDE);

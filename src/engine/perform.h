@@ -8,19 +8,20 @@
 #include "plan/config.h"
 
 struct tt_perform_how {
-    bool held;    /* start when the driver says so (plan/cues.h), not when ready */
+    bool held;    /* start when the driver says so (plan/control.h), not when ready */
     bool loop;    /* again and again until the driver says stop */
     bool new_dir; /* --dir was made for this run */
     bool alone;   /* no driver of tutti's looks after what is left behind */
 };
 
-/* Collective over comm: run the workload as planned in the folder, verify and remove data files as
- * asked, leave records and outcome.json. MPI was initialised with the given thread level; rank 0
+/* Collective over comm: run the workload as planned in the directory, verify and remove data files
+ * as asked, leave records and outcome.json. MPI was initialised with the given thread level; rank 0
  * keeps the environment (may be NULL) with its records. */
-int tt_perform(MPI_Comm comm, int thread_level, const char *folder, const struct tt_config *config,
-               struct tt_perform_how how, json_t *environment, struct tt_error *e);
+int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
+               const struct tt_config *config, struct tt_perform_how how, json_t *environment,
+               struct tt_error *e);
 
 /* How the run ended, into outcome.json. */
-int tt_outcome_write(const char *folder, int rc, const struct tt_error *why, struct tt_error *e);
+int tt_outcome_write(const char *directory, int rc, const struct tt_error *why, struct tt_error *e);
 
 #endif

@@ -5,13 +5,14 @@
 
 #include <stdatomic.h>
 
-#include "engine/counters.h"
+#include "node/counters.h"
+#include "node/cpu.h"
 #include "engine/engine.h"
 #include "engine/helper.h"
 #include "engine/perform.h"
 #include "engine/probe.h"
-#include "engine/recorder.h"
-#include "plan/cues.h"
+#include "record/recorder.h"
+#include "plan/control.h"
 #include "plan/removal.h"
 
 /* What this rank made, the newest first, for the signal handler. */
@@ -21,15 +22,8 @@ struct tt_made_file {
     atomic_bool withdrawn;  /* not ours after all */
     atomic_bool identified; /* it is there, and this is what it is: */
     struct tt_identity identity;
-    uint64_t pass; /* tt_engine_private.played when it was claimed */
+    uint64_t pass; /* tt_engine_private.run when it was claimed */
     char path[];
-};
-
-/* Seconds; not a number where the kernel does not tell. */
-struct tt_cpu_time {
-    double own;     /* user and system time of this process and its children */
-    double waiting; /* the main thread was ready, but had no CPU */
-    double node;    /* all CPUs of the node were taken, by whomever */
 };
 
 /* Of a loop in which ranks do not wait for each other; see watch.c. */
@@ -42,17 +36,17 @@ struct tt__watch {
 };
 
 struct tt_engine_private {
-    const char *folder; /* the run folder */
+    const char *directory; /* the run directory */
     struct tt_perform_how how;
     uint64_t played,
         last_iteration; /* iterations of earlier passes; the current one of this pass */
     bool ended;         /* told to end, by the driver or a limit */
-    struct tt_cue_listener listener; /* rank 0 only */
+    struct tt_control_listener listener; /* rank 0 only */
     struct tt__watch watch;
-    MPI_Comm watch_comm; /* made when first needed */
-    char *data_folder;   /* <dir>/tutti-<id> */
+    MPI_Comm watch_comm;  /* made when first needed */
+    char *data_directory; /* <dir>/tutti-<id> */
     struct tt_owner owner;
-    struct tt_made data; /* the data folder, once it is made: owner.data */
+    struct tt_made data; /* the data directory, once it is made: owner.data */
     struct tt_stack stack;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* on one rank of each node */
@@ -67,11 +61,12 @@ struct tt_engine_private {
     int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */
-    int64_t aside_ns;              /* between start and stop, and no part of the runtime */
-    struct tt__aside *aside;       /* the accounts as they were when it began; NULL: not aside */
-    uint64_t bytes_written;        /* by this rank */
-    uint64_t next_check;           /* iteration of the next look at the clock */
-    int progress_fd;               /* rank 0 only, else -1 */
+    int64_t unmeasured_ns;         /* between start and stop, and no part of the runtime */
+    struct tt__unmeasured
+        *unmeasured;        /* the accounts when the unmeasured section began; NULL: measured */
+    uint64_t bytes_written; /* by this rank */
+    uint64_t next_check;    /* iteration of the next look at the clock */
+    int progress_fd;        /* rank 0 only, else -1 */
     json_t *results, *tables, *warnings, *facts;
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
@@ -83,7 +78,7 @@ struct tt_engine_private {
     struct tt_sample **samples; /* what was written, to be read back after the run; see sample.h */
     uint64_t sampled;           /* files that could have been */
     bool samples_broken, verifies; /* no memory for one; the layer verify reads everything back */
-    bool failure_noted;            /* this rank's first failed call is in the folder */
+    bool failure_noted;            /* this rank's first failed call is in the directory */
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */
@@ -113,18 +108,15 @@ bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_recor
 int tt__reason_to_end(struct tt_engine *engine, double seconds);
 /* flight.c: into the record of this rank, of which rank 0's count. */
 void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
-/* cpu.c */
-struct tt_cpu_time tt_cpu_now(void);
-struct tt_cpu_time tt_cpu_since(struct tt_cpu_time then);
 
 /* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be
  * done, that is a warning. */
 void tt_node_watch(struct tt_engine *engine);
 
 /* data.c */
-/* The data folder's own subfolder, so that concurrent runs never meet. Rank 0 only. */
-int tt_data_make_folder(struct tt_engine *engine, struct tt_error *e);
-/* The user's data folder is new, and goes with the last thing in it. Rank 0 only. */
+/* The data directory's own subdirectory, so that concurrent runs never meet. Rank 0 only. */
+int tt_data_make_directory(struct tt_engine *engine, struct tt_error *e);
+/* The user's data directory is new, and goes with the last thing in it. Rank 0 only. */
 int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e);
 /* Async-signal-safe. */
 struct tt_made tt__made(const struct tt_made_file *file);

@@ -10,8 +10,8 @@
 #include "base/agree.h"
 #include "base/mix.h"
 #include "io/disk.h"
-#include "io/ledger.h"
-#include "io/verify.h"
+#include "io/layers/verify/ledger.h"
+#include "io/layers/verify/check.h"
 
 enum {
     MOST_FILES = 32,

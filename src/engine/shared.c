@@ -13,7 +13,7 @@
 #include "base/agree.h"
 #include "base/note.h"
 #include "engine/private.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 struct tt__shared {
     struct tt__shared *next;
@@ -77,7 +77,7 @@ int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e)
 
     if (engine->size == 1 || !(tt_stack_caps(&p->stack) & TT_CAP_STORES))
         return TT_OK;
-    return agree_seen(engine, engine->config->run->dir, strrchr(p->data_folder, '/') + 1, e);
+    return agree_seen(engine, engine->config->run->dir, strrchr(p->data_directory, '/') + 1, e);
 }
 
 /* In the manifest like any other file, in case this is the last thing that rank 0 does. */
@@ -103,7 +103,7 @@ static int check_directory(struct tt_engine *engine, const char *directory, stru
     char *token;
     int rc = TT_OK;
 
-    if (asprintf(&token, "%s/.tutti-%s", directory, tt_folder_id(engine->p->folder)) < 0)
+    if (asprintf(&token, "%s/.tutti-%s", directory, tt_directory_id(engine->p->directory)) < 0)
         token = NULL;
     if (!token)
         rc = tt_fail_nomem(e, "a path");
@@ -132,7 +132,7 @@ int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error 
         while (known && strcmp(known->directory, s->directory) != 0)
             known = known->next;
     }
-    if (rc != TT_OK || known || !strcmp(s->directory, p->data_folder)) {
+    if (rc != TT_OK || known || !strcmp(s->directory, p->data_directory)) {
         free(s);
         return rc;
     }

@@ -12,7 +12,7 @@
 #include "base/agree.h"
 #include "engine/private.h"
 #include "io/calls.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
@@ -75,8 +75,9 @@ static void give_up(const struct tt_error *e)
     if (engine && why.rank < 0)
         why.rank = engine->rank;
     tt_error_format(&why, line, sizeof line);
-    if (engine && (tt_folder_note_failure(engine->p->folder, line) || engine->p->failure_noted)) {
-        tt_outcome_write(engine->p->folder, why.code, &why, &ignored);
+    if (engine &&
+        (tt_directory_note_failure(engine->p->directory, line) || engine->p->failure_noted)) {
+        tt_outcome_write(engine->p->directory, why.code, &why, &ignored);
         fprintf(stderr, "tutti: %s; other ranks did not come back from it\n", line);
     }
     if (engine)
@@ -106,7 +107,7 @@ static void say_and_die(int signal_number)
             snprintf(line, sizeof line, "rank %d died of signal %d (%s)", engine->rank,
                      signal_number, strsignal(signal_number));
         }
-        tt_folder_note_failure(engine->p->folder, line);
+        tt_directory_note_failure(engine->p->directory, line);
     }
     signal(signal_number, SIG_DFL);
     raise(signal_number);
@@ -147,7 +148,7 @@ void tt_signals_install(struct tt_engine *engine)
     if (engine->p->how.alone && engine->rank == 0)
         snprintf(last_words, sizeof last_words,
                  "tutti: interrupted; remove the files it left behind: tutti clean %s\n",
-                 engine->p->folder);
+                 engine->p->directory);
     interrupted_engine = engine;
     installed = true;
     set_handler(save_and_end);

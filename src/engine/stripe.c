@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
-#include "base/ask.h"
+#include "base/run_command.h"
 #include "engine/private.h"
 
 #define PIECE ((uint64_t)64 << 10) /* Lustre and CephFS take multiples of it only */
@@ -40,8 +40,8 @@ int tt_stripe_check_path(const struct tt_config *config, bool own_path, const ch
     const char *given = key_given(tt_config_opts(config, "stripe"));
 
     if (given && own_path)
-        return tt_fail(e, TT_USAGE, "%s is for new files in the data folder; leave %s out", given,
-                       key);
+        return tt_fail(e, TT_USAGE, "%s is for new files in the data directory; leave %s out",
+                       given, key);
     if (given && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "%s: %s makes no files", given, config->run->backend);
     return TT_OK;
@@ -57,7 +57,7 @@ static const char *text_of(const json_t *environment, const char *key)
 
 /* ---- setting ---- */
 
-static int set_lustre(const struct tt_stripe_options *o, char *folder, struct tt_error *e)
+static int set_lustre(const struct tt_stripe_options *o, char *directory, struct tt_error *e)
 {
     char count[32], size[32], answer[512];
     char *words[9] = {"lfs", "setstripe"};
@@ -74,32 +74,32 @@ static int set_lustre(const struct tt_stripe_options *o, char *folder, struct tt
         words[n++] = size;
     }
     words[n++] = "--";
-    words[n] = folder;
-    if (tt_ask(words, answer, sizeof answer))
+    words[n] = directory;
+    if (tt_run_command(words, answer, sizeof answer))
         return TT_OK;
     answer[strcspn(answer, "\n")] = '\0';
     return tt_fail(e, TT_FAILED, "%s: lfs setstripe refuses it: %.200s", key_given(o), answer);
 }
 
-static int set_ceph(const struct tt_stripe_options *o, const char *folder, struct tt_error *e)
+static int set_ceph(const struct tt_stripe_options *o, const char *directory, struct tt_error *e)
 {
     char layout[128];
 
     tt_ceph_layout(o, layout, sizeof layout);
-    if (setxattr(folder, "ceph.dir.layout", layout, strlen(layout), 0) == 0)
+    if (setxattr(directory, "ceph.dir.layout", layout, strlen(layout), 0) == 0)
         return TT_OK;
     return tt_fail(e, TT_FAILED, "%s: CephFS does not take the layout '%s' for '%s': %s",
-                   key_given(o), layout, folder, strerror(errno));
+                   key_given(o), layout, directory, strerror(errno));
 }
 
-static int set(const struct tt_stripe_options *o, const char *filesystem, char *folder,
+static int set(const struct tt_stripe_options *o, const char *filesystem, char *directory,
                struct tt_error *e)
 {
     switch (tt_striped_by(filesystem)) {
     case TT_LUSTRE:
-        return set_lustre(o, folder, e);
+        return set_lustre(o, directory, e);
     case TT_CEPH:
-        return set_ceph(o, folder, e);
+        return set_ceph(o, directory, e);
     case TT_GLUSTER:
         return tt_fail(e, TT_USAGE,
                        "%s: GlusterFS cuts files as the volume says; leave it out and use gluster "
@@ -120,7 +120,7 @@ int tt_stripe_apply(struct tt_engine *engine, const json_t *environment, struct 
     if (!key_given(o))
         return TT_OK;
     if (engine->rank == 0)
-        rc = set(o, text_of(environment, "filesystem"), engine->p->data_folder, e);
+        rc = set(o, text_of(environment, "filesystem"), engine->p->data_directory, e);
     return tt_agree(engine->comm, rc, e);
 }
 
@@ -130,7 +130,7 @@ static bool ask_lustre(char *path, struct tt_striping *out)
 {
     char *words[] = {"lfs", "getstripe", "--", path, NULL}, answer[8192];
 
-    return tt_ask(words, answer, sizeof answer) && tt_striping_from_lfs(answer, out);
+    return tt_run_command(words, answer, sizeof answer) && tt_striping_from_lfs(answer, out);
 }
 
 static bool ask_ceph(const char *path, struct tt_striping *out)
@@ -154,22 +154,22 @@ static bool read_text(const char *path, char *text, size_t size)
     return f && fclose(f) == 0;
 }
 
-/* The client tells of its parts in a folder that is not listed; one of them cuts files. */
+/* The client tells of its parts in a directory that is not listed; one of them cuts files. */
 static bool ask_gluster(const char *mount, struct tt_striping *out)
 {
-    char folder[4096], path[4608], text[4096];
+    char directory[4096], path[4608], text[4096];
     struct dirent *entry;
     bool found = false;
     DIR *parts;
 
-    snprintf(folder, sizeof folder, "%s/.meta/graphs/active", mount);
-    parts = opendir(folder);
+    snprintf(directory, sizeof directory, "%s/.meta/graphs/active", mount);
+    parts = opendir(directory);
     while (parts && !found && (entry = readdir(parts))) {
         const char *end = strrchr(entry->d_name, '-');
 
         if (!end || strcmp(end, "-shard") != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s/private", folder, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s/private", directory, entry->d_name);
         found = read_text(path, text, sizeof text) && tt_striping_from_gluster(text, out);
     }
     if (parts)

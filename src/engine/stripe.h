@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Striping, set on the data folder before files are made in it, and read back from one of them:
+/* Striping, set on the data directory before files are made in it, and read back from one of them:
  * Lustre by the program lfs, CephFS by an extended attribute. GlusterFS cuts files as its volume
  * says; that is only read. */
 #ifndef TT_ENGINE_STRIPE_H
@@ -26,8 +26,8 @@ int tt_stripe_check(const void *opts, struct tt_error *e);
 int tt_stripe_check_path(const struct tt_config *config, bool own_path, const char *key,
                          struct tt_error *e);
 
-/* Collective, once the data folder is there and before anything is in it. environment is known on
- * rank 0. */
+/* Collective, once the data directory is there and before anything is in it. environment is known
+ * on rank 0. */
 int tt_stripe_apply(struct tt_engine *engine, const json_t *environment, struct tt_error *e);
 /* On rank 0, while files of the run are still there: what they really have becomes facts. */
 void tt_stripe_look(struct tt_engine *engine, const json_t *environment);

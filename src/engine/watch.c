@@ -2,7 +2,7 @@
 /* For loops in which ranks do not wait for each other: rank 0 looks at the clock and at what the
  * driver says, and its word reaches the others through a broadcast that they only test for. */
 #include "engine/private.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 #define LOOK_NS 20000000 /* between two looks of a rank */
 #define PAUSE_NS 50000   /* of rank 0 while it waits for the others */

@@ -10,7 +10,7 @@
 #include "analysis/result.h"
 #include "analysis/window.h"
 #include "base/clock.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/removal.h"
 
 struct collected {
@@ -21,7 +21,7 @@ struct collected {
     json_t *work; /* in the reference's window */
 };
 
-static void trouble(struct tt_stage *s, const char *who, const char *what)
+static void trouble(struct tt_trial *s, const char *who, const char *what)
 {
     if (!s->trouble[0])
         snprintf(s->trouble, sizeof s->trouble, "%s: %.480s", who, what);
@@ -39,26 +39,26 @@ static double metric(const json_t *result, const char *name)
 
 /* Jobs that were killed could not do so themselves. A command has no data files that tutti knows
  * of, whatever it may have written into the manifest. */
-static void remove_data(struct tt_stage *s, const struct tt_actor *a)
+static void remove_data(struct tt_trial *s, const struct tt_trial_job *a)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    bool is_command = !strcmp(a->player->workload, "command");
+    bool is_command = !strcmp(a->spec->workload, "command");
     char text[480];
 
-    if (!a->folder || is_command || a->player->config.run->keep ||
-        tt_manifest_remove(a->folder, &e) == TT_OK)
+    if (!a->directory || is_command || a->spec->config.run->keep ||
+        tt_manifest_remove(a->directory, &e) == TT_OK)
         return;
     tt_error_format(&e, text, sizeof text);
     trouble(s, a->is_load ? "a load" : "the reference", text);
 }
 
-void tt_collect_nothing(struct tt_stage *s)
+void tt_collect_nothing(struct tt_trial *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        remove_data(s, &s->actors[i]);
+        remove_data(s, &s->jobs[i]);
 }
 
-static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected *c)
+static void take_result(struct tt_trial *s, struct tt_trial_job *a, struct collected *c)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     const char *who = a->is_load ? "a load" : "the reference";
@@ -66,7 +66,7 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
     char text[480];
 
     remove_data(s, a);
-    if (tt_result_make(a->folder, &c->result, &e) != TT_OK) {
+    if (tt_result_make(a->directory, &c->result, &e) != TT_OK) {
         tt_error_format(&e, text, sizeof text);
         trouble(s, who, text);
         return;
@@ -77,7 +77,7 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
     if (!json_is_true(json_object_get(c->result, "valid")))
         trouble(s, who, error ? error : "its result is not valid");
     tt_error_clear(&e);
-    c->has_window = tt_window_of_run(a->folder, &c->window, &e) == TT_OK;
+    c->has_window = tt_window_of_run(a->directory, &c->window, &e) == TT_OK;
     if (!c->has_window)
         trouble(s, who, e.text[0] ? e.text : "its records do not say when it ran");
     if (c->has_window && a->go_ns)
@@ -85,7 +85,7 @@ static void take_result(struct tt_stage *s, struct tt_actor *a, struct collected
 }
 
 /* Every iteration of the reference was under load only if the loads outlasted it. */
-static double covered(const struct tt_stage *s, const struct collected *all)
+static double covered(const struct tt_trial *s, const struct collected *all)
 {
     double least = 1;
 
@@ -112,14 +112,14 @@ static json_t *metrics_json(const json_t *result)
     return all;
 }
 
-static json_t *job_json(const struct tt_stage *s, const struct tt_actor *a,
+static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
                         const struct collected *c)
 {
-    size_t index = (size_t)(a - s->actors);
+    size_t index = (size_t)(a - s->jobs);
     json_t *o =
         json_pack("{s:s, s:s, s:s, s:s, s:I, s:f}", "role", a->is_load ? "load" : "reference",
-                  "player", a->player->name, "workload", a->player->workload, "folder",
-                  tt_folder_id(a->folder), "go_ns", (json_int_t)a->go_ns, "late", c->late);
+                  "job", a->spec->name, "workload", a->spec->workload, "directory",
+                  tt_directory_id(a->directory), "go_ns", (json_int_t)a->go_ns, "late", c->late);
     double runtime = metric(c->result, "runtime");
     struct tt_error ignored = TT_ERROR_CLEAR;
     json_t *phases = NULL;
@@ -134,7 +134,7 @@ static json_t *job_json(const struct tt_stage *s, const struct tt_actor *a,
     json_object_set_new(o, "metrics", metrics_json(c->result));
     if (c->work)
         json_object_set(o, "window", c->work);
-    if (!a->is_load && c->has_window && tt_phase_times(a->folder, &phases, &ignored) == TT_OK)
+    if (!a->is_load && c->has_window && tt_phase_times(a->directory, &phases, &ignored) == TT_OK)
         json_object_set_new(o, "phases", phases);
     if (!a->is_load)
         json_object_set(o, "saturated",
@@ -145,7 +145,7 @@ static json_t *job_json(const struct tt_stage *s, const struct tt_actor *a,
 /* ---- all together ---- */
 
 /* Bytes per second of all jobs in the reference's window. */
-static double total_rate(const struct tt_stage *s, const struct collected *all, const char *what)
+static double total_rate(const struct tt_trial *s, const struct collected *all, const char *what)
 {
     double seconds, bytes = 0;
 
@@ -159,14 +159,14 @@ static double total_rate(const struct tt_stage *s, const struct collected *all, 
 
 /* Jain's index of what equal jobs got done in the common window: 1 if all the same, 1/n if one got
  * everything. Only jobs of the reference's own kind are equal to it. */
-static double fairness(const struct tt_stage *s, const struct collected *all)
+static double fairness(const struct tt_trial *s, const struct collected *all)
 {
-    json_t *mine = tt_config_to_json(&s->actors[0].player->config);
+    json_t *mine = tt_config_to_json(&s->jobs[0].spec->config);
     double sum = 0, squares = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++) {
-        json_t *its = tt_config_to_json(&s->actors[i].player->config);
+        json_t *its = tt_config_to_json(&s->jobs[i].spec->config);
         double done = json_number_value(json_object_get(all[i].work, "iterations"));
 
         if (json_equal(mine, its)) {
@@ -180,12 +180,12 @@ static double fairness(const struct tt_stage *s, const struct collected *all)
     return n > 1 && squares > 0 ? sum * sum / ((double)n * squares) : NAN;
 }
 
-static json_t *loads_json(const struct tt_stage *s)
+static json_t *loads_json(const struct tt_trial *s)
 {
     json_t *names = json_array();
 
     for (size_t i = 1; i < s->n; i++)
-        json_array_append_new(names, json_string(s->actors[i].player->name));
+        json_array_append_new(names, json_string(s->jobs[i].spec->name));
     return names;
 }
 
@@ -194,20 +194,20 @@ static void set_number(json_t *o, const char *key, double value)
     json_object_set_new(o, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-static json_t *repetition_json(const struct tt_stage *s, const struct collected *all,
+static json_t *repetition_json(const struct tt_trial *s, const struct collected *all,
                                const struct tt_repetition *r)
 {
     json_t *jobs = json_array(), *o;
     double skew = 0;
 
     for (size_t i = 0; i < s->n; i++) {
-        json_array_append_new(jobs, job_json(s, &s->actors[i], &all[i]));
+        json_array_append_new(jobs, job_json(s, &s->jobs[i], &all[i]));
         skew = fabs(all[i].late) > skew ? fabs(all[i].late) : skew;
     }
-    o = json_pack("{s:s, s:I, s:o, s:I, s:b, s:s, s:f, s:o}", "reference",
-                  s->actors[0].player->name, "others", (json_int_t)s->step->others, "loads",
-                  loads_json(s), "number", (json_int_t)r->number, "complete", r->complete, "why",
-                  r->why, "phase", s->phase, "jobs", jobs);
+    o = json_pack("{s:s, s:I, s:o, s:I, s:b, s:s, s:f, s:o}", "reference", s->jobs[0].spec->name,
+                  "others", (json_int_t)s->step->others, "loads", loads_json(s), "number",
+                  (json_int_t)r->number, "complete", r->complete, "why", r->why, "phase", s->phase,
+                  "jobs", jobs);
     set_number(o, "skew", skew);
     set_number(o, "covered", covered(s, all));
     set_number(o, "total_write_rate", total_rate(s, all, "bytes_written"));
@@ -220,7 +220,7 @@ static json_t *repetition_json(const struct tt_stage *s, const struct collected 
     return o;
 }
 
-int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
+int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e)
 {
     struct collected *all = calloc(s->n, sizeof *all);
     struct tt_error ignored = TT_ERROR_CLEAR;
@@ -228,12 +228,12 @@ int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
     int rc = all ? TT_OK : tt_fail_nomem(e, "the results");
 
     for (size_t i = 0; i < s->n && rc == TT_OK; i++)
-        take_result(s, &s->actors[i], &all[i]);
+        take_result(s, &s->jobs[i], &all[i]);
     for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
         if (all[0].has_window && all[i].has_window)
-            tt_window_work(s->actors[i].folder, &all[0].window, &all[i].work, &ignored);
+            tt_window_work(s->jobs[i].directory, &all[0].window, &all[i].work, &ignored);
         r->bytes += (uint64_t)fmax(0, metric(all[i].result, "bytes_written"));
-        if (i > 0 && s->actors[i].loops && all[i].window.to_ns < all[0].window.to_ns)
+        if (i > 0 && s->jobs[i].loops && all[i].window.to_ns < all[0].window.to_ns)
             trouble(s, "a load", "it ended before the reference");
     }
     r->complete = rc == TT_OK && !s->trouble[0];
@@ -241,10 +241,10 @@ int tt_collect(struct tt_stage *s, struct tt_repetition *r, struct tt_error *e)
     snprintf(r->why, sizeof r->why, "%s", s->trouble);
     if (rc == TT_OK) {
         o = repetition_json(s, all, r);
-        rc = o ? tt_folder_write_json(s->folder, TT_REPETITION, o, e)
+        rc = o ? tt_directory_write_json(s->directory, TT_REPETITION, o, e)
                : tt_fail_nomem(e, "the repetition");
         if (rc == TT_OK) /* the journal will say that it is there */
-            rc = tt_folder_sync(s->folder, TT_REPETITION, e);
+            rc = tt_directory_sync(s->directory, TT_REPETITION, e);
     }
     for (size_t i = 0; all && i < s->n; i++) {
         json_decref(all[i].result);

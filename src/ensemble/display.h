@@ -3,10 +3,10 @@
 #ifndef TT_ENSEMBLE_DISPLAY_H
 #define TT_ENSEMBLE_DISPLAY_H
 
-#include "ensemble/stage.h"
+#include "ensemble/trial.h"
 
 /* Nothing unless stderr is a terminal, or if the ensemble is to be quiet. */
-void tt_display_draw(const struct tt_stage *s);
-void tt_display_clear(const struct tt_stage *s);
+void tt_display_draw(const struct tt_trial *s);
+void tt_display_clear(const struct tt_trial *s);
 
 #endif

@@ -23,19 +23,19 @@ struct tt_ensemble_options {
 extern const struct tt_component tt_ensemble_component;
 
 /* What one kind of job does. */
-struct tt_player_options {
+struct tt_job_spec_options {
     char *same, *workload;
     struct tt_words command;
     double weight, cpus;
     struct tt_words cpu_set; /* "0-3", "8" */
     bool loop;
 };
-extern const struct tt_component tt_player_component;
+extern const struct tt_component tt_job_spec_component;
 
-struct tt_player {
+struct tt_job_spec {
     char *name;  /* "reference", "load", "load.1" or its name in a set */
     char *title; /* what progress calls it instead; NULL: the name, with others around it */
-    struct tt_player_options o;
+    struct tt_job_spec_options o;
     const char *workload;        /* o.workload, or "command" */
     struct tt_settings settings; /* of the workload, "same" resolved */
     struct tt_config config;     /* resolved, for checks and estimates */
@@ -44,8 +44,8 @@ struct tt_player {
 /* Loads in proportion to their weights. */
 struct tt_mix {
     size_t n;
-    size_t *players;
-    size_t *order; /* players of the first, second ... other job, as many as any step has */
+    size_t *specs;
+    size_t *order; /* jobs of the first, second ... other job, as many as any step has */
 };
 
 /* One point: a reference with so many others around it. */
@@ -56,23 +56,23 @@ struct tt_step {
 
 struct tt_ensemble {
     struct tt_ensemble_options o;
-    size_t nplayers, nmixes, nsteps;
-    struct tt_player *players;
+    size_t nspecs, nmixes, nsteps;
+    struct tt_job_spec *specs;
     struct tt_mix *mixes;
     struct tt_step *steps;
 };
 
-/* From the settings of a file and the command line. is_matrix: every player of "set" is reference
+/* From the settings of a file and the command line. is_matrix: every job of "set" is reference
  * and load. Everything is checked before anything is started. */
 int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
                      struct tt_error *e);
 void tt_ensemble_free(struct tt_ensemble *x);
 
-/* The player of the k-th other job of a step. */
+/* The job of the k-th other job of a step. */
 size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k);
 /* The largest number of jobs that run at once. */
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x);
-/* A name such as "stencil", "stencil.1": what the reports call a player. */
+/* A name such as "stencil", "stencil.1": what the reports call a job. */
 json_t *tt_ensemble_to_json(const struct tt_ensemble *x);
 
 #endif

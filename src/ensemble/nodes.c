@@ -17,7 +17,7 @@ static uint64_t cpus_per_node(void)
     return n > 0 ? (uint64_t)n : 1;
 }
 
-static uint64_t nodes_needed(const struct tt_player *p, const struct tt_launch_options *o)
+static uint64_t nodes_needed(const struct tt_job_spec *p, const struct tt_launch_options *o)
 {
     uint64_t ranks = p->config.run->ranks;
     uint64_t per_node = o->tasks_per_node ? o->tasks_per_node : cpus_per_node();
@@ -25,19 +25,19 @@ static uint64_t nodes_needed(const struct tt_player *p, const struct tt_launch_o
     return (ranks + per_node - 1) / per_node;
 }
 
-static int take_nodes(struct tt_actor *a, const struct tt_words *nodes, uint64_t n, size_t *next,
-                      struct tt_error *e)
+static int take_nodes(struct tt_trial_job *a, const struct tt_words *nodes, uint64_t n,
+                      size_t *next, struct tt_error *e)
 {
     size_t used = 0;
 
     if (n > nodes->n)
-        return tt_fail(e, TT_USAGE, "%s needs %llu nodes, and there are %zu", a->player->name,
+        return tt_fail(e, TT_USAGE, "%s needs %llu nodes, and there are %zu", a->spec->name,
                        (unsigned long long)n, nodes->n);
     for (uint64_t i = 0; i < n; i++) {
         const char *node = nodes->words[(*next)++ % nodes->n];
 
         if (used + strlen(node) + 2 > sizeof a->nodes)
-            return tt_fail(e, TT_FAILED, "the node list of %s is too long", a->player->name);
+            return tt_fail(e, TT_FAILED, "the node list of %s is too long", a->spec->name);
         used +=
             (size_t)snprintf(a->nodes + used, sizeof a->nodes - used, "%s%s", i ? "," : "", node);
     }
@@ -51,15 +51,15 @@ static void free_nodes(struct tt_words *nodes)
     free(nodes->words);
 }
 
-int tt_nodes_spread(struct tt_stage *s, struct tt_error *e)
+int tt_nodes_spread(struct tt_trial *s, struct tt_error *e)
 {
     struct tt_words allocated = {0};
     size_t next = 0, own_next = 0;
     int rc = TT_OK;
 
     for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
-        struct tt_actor *a = &s->actors[i];
-        const struct tt_launch_options *o = tt_config_opts(&a->player->config, "launch");
+        struct tt_trial_job *a = &s->jobs[i];
+        const struct tt_launch_options *o = tt_config_opts(&a->spec->config, "launch");
         bool own = o->nodes.n > 0;
 
         if (tt_launcher_choose(o) != &tt_launcher_slurm)
@@ -67,14 +67,14 @@ int tt_nodes_spread(struct tt_stage *s, struct tt_error *e)
         if (!own && allocated.n == 0)
             rc = tt_slurm_nodes(&allocated, e);
         if (rc == TT_OK && (own || allocated.n > 0))
-            rc = take_nodes(a, own ? &o->nodes : &allocated, nodes_needed(a->player, o),
+            rc = take_nodes(a, own ? &o->nodes : &allocated, nodes_needed(a->spec, o),
                             own ? &own_next : &next, e);
     }
     free_nodes(&allocated);
     return rc;
 }
 
-/* How many nodes there are for steps of this player. */
+/* How many nodes there are for steps of this job. */
 static int count_nodes(const struct tt_launch_options *o, size_t *n, struct tt_error *e)
 {
     struct tt_words allocated = {0};
@@ -85,7 +85,7 @@ static int count_nodes(const struct tt_launch_options *o, size_t *n, struct tt_e
     return rc;
 }
 
-int tt_nodes_check(const struct tt_player *p, uint64_t nodes, struct tt_error *e)
+int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error *e)
 {
     const struct tt_launch_options *o = tt_config_opts(&p->config, "launch");
     const struct tt_launcher *launcher = tt_launcher_choose(o);
@@ -111,15 +111,15 @@ int tt_nodes_check(const struct tt_player *p, uint64_t nodes, struct tt_error *e
 /* ---- idle nodes ---- */
 
 /* Of which launchers we know where they start ranks: a batch job is not in this allocation. */
-static bool is_known(const struct tt_player *p)
+static bool is_known(const struct tt_job_spec *p)
 {
     const struct tt_launcher *l = tt_launcher_choose(tt_config_opts(&p->config, "launch"));
 
     return l == &tt_launcher_slurm || l == &tt_launcher_batch;
 }
 
-/* Marks the nodes that a job of this player takes: its own, or the next ones in turn. */
-static void mark(const struct tt_player *p, const struct tt_words *allocated, size_t *next,
+/* Marks the nodes that a job of this job takes: its own, or the next ones in turn. */
+static void mark(const struct tt_job_spec *p, const struct tt_words *allocated, size_t *next,
                  bool *used)
 {
     const struct tt_launch_options *o = tt_config_opts(&p->config, "launch");
@@ -144,7 +144,7 @@ static size_t most_used(const struct tt_ensemble *x, const struct tt_words *allo
 
         memset(used, 0, allocated->n * sizeof *used);
         for (uint64_t k = 0; k <= s->others; k++)
-            mark(&x->players[k == 0 ? s->reference : tt_step_load(x, s, k - 1)], allocated, &next,
+            mark(&x->specs[k == 0 ? s->reference : tt_step_load(x, s, k - 1)], allocated, &next,
                  used);
         for (size_t k = 0; k < allocated->n; k++)
             n += used[k];
@@ -160,8 +160,8 @@ int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct
     int rc = TT_OK;
 
     *idle = *all = 0;
-    for (size_t i = 0; i < x->nplayers; i++)
-        if (!is_known(&x->players[i]))
+    for (size_t i = 0; i < x->nspecs; i++)
+        if (!is_known(&x->specs[i]))
             return TT_OK;
     rc = tt_slurm_nodes(&allocated, e);
     if (rc == TT_OK && allocated.n > 0) {

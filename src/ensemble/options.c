@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The keys of an ensemble, and those of a player that are not its workload's. */
+/* The keys of an ensemble, and those of a job that are not its workload's. */
 #include "ensemble/ensemble.h"
 
 static const char *const starts[] = {"steady", "together", NULL};
@@ -22,19 +22,19 @@ static const struct tt_param ensemble_params[] = {
      "together",
      .choices = starts},
     {"warmup", TT_PARAM_DURATION, AT(warmup), "1s", "s",
-     "how long loads play at least before the reference starts, with start=steady"},
+     "how long loads run at least before the reference starts, with start=steady"},
     {"watchdog", TT_PARAM_DURATION, AT(watchdog), "10min", "s",
      "a job without progress, or a command without end, for so long is hanging: it is ended"},
     {"cpus", TT_PARAM_REAL, AT(cpus), "0", "CPUs",
      "share of every job, alone and with others, locally; 0: the machine divided by the most jobs "
      "at once"},
-    {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data folder of the jobs that name none",
-     .placeholder = "FOLDER"},
+    {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data directory of the jobs that name none",
+     .placeholder = "DIRECTORY"},
     {"min_free", TT_PARAM_TEXT, AT(min_free), NULL, NULL,
-     "leave so much of the data folder's file system free, for jobs that say nothing themselves",
+     "leave so much of the data directory's file system free, for jobs that say nothing themselves",
      .placeholder = "SHARE|BYTES"},
     {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL,
-     "where the ensemble's folder is made", .placeholder = "FOLDER"},
+     "where the ensemble's directory is made", .placeholder = "DIRECTORY"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the ensemble by"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of the order of steps and the phase of loads"},
     {"max_time", TT_PARAM_DURATION, AT(max_time), "0", "s",
@@ -49,10 +49,11 @@ static const struct tt_param ensemble_params[] = {
      "conditions such as 'slowdown(3) <= 2.5' that decide the exit status: 0 pass, 3 fail, 4 "
      "inconclusive"},
     {"resume", TT_PARAM_TEXT, AT(resume), NULL, NULL,
-     "folder of an ensemble that ended early, to be completed; with its file, if it has a command "
+     "directory of an ensemble that ended early, to be completed; with its file, if it has a "
+     "command "
      "or "
      "launch.*",
-     .placeholder = "FOLDER"},
+     .placeholder = "DIRECTORY"},
     {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no table"},
     {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL, "say what would be done, and do nothing"},
     {"json", TT_PARAM_TEXT, AT(json), NULL, NULL, "file for the answer; -: stdout",
@@ -70,10 +71,10 @@ const struct tt_component tt_ensemble_component = {
     .opts_size = sizeof(struct tt_ensemble_options),
 };
 
-#define AT(member) offsetof(struct tt_player_options, member)
-static const struct tt_param player_params[] = {
+#define AT(member) offsetof(struct tt_job_spec_options, member)
+static const struct tt_param spec_params[] = {
     {"same", TT_PARAM_TEXT, AT(same), NULL, NULL,
-     "take everything from this player; further keys change it"},
+     "take everything from this job; further keys change it"},
     {"workload", TT_PARAM_TEXT, AT(workload), NULL, NULL, "see tutti list workloads"},
     {"command", TT_PARAM_WORDS, AT(command), NULL, NULL,
      "instead of a workload: a program and its arguments"},
@@ -82,13 +83,13 @@ static const struct tt_param player_params[] = {
     {"cpu_set", TT_PARAM_WORDS, AT(cpu_set), NULL, NULL,
      "instead of cpus: the CPUs that are the job's, such as 0-3,8; locally"},
     {"loop", TT_PARAM_BOOL, AT(loop), "yes", NULL,
-     "as a load, play again and again until the reference has ended; no: once"},
+     "as a load, run again and again until the reference has ended; no: once"},
     {0},
 };
 
-const struct tt_component tt_player_component = {
-    .name = "player",
+const struct tt_component tt_job_spec_component = {
+    .name = "job",
     .summary = "a job of an ensemble; all other keys are those of its workload",
-    .params = player_params,
-    .opts_size = sizeof(struct tt_player_options),
+    .params = spec_params,
+    .opts_size = sizeof(struct tt_job_spec_options),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From settings to players, mixes and steps. */
+/* From settings to jobs, mixes and steps. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,35 +8,35 @@
 #include "ensemble/ensemble.h"
 #include "plan/workload.h"
 
-#define MAX_PLAYERS 4096
+#define MAX_SPECS 4096
 
-/* ---- players by name ---- */
+/* ---- jobs by name ---- */
 
-static struct tt_player *find_player(struct tt_ensemble *x, const char *name)
+static struct tt_job_spec *find_spec(struct tt_ensemble *x, const char *name)
 {
-    for (size_t i = 0; i < x->nplayers; i++)
-        if (!strcmp(x->players[i].name, name))
-            return &x->players[i];
+    for (size_t i = 0; i < x->nspecs; i++)
+        if (!strcmp(x->specs[i].name, name))
+            return &x->specs[i];
     return NULL;
 }
 
-static struct tt_player *add_player(struct tt_ensemble *x, const char *name, struct tt_error *e)
+static struct tt_job_spec *add_spec(struct tt_ensemble *x, const char *name, struct tt_error *e)
 {
-    struct tt_player *p = find_player(x, name);
+    struct tt_job_spec *p = find_spec(x, name);
 
     if (p)
         return p;
-    if (x->nplayers == MAX_PLAYERS) {
-        tt_fail(e, TT_USAGE, "more than %d kinds of jobs", MAX_PLAYERS);
+    if (x->nspecs == MAX_SPECS) {
+        tt_fail(e, TT_USAGE, "more than %d kinds of jobs", MAX_SPECS);
         return NULL;
     }
-    p = &x->players[x->nplayers];
+    p = &x->specs[x->nspecs];
     p->name = strdup(name);
-    if (!p->name || tt_params_default(tt_player_component.params, &p->o, e) != TT_OK) {
-        tt_fail_nomem(e, "a player");
+    if (!p->name || tt_params_default(tt_job_spec_component.params, &p->o, e) != TT_OK) {
+        tt_fail_nomem(e, "a job");
         return NULL;
     }
-    x->nplayers++;
+    x->nspecs++;
     return p;
 }
 
@@ -76,11 +76,11 @@ static int fail_unknown(const struct tt_setting *s, bool is_matrix, struct tt_er
                    "%.300s: unknown key '%.80s'%s; an ensemble has %s and the keys of tutti "
                    "help ensemble",
                    s->place, s->key, TT_DID_YOU_MEAN(near),
-                   is_matrix ? "a set of players" : "reference, load");
+                   is_matrix ? "a set of jobs" : "reference, load");
 }
 
-/* "load.2.write.every" is player "load.2" and its key "write.every". */
-static bool split(const char *key, bool is_matrix, char *player, size_t size, const char **rest)
+/* "load.2.write.every" is job "load.2" and its key "write.every". */
+static bool split(const char *key, bool is_matrix, char *spec, size_t size, const char **rest)
 {
     const char *dot = strchr(key, '.');
     size_t length = dot ? (size_t)(dot - key) : 0;
@@ -97,16 +97,16 @@ static bool split(const char *key, bool is_matrix, char *player, size_t size, co
         end = strchr(dot + 1, '.');
     if (!end || (size_t)(end - start) >= size)
         return false;
-    memcpy(player, start, (size_t)(end - start));
-    player[end - start] = '\0';
+    memcpy(spec, start, (size_t)(end - start));
+    spec[end - start] = '\0';
     *rest = end + 1;
     return true;
 }
 
-static int take_for_player(struct tt_player *p, const char *key, const struct tt_setting *s,
-                           struct tt_error *e)
+static int take_for_spec(struct tt_job_spec *p, const char *key, const struct tt_setting *s,
+                         struct tt_error *e)
 {
-    const struct tt_param *param = find_param(&tt_player_component, key);
+    const struct tt_param *param = find_param(&tt_job_spec_component, key);
 
     return param ? set(param, &p->o, s, e)
                  : tt_settings_add(&p->settings, key, s->value, s->place, e);
@@ -116,7 +116,7 @@ static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matri
                 struct tt_error *e)
 {
     const struct tt_param *param = find_param(&tt_ensemble_component, s->key);
-    struct tt_player *player;
+    struct tt_job_spec *spec;
     const char *rest;
     char name[64];
 
@@ -128,11 +128,11 @@ static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matri
                                  : "load: {workload: stencil, size: 512}");
     if (!split(s->key, is_matrix, name, sizeof name, &rest))
         return fail_unknown(s, is_matrix, e);
-    player = add_player(x, name, e);
-    return player ? take_for_player(player, rest, s, e) : e->code;
+    spec = add_spec(x, name, e);
+    return spec ? take_for_spec(spec, rest, s, e) : e->code;
 }
 
-/* ---- players ---- */
+/* ---- jobs ---- */
 
 static int copy_settings(struct tt_settings *to, const struct tt_settings *from, struct tt_error *e)
 {
@@ -147,24 +147,24 @@ static int copy_words(struct tt_words *to, const struct tt_words *from, struct t
 {
     to->words = calloc(from->n + 1, sizeof *to->words);
     if (!to->words)
-        return tt_fail_nomem(e, "a player");
+        return tt_fail_nomem(e, "a job");
     for (to->n = 0; to->n < from->n; to->n++)
         if (!(to->words[to->n] = strdup(from->words[to->n])))
-            return tt_fail_nomem(e, "a player");
+            return tt_fail_nomem(e, "a job");
     return TT_OK;
 }
 
-/* What another player has comes first: the own keys win. */
-static int follow_same(struct tt_ensemble *x, struct tt_player *p, struct tt_error *e)
+/* What another job has comes first: the own keys win. */
+static int follow_same(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_error *e)
 {
-    const struct tt_player *other = p->o.same ? find_player(x, p->o.same) : NULL;
+    const struct tt_job_spec *other = p->o.same ? find_spec(x, p->o.same) : NULL;
     struct tt_settings all = {0};
     int rc;
 
     if (!p->o.same)
         return TT_OK;
     if (!other || other == p || other->o.same)
-        return tt_fail(e, TT_USAGE, "%s: same: '%.80s' is no other player with a workload", p->name,
+        return tt_fail(e, TT_USAGE, "%s: same: '%.80s' is no other job with a workload", p->name,
                        p->o.same);
     if (p->o.workload || p->o.command.n > 0)
         return tt_fail(e, TT_USAGE, "%s: give either same or a workload or command", p->name);
@@ -174,7 +174,7 @@ static int follow_same(struct tt_ensemble *x, struct tt_player *p, struct tt_err
     tt_settings_free(&p->settings);
     p->settings = all;
     if (rc == TT_OK && other->o.workload && !(p->o.workload = strdup(other->o.workload)))
-        rc = tt_fail_nomem(e, "a player");
+        rc = tt_fail_nomem(e, "a job");
     if (rc == TT_OK && other->o.command.n > 0)
         rc = copy_words(&p->o.command, &other->o.command, e);
     if (p->o.cpus == 0 && p->o.cpu_set.n == 0)
@@ -182,7 +182,7 @@ static int follow_same(struct tt_ensemble *x, struct tt_player *p, struct tt_err
     return rc;
 }
 
-static int add_command_words(struct tt_player *p, struct tt_error *e)
+static int add_command_words(struct tt_job_spec *p, struct tt_error *e)
 {
     const struct tt_param words = {.key = "words", .type = TT_PARAM_WORDS};
     char *text = tt_param_get(&words, &p->o.command);
@@ -193,7 +193,7 @@ static int add_command_words(struct tt_player *p, struct tt_error *e)
     return rc;
 }
 
-static int resolve_player(struct tt_ensemble *x, struct tt_player *p, struct tt_error *e)
+static int resolve_spec(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_error *e)
 {
     struct tt_settings first = {0};
     struct tt_error inner = TT_ERROR_CLEAR;
@@ -225,15 +225,15 @@ static int resolve_player(struct tt_ensemble *x, struct tt_player *p, struct tt_
 
 /* ---- mixes and steps ---- */
 
-static bool is_load(const struct tt_player *p)
+static bool is_load(const struct tt_job_spec *p)
 {
     return !strncmp(p->name, "load", 4) && (p->name[4] == '\0' || p->name[4] == '.');
 }
 
-/* Each job is of the player that is furthest behind its share. */
+/* Each job is of the job that is furthest behind its share. */
 static int order_loads(const struct tt_ensemble *x, struct tt_mix *mix, struct tt_error *e)
 {
-    double given[MAX_PLAYERS] = {0};
+    double given[MAX_SPECS] = {0};
     uint64_t most = 0;
 
     for (size_t i = 0; i < x->o.others.n; i++)
@@ -246,33 +246,33 @@ static int order_loads(const struct tt_ensemble *x, struct tt_mix *mix, struct t
         size_t next = 0;
 
         for (size_t j = 1; j < mix->n; j++)
-            if ((given[j] + 1) / x->players[mix->players[j]].o.weight <
-                (given[next] + 1) / x->players[mix->players[next]].o.weight)
+            if ((given[j] + 1) / x->specs[mix->specs[j]].o.weight <
+                (given[next] + 1) / x->specs[mix->specs[next]].o.weight)
                 next = j;
         given[next]++;
-        mix->order[k] = mix->players[next];
+        mix->order[k] = mix->specs[next];
     }
     return TT_OK;
 }
 
-/* A load without keys would never have become a player: "load: {same: reference}" has one. */
+/* A load without keys would never have become a job: "load: {same: reference}" has one. */
 static int make_mixes(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    x->nmixes = is_matrix ? x->nplayers : 1;
+    x->nmixes = is_matrix ? x->nspecs : 1;
     x->mixes = calloc(x->nmixes + 1, sizeof *x->mixes);
     if (!x->mixes)
         return tt_fail_nomem(e, "the mix");
     for (size_t m = 0; m < x->nmixes && rc == TT_OK; m++) {
         struct tt_mix *mix = &x->mixes[m];
 
-        mix->players = calloc(x->nplayers + 1, sizeof *mix->players);
-        if (!mix->players)
+        mix->specs = calloc(x->nspecs + 1, sizeof *mix->specs);
+        if (!mix->specs)
             return tt_fail_nomem(e, "the mix");
-        for (size_t i = 0; i < x->nplayers; i++)
-            if (is_matrix ? i == m : is_load(&x->players[i]))
-                mix->players[mix->n++] = i;
+        for (size_t i = 0; i < x->nspecs; i++)
+            if (is_matrix ? i == m : is_load(&x->specs[i]))
+                mix->specs[mix->n++] = i;
         rc = order_loads(x, mix, e);
     }
     return rc;
@@ -298,11 +298,11 @@ static int add_step(struct tt_ensemble *x, size_t reference, size_t mix, uint64_
 /* Alone first: it is what everything else is compared with. */
 static int make_steps(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
 {
-    size_t nreferences = is_matrix ? x->nplayers : 1;
+    size_t nreferences = is_matrix ? x->nspecs : 1;
     int rc = TT_OK;
 
     for (size_t r = 0; r < nreferences && rc == TT_OK; r++) {
-        size_t reference = is_matrix ? r : (size_t)(find_player(x, "reference") - x->players);
+        size_t reference = is_matrix ? r : (size_t)(find_spec(x, "reference") - x->specs);
 
         rc = add_step(x, reference, 0, 0, e);
         for (size_t m = 0; m < x->nmixes && rc == TT_OK; m++)
@@ -324,10 +324,10 @@ static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e
 {
     bool has_reference = false;
 
-    for (size_t i = 0; i < x->nplayers; i++)
-        has_reference |= !strcmp(x->players[i].name, "reference");
-    if (is_matrix && x->nplayers == 0)
-        return tt_fail(e, TT_USAGE, "a matrix needs a set of players: 'set: {a: {workload: ...}}'");
+    for (size_t i = 0; i < x->nspecs; i++)
+        has_reference |= !strcmp(x->specs[i].name, "reference");
+    if (is_matrix && x->nspecs == 0)
+        return tt_fail(e, TT_USAGE, "a matrix needs a set of jobs: 'set: {a: {workload: ...}}'");
     if (!is_matrix && !has_reference)
         return tt_fail(e, TT_USAGE, "an ensemble needs a reference: 'reference: {workload: ...}'");
     if (is_matrix && (x->o.limit > 0 || x->o.require.n > 0))
@@ -347,17 +347,17 @@ int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, 
 {
     int rc;
 
-    *x = (struct tt_ensemble){.players = calloc(MAX_PLAYERS, sizeof *x->players)};
-    rc = x->players ? tt_params_default(tt_ensemble_component.params, &x->o, e)
-                    : tt_fail_nomem(e, "the players");
+    *x = (struct tt_ensemble){.specs = calloc(MAX_SPECS, sizeof *x->specs)};
+    rc = x->specs ? tt_params_default(tt_ensemble_component.params, &x->o, e)
+                  : tt_fail_nomem(e, "the jobs");
     for (size_t i = 0; i < settings->n && rc == TT_OK; i++)
         rc = take(x, &settings->list[i], is_matrix, e);
     if (rc == TT_OK)
         rc = check(x, is_matrix, e);
-    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++)
-        rc = follow_same(x, &x->players[i], e);
-    for (size_t i = 0; i < x->nplayers && rc == TT_OK; i++)
-        rc = resolve_player(x, &x->players[i], e);
+    for (size_t i = 0; i < x->nspecs && rc == TT_OK; i++)
+        rc = follow_same(x, &x->specs[i], e);
+    for (size_t i = 0; i < x->nspecs && rc == TT_OK; i++)
+        rc = resolve_spec(x, &x->specs[i], e);
     if (rc == TT_OK)
         rc = make_mixes(x, is_matrix, e);
     return rc == TT_OK ? make_steps(x, is_matrix, e) : rc;
@@ -365,21 +365,21 @@ int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, 
 
 void tt_ensemble_free(struct tt_ensemble *x)
 {
-    for (size_t i = 0; i < x->nplayers; i++) {
-        struct tt_player *p = &x->players[i];
+    for (size_t i = 0; i < x->nspecs; i++) {
+        struct tt_job_spec *p = &x->specs[i];
 
         free(p->name);
         free(p->title);
-        tt_params_free(tt_player_component.params, &p->o);
+        tt_params_free(tt_job_spec_component.params, &p->o);
         tt_settings_free(&p->settings);
         tt_config_free(&p->config);
     }
     for (size_t m = 0; x->mixes && m < x->nmixes; m++) {
-        free(x->mixes[m].players);
+        free(x->mixes[m].specs);
         free(x->mixes[m].order);
     }
     tt_params_free(tt_ensemble_component.params, &x->o);
-    free(x->players);
+    free(x->specs);
     free(x->mixes);
     free(x->steps);
     *x = (struct tt_ensemble){0};
@@ -402,7 +402,7 @@ uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)
     return most + 1;
 }
 
-static json_t *player_json(const struct tt_player *p)
+static json_t *spec_json(const struct tt_job_spec *p)
 {
     return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o}", "name", p->name, "workload", p->workload,
                      "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop, "parameters",
@@ -411,19 +411,19 @@ static json_t *player_json(const struct tt_player *p)
 
 json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
 {
-    json_t *players = json_array(), *steps = json_array();
+    json_t *specs = json_array(), *steps = json_array();
 
-    for (size_t i = 0; i < x->nplayers; i++)
-        json_array_append_new(players, player_json(&x->players[i]));
+    for (size_t i = 0; i < x->nspecs; i++)
+        json_array_append_new(specs, spec_json(&x->specs[i]));
     for (size_t i = 0; i < x->nsteps; i++) {
         const struct tt_step *s = &x->steps[i];
         json_t *loads = json_array();
 
         for (uint64_t k = 0; k < s->others; k++)
-            json_array_append_new(loads, json_string(x->players[tt_step_load(x, s, k)].name));
-        json_array_append_new(steps, json_pack("{s:s, s:I, s:o}", "reference",
-                                               x->players[s->reference].name, "others",
-                                               (json_int_t)s->others, "loads", loads));
+            json_array_append_new(loads, json_string(x->specs[tt_step_load(x, s, k)].name));
+        json_array_append_new(steps,
+                              json_pack("{s:s, s:I, s:o}", "reference", x->specs[s->reference].name,
+                                        "others", (json_int_t)s->others, "loads", loads));
     }
-    return json_pack("{s:o, s:o}", "players", players, "steps", steps);
+    return json_pack("{s:o, s:o}", "jobs", specs, "steps", steps);
 }

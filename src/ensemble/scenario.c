@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble/conduct.h"
+#include "ensemble/run.h"
 #include "ensemble/shares.h"
 #include "spec/units.h"
 
@@ -126,14 +126,14 @@ static int add_number(struct tt_settings *s, const char *key, uint64_t value, st
 
 /* ---- trials ---- */
 
-/* Play the given settings once for each number of others; *answer is a new reference. */
+/* Run the given settings once for each number of others; *answer is a new reference. */
 static int try(const struct tt_settings *scenario, const struct tt_settings *words,
                const struct pair *trial, json_t **answer, struct tt_error *e)
 {
     struct tt_settings all = {0};
     struct tt_runner_report report = {0};
     struct tt_ensemble x = {0};
-    char *folder = NULL;
+    char *directory = NULL;
     int rc = add_all(&all, scenario, e);
 
     if (rc == TT_OK)
@@ -143,13 +143,13 @@ static int try(const struct tt_settings *scenario, const struct tt_settings *wor
     if (rc == TT_OK)
         rc = tt_ensemble_make(&x, &all, false, e);
     if (rc == TT_OK)
-        rc = tt_ensemble_create(&x, &all, false, &folder, e);
+        rc = tt_ensemble_create(&x, &all, false, &directory, e);
     if (rc == TT_OK)
-        rc = tt_ensemble_conduct(&x, folder, &report, e);
+        rc = tt_ensemble_run(&x, directory, &report, e);
     if (rc == TT_OK)
-        rc = tt_ensemble_answer(&x, folder, answer, e);
+        rc = tt_ensemble_answer(&x, directory, answer, e);
     free(report.list);
-    free(folder);
+    free(directory);
     tt_ensemble_free(&x);
     tt_settings_free(&all);
     return rc;
@@ -247,7 +247,7 @@ static double rate_with(const json_t *answer, const char *rate, uint64_t jobs)
     return 0;
 }
 
-/* Players of the load: sums of different ones can be compared only if all of them play. */
+/* Jobs of the load: sums of different ones can be compared only if all of them run. */
 static uint64_t kinds_of_load(const struct scenario *scenario)
 {
     uint64_t n = 0;

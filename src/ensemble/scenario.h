@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ensembles that need no file, sized to the machine by playing parts of them first. */
+/* Ensembles that need no file, sized to the machine by running parts of them first. */
 #ifndef TT_ENSEMBLE_SCENARIO_H
 #define TT_ENSEMBLE_SCENARIO_H
 

@@ -73,12 +73,12 @@ static bool controller(char *root, size_t size, bool *version_2)
     return found;
 }
 
-static int put(const char *folder, const char *name, const char *text)
+static int put(const char *directory, const char *name, const char *text)
 {
     char path[640];
     int fd, written;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -197,7 +197,7 @@ static void take_cpus(const cpu_set_t *all, int n, int *next, cpu_set_t *out)
     }
 }
 
-static int read_range(const struct tt_player *p, const char *word, cpu_set_t *out,
+static int read_range(const struct tt_job_spec *p, const char *word, cpu_set_t *out,
                       struct tt_error *e)
 {
     int first, last, used = 0;
@@ -216,7 +216,7 @@ static int read_range(const struct tt_player *p, const char *word, cpu_set_t *ou
 }
 
 /* CPUs that the user has chosen for a job; those that another job has, too, are contended. */
-static int give_chosen(const struct tt_player *p, const cpu_set_t *all, cpu_set_t *taken,
+static int give_chosen(const struct tt_job_spec *p, const cpu_set_t *all, cpu_set_t *taken,
                        struct tt_share *share, struct tt_shares *out, struct tt_error *e)
 {
     cpu_set_t both;
@@ -240,9 +240,9 @@ static int give_chosen(const struct tt_player *p, const cpu_set_t *all, cpu_set_
     return rc;
 }
 
-double tt_share_wanted(const struct tt_ensemble *x, size_t player, int cores)
+double tt_share_wanted(const struct tt_ensemble *x, size_t spec, int cores)
 {
-    double own = x->players[player].o.cpus > 0 ? x->players[player].o.cpus : x->o.cpus;
+    double own = x->specs[spec].o.cpus > 0 ? x->specs[spec].o.cpus : x->o.cpus;
     double equal = (double)cores / (double)tt_ensemble_jobs(x);
 
     if (own > 0)
@@ -307,12 +307,12 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
     cores = CPU_COUNT(&all);
     CPU_ZERO(&taken);
     for (size_t i = 0; i < out->n && rc == TT_OK; i++) {
-        size_t player = i == 0 ? s->reference : tt_step_load(x, s, i - 1);
+        size_t spec = i == 0 ? s->reference : tt_step_load(x, s, i - 1);
 
-        if (x->players[player].o.cpu_set.n > 0) {
-            rc = give_chosen(&x->players[player], &all, &taken, &out->list[i], out, e);
+        if (x->specs[spec].o.cpu_set.n > 0) {
+            rc = give_chosen(&x->specs[spec], &all, &taken, &out->list[i], out, e);
         } else {
-            out->list[i].cpus = tt_share_wanted(x, player, cores);
+            out->list[i].cpus = tt_share_wanted(x, spec, cores);
             give(&out->list[i], &all, &taken, &next, id, i, out);
         }
         total += out->list[i].cpus;

@@ -32,10 +32,11 @@ int tt_disk_check_name(const struct tt_file *file, struct tt_error *e)
                        most, strlen(path), path);
     if (!strchr(path, ':'))
         return TT_OK;
-    return tt_fail(e, TT_FAILED,
-                   "'%s': libraries over MPI-IO may take what stands before ':' for the name of a "
-                   "file system; choose a data folder and a path without ':', or --backend posix",
-                   path);
+    return tt_fail(
+        e, TT_FAILED,
+        "'%s': libraries over MPI-IO may take what stands before ':' for the name of a "
+        "file system; choose a data directory and a path without ':', or --backend posix",
+        path);
 }
 
 /* Open MPI locks a semaphore of the whole node for every file it opens, named by the last part of

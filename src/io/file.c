@@ -213,7 +213,7 @@ static struct tt_file *make_element(const struct tt_stack *stack, unsigned i)
     file->backend = stack->elements[i];
     file->opts = stack->opts[i];
     file->seed = stack->seed;
-    file->folder = stack->folder;
+    file->directory = stack->directory;
     file->state = calloc(1, file->backend->state_size + 1);
     if (!file->state) {
         free(file);
@@ -283,7 +283,7 @@ int tt_below_close(struct tt_file *file, struct tt_error *e)
     return close_chain(file->below, e);
 }
 
-/* Libraries wait for ever for the other end of a pipe, and HDF5 in a folder. */
+/* Libraries wait for ever for the other end of a pipe, and HDF5 in a directory. */
 static int check_source(const char *path, struct tt_error *e)
 {
     struct stat st;
@@ -291,7 +291,7 @@ static int check_source(const char *path, struct tt_error *e)
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode))
         return TT_OK; /* what else is wrong with it shows when it is opened */
     return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file", path,
-                   S_ISDIR(st.st_mode) ? "folder" : "pipe or socket");
+                   S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
 }
 
 /* The backend stands at the bottom. */

@@ -90,7 +90,7 @@ struct tt_ticket {
  * not. NULL is allowed for submit, wait, wait_any, use_buffers, is_collective and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
-    const char *name; /* also the file's name in its folder and the prefix of its keys */
+    const char *name; /* also the file's name in its directory and the prefix of its keys */
     const char *summary;
     enum tt_stack_kind kind;
     unsigned caps;       /* of enum tt_capability; for layers: most caps of the file below pass, but
@@ -147,10 +147,10 @@ struct tt_file {
     struct tt_file *below; /* the next element of the stack; NULL for a backend */
     const struct tt_file_spec *spec;
     void *state;
-    int rank, size;     /* in spec->comm */
-    uint64_t seed;      /* of the run, for layers that draw random numbers */
-    const char *folder; /* run folder, where a layer may leave records; NULL in unit tests */
-    bool is_open;       /* kept by the core */
+    int rank, size;        /* in spec->comm */
+    uint64_t seed;         /* of the run, for layers that draw random numbers */
+    const char *directory; /* run directory, where a layer may leave records; NULL in unit tests */
+    bool is_open;          /* kept by the core */
     struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
     uint32_t note;                /* the file's number in what the rank notes of its calls */
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
@@ -181,7 +181,7 @@ struct tt_stack {
     const struct tt_backend *elements[TT_MAX_STACK];
     const void *opts[TT_MAX_STACK];
     uint64_t seed;
-    const char *folder; /* run folder; NULL outside of a run */
+    const char *directory; /* run directory; NULL outside of a run */
 };
 /* Checks the order (request layers above layout layers above a container backend). */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);

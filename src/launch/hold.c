@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/counters.h"
-#include "engine/recorder.h"
+#include "node/counters.h"
+#include "record/recorder.h"
 #include "launch/launch.h"
-#include "plan/cues.h"
+#include "plan/control.h"
 #include "workloads/command.h"
 
 /* How soon go and stop are seen. */
@@ -21,14 +21,14 @@
 #define GRACE_NS 5000000000
 
 struct hold {
-    const char *folder;
+    const char *directory;
     const struct tt_config *config;
     struct tt_perform_how how;
     int rank, size;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* of the first process on each node */
     int64_t start_ns, stop_ns;
-    struct tt_cue_listener listener;
+    struct tt_control_listener listener;
     uint64_t rounds;
     char **words;
 };
@@ -37,14 +37,14 @@ struct hold {
 
 static int wait_for_go(struct hold *h, struct tt_error *e)
 {
-    struct tt_cue_listener listener = {0};
+    struct tt_control_listener listener = {0};
     int64_t go;
-    int rc = tt_cue_await_go(h->folder, &listener, &go, e);
+    int rc = tt_control_await_go(h->directory, &listener, &go, e);
 
     while (rc == TT_OK && go == 0) {
         if (tt_signal_wait(tt_seconds(GO_POLL_NS)))
             return tt_fail(e, TT_INTERRUPTED, "ended before it was started");
-        rc = tt_cue_await_go(h->folder, &listener, &go, e);
+        rc = tt_control_await_go(h->directory, &listener, &go, e);
     }
     if (rc == TT_OK)
         tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
@@ -58,19 +58,19 @@ static void watch_node(struct hold *h)
     const int self = getpid();
 
     if (tt_launched_local_rank() == 0)
-        tt_counters_start(h->folder, tt_config_opts(h->config, "counters"), 1, &self, &h->counters,
-                          &ignored);
+        tt_counters_start(h->directory, tt_config_opts(h->config, "counters"), 1, &self,
+                          &h->counters, &ignored);
 }
 
 static int begin(struct hold *h, struct tt_error *e)
 {
     struct tt_iteration_record before = {0};
-    int rc = tt_recorder_open(h->folder, h->rank, h->size, &h->recorder, e);
+    int rc = tt_recorder_open(h->directory, h->rank, h->size, &h->recorder, e);
 
     if (rc == TT_OK && h->rank == 0)
-        rc = tt_cue_write(h->folder, TT_CUE_READY, tt_wall_ns(), e);
+        rc = tt_control_write(h->directory, TT_CONTROL_READY, tt_wall_ns(), e);
     if (rc == TT_OK && h->rank == 0 && !h->how.held)
-        rc = tt_cue_write(h->folder, TT_CUE_GO, tt_wall_ns(), e);
+        rc = tt_control_write(h->directory, TT_CONTROL_GO, tt_wall_ns(), e);
     if (rc == TT_OK)
         watch_node(h);
     if (rc == TT_OK)
@@ -110,7 +110,7 @@ static void end_command(struct tt_process *p)
 /* TT_STOPPED if the driver wants no more of it. */
 static int heed_driver(struct hold *h, struct tt_error *e)
 {
-    int rc = h->how.loop ? tt_cue_listen(h->folder, &h->listener) : TT_OK;
+    int rc = h->how.loop ? tt_control_listen(h->directory, &h->listener) : TT_OK;
 
     return rc == TT_INTERRUPTED ? tt_fail(e, rc, "the driver of this run is gone") : rc;
 }
@@ -179,8 +179,8 @@ static void record_summary(struct hold *h, json_t *environment)
 }
 
 /* The command comes with the worker's words, not by its plan: a directory may be anybody's. */
-int tt_worker_command(const struct tt_config *config, const char *folder, struct tt_perform_how how,
-                      struct tt_command_line *out, struct tt_error *e)
+int tt_worker_command(const struct tt_config *config, const char *directory,
+                      struct tt_perform_how how, struct tt_command_line *out, struct tt_error *e)
 {
     const struct tt_command_options *command = tt_config_opts(config, "command");
     char self[PATH_MAX] = "";
@@ -189,7 +189,7 @@ int tt_worker_command(const struct tt_config *config, const char *folder, struct
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return tt_fail(e, TT_FAILED, "cannot find my own program file");
     rc = tt_command_add_array(
-        out, (char *[]){self, command ? "hold" : "perform", (char *)folder, NULL}, e);
+        out, (char *[]){self, command ? "hold" : "perform", (char *)directory, NULL}, e);
     if (rc == TT_OK && how.held)
         rc = tt_command_add(out, e, "--held");
     if (rc == TT_OK && how.loop)
@@ -203,11 +203,11 @@ int tt_worker_command(const struct tt_config *config, const char *folder, struct
     return rc == TT_OK && command ? tt_command_add_list(out, &command->words, e) : rc;
 }
 
-int tt_hold(const char *folder, const struct tt_config *config, struct tt_perform_how how,
+int tt_hold(const char *directory, const struct tt_config *config, struct tt_perform_how how,
             char **words, json_t *environment, struct tt_error *e)
 {
     int size = tt_launched_size(), rc, closed;
-    struct hold h = {.folder = folder,
+    struct hold h = {.directory = directory,
                      .config = config,
                      .how = how,
                      .words = words,
@@ -227,7 +227,7 @@ int tt_hold(const char *folder, const struct tt_config *config, struct tt_perfor
         rc = rc == TT_OK ? closed : rc;
     }
     if (h.rank == 0 || rc != TT_OK)
-        tt_outcome_write(folder, rc, e->code != TT_OK ? e : &later, &later);
+        tt_outcome_write(directory, rc, e->code != TT_OK ? e : &later, &later);
     tt_processes_end();
     return rc;
 }

@@ -16,7 +16,7 @@
 #include "launch/progress.h"
 #include "launch/slurm.h"
 #include "launch/template.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 /* What ranks get to save their records before they are killed. */
 #define GRACE_NS 10000000000
@@ -44,12 +44,12 @@ int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error 
     int rc;
 
     *job = (struct tt_job){.launcher = tt_launcher_choose(l->options), .start = time(NULL)};
-    snprintf(job->folder, sizeof job->folder, "%s", l->folder);
+    snprintf(job->directory, sizeof job->directory, "%s", l->directory);
     rc = job->launcher->command(l, &command, e);
     if (rc == TT_OK) {
         const struct tt_process_spec spec = {.words = command.words,
                                              .instead = job->launcher->instead,
-                                             .folder = l->folder,
+                                             .directory = l->directory,
                                              .out = job->launcher->out,
                                              .cpus = l->cpus,
                                              .cgroup = l->cgroup};
@@ -66,7 +66,7 @@ void tt_job_terminate(struct tt_job *job)
         return;
     job->told = true;
     if (job->launcher->cancel)
-        job->launcher->cancel(job->folder);
+        job->launcher->cancel(job->directory);
     tt_process_terminate(&job->process);
 }
 
@@ -74,7 +74,7 @@ void tt_job_kill(struct tt_job *job)
 {
     job->told = true;
     if (job->launcher && job->launcher->cancel && !job->process.ended)
-        job->launcher->cancel(job->folder);
+        job->launcher->cancel(job->directory);
     tt_process_kill(&job->process);
 }
 
@@ -84,14 +84,14 @@ void tt_job_kill(struct tt_job *job)
 static void note_death(const struct tt_job *job)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    char *path = tt_folder_path(job->folder, "outcome.json"), why[128];
+    char *path = tt_directory_path(job->directory, "outcome.json"), why[128];
     json_t *o;
 
     snprintf(why, sizeof why, "the launcher was ended by signal %d (%s)", job->process.signal,
              strsignal(job->process.signal));
     o = json_pack("{s:s, s:s, s:i}", "status", "failed", "error", why, "code", TT_FAILED);
     if (path && access(path, F_OK) != 0)
-        tt_folder_write_json(job->folder, "outcome.json", o, &ignored);
+        tt_directory_write_json(job->directory, "outcome.json", o, &ignored);
     json_decref(o);
     free(path);
 }
@@ -121,10 +121,10 @@ static bool says_something(const char *line)
     return line[strspn(line, " -=*\t\r\n")] != '\0' && !strstr(line, ": Forwarding signal ");
 }
 
-void tt_job_words(const char *folder, char *line, size_t size)
+void tt_job_words(const char *directory, char *line, size_t size)
 {
     bool found = false, own = false;
-    FILE *f = tt_folder_open_file(folder, "stderr");
+    FILE *f = tt_directory_open_file(directory, "stderr");
     char next[256];
 
     snprintf(line, size, "it left no reason");
@@ -140,9 +140,9 @@ void tt_job_words(const char *folder, char *line, size_t size)
     tt_make_plain(line);
 }
 
-static bool has(const char *folder, const char *name)
+static bool has(const char *directory, const char *name)
 {
-    char *path = tt_folder_path(folder, name);
+    char *path = tt_directory_path(directory, name);
     bool is_there = path && access(path, F_OK) == 0;
 
     free(path);
@@ -166,19 +166,19 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
     const double start = l->options->start_timeout, grace = tt_seconds(GRACE_NS);
     const double patience = l->run->patience;
     double silence = fmax(TT_STALL * patience, l->run->max_time + 2 * patience) + grace;
-    char *notes = tt_folder_path(job->folder, "notes");
+    char *notes = tt_directory_path(job->directory, "notes");
     int64_t look = notes ? tt_notes_last_look(notes) : 0, last = s->last_ns;
 
     free(notes);
     s->last_ns = tt_now_ns();
     s->now += fmin(tt_seconds(s->last_ns - last), 10 * TICK_SECONDS);
-    s->begun = s->begun || look || has(job->folder, "records/00000.ttr");
+    s->begun = s->begun || look || has(job->directory, "records/00000.ttr");
     if (!s->begun && !job->launcher->cancel && s->now > start)
         return tt_fail(e, TT_FAILED,
                        "no rank has begun after launch.start_timeout, %g s; the launcher's words "
                        "are in %s/stderr",
-                       start, job->folder);
-    if (s->failed == 0 && has(job->folder, "failure"))
+                       start, job->directory);
+    if (s->failed == 0 && has(job->directory, "failure"))
         s->failed = s->now;
     if (s->failed > 0 && s->now - s->failed > TT_STALL * patience + grace)
         return tt_fail(e, TT_FAILED, "the job did not end after a rank had failed");
@@ -215,7 +215,7 @@ static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, 
         if (deadline && tt_now_ns() > deadline)
             tt_job_kill(job);
         if (!quiet)
-            tt_progress_draw(stderr, job->folder);
+            tt_progress_draw(stderr, job->directory);
     }
     if (!quiet)
         tt_progress_clear(stderr);

@@ -25,7 +25,7 @@ int tt_launched_local_rank(void);
 
 struct tt_launch {
     const struct tt_launch_options *options;
-    const char *folder; /* for stdout and stderr */
+    const char *directory; /* for stdout and stderr */
     unsigned ranks;
     bool is_command;       /* one rank of it needs no MPI launcher, and may start one itself */
     char *const *words;    /* what every rank runs, NULL-terminated */
@@ -45,7 +45,7 @@ struct tt_launcher {
     const char *instead; /* program to try if the command's is missing; NULL: none */
     const char *out;     /* file for the command's stdout, if that is not the ranks' */
     /* Ends what the command has started elsewhere; NULL: a signal to the command does. */
-    void (*cancel)(const char *folder);
+    void (*cancel)(const char *directory);
     /* Learns what the job is called while it runs, and removes by that name what it left on this
      * machine; NULL: it leaves nothing. */
     void (*learn_name)(struct tt_job *job);
@@ -61,7 +61,7 @@ struct tt_job {
     char name[32]; /* among jobs of this MPI; empty while nobody knows */
     bool told;     /* to end, by us */
     bool noted;    /* how it ended */
-    char folder[4096];
+    char directory[4096];
 };
 /* Between tt_processes_begin() and tt_processes_end(). */
 int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error *e);
@@ -70,9 +70,9 @@ bool tt_job_poll(struct tt_job *job);
 /* Removes what a job that did not end by itself has left in shared memory, if it is certain whose
  * it is. After tt_processes_end(): while a rank uses it, it stays. */
 void tt_job_sweep(const struct tt_job *job);
-/* What a launcher, or a rank under it, left in the folder's stderr as the reason: an error of
+/* What a launcher, or a rank under it, left in the directory's stderr as the reason: an error of
  * tutti's own, else the first line that says something. One line, never empty. */
-void tt_job_words(const char *folder, char *line, size_t size);
+void tt_job_words(const char *directory, char *line, size_t size);
 /* Asks the job to end; kill it if that has been asked before and was of no use. */
 void tt_job_terminate(struct tt_job *job);
 void tt_job_kill(struct tt_job *job);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 /* What ranks get to end after their launcher has. */
 #define ORPHANS_NS 5000000000
@@ -83,27 +83,27 @@ void tt_processes_end(void)
 
 /* ---- starting ---- */
 
-static int redirect(const char *folder, const char *name, int to)
+static int redirect(const char *directory, const char *name, int to)
 {
-    char *path = tt_folder_path(folder, name);
+    char *path = tt_directory_path(directory, name);
     int fd = -1;
 
     /* What stands there may be another name of somebody's file. */
     if (path && (unlink(path) == 0 || errno == ENOENT))
-        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | TT_FOLDER_OPEN, 0666);
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | TT_DIRECTORY_OPEN, 0666);
     free(path);
     if (fd < 0 || dup2(fd, to) < 0)
         return -1;
     return close(fd);
 }
 
-static int enter_cgroup(const char *folder)
+static int enter_cgroup(const char *directory)
 {
     char path[512], text[32];
     int fd, length;
     bool entered;
 
-    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    snprintf(path, sizeof path, "%s/cgroup.procs", directory);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -134,11 +134,11 @@ static int take_place(const struct tt_process_spec *spec, enum step *step)
     if (spec->cgroup && enter_cgroup(spec->cgroup) != 0)
         return -1;
     *step = OUTPUT;
-    if (!spec->folder)
+    if (!spec->directory)
         return 0;
-    if (redirect(spec->folder, spec->out ? spec->out : "stdout", 1) != 0)
+    if (redirect(spec->directory, spec->out ? spec->out : "stdout", 1) != 0)
         return -1;
-    return redirect(spec->folder, "stderr", 2);
+    return redirect(spec->directory, "stderr", 2);
 }
 
 /* In the child; why it failed goes to the parent through the pipe. */
@@ -173,7 +173,7 @@ static int fail_start(const struct tt_process_spec *spec, const struct failure *
     case CGROUP:
         return tt_fail_call(e, failure->why, "entering a control group", spec->cgroup, -1);
     case OUTPUT:
-        return tt_fail_call(e, failure->why, "opening stdout and stderr", spec->folder, -1);
+        return tt_fail_call(e, failure->why, "opening stdout and stderr", spec->directory, -1);
     case EXEC:
         break;
     }

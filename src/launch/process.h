@@ -12,10 +12,10 @@
 struct tt_process_spec {
     char *const *words;    /* the program and its arguments, NULL-terminated */
     const char *instead;   /* program to try if there is none of that name; NULL: none */
-    const char *folder;    /* where stdout and stderr go; NULL: as the driver's */
+    const char *directory; /* where stdout and stderr go; NULL: as the driver's */
     const char *out;       /* name of the file for stdout there; NULL: "stdout" */
     const cpu_set_t *cpus; /* NULL: as the driver */
-    const char *cgroup;    /* folder of a control group to enter; NULL: none */
+    const char *cgroup;    /* directory of a control group to enter; NULL: none */
 };
 struct tt_process {
     pid_t pid; /* 0 if it was never started */

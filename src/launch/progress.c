@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "spec/units.h"
 
 #define BAR_WIDTH 30
 
-void tt_progress_draw(FILE *out, const char *folder)
+void tt_progress_draw(FILE *out, const char *directory)
 {
     static const char full[] = "##############################";
     char left[TT_UNIT_TEXT];
@@ -17,7 +17,7 @@ void tt_progress_draw(FILE *out, const char *folder)
     double share;
     int filled;
 
-    if (!isatty(fileno(out)) || tt_progress_read(folder, &p) != 0 || p.total == 0)
+    if (!isatty(fileno(out)) || tt_progress_read(directory, &p) != 0 || p.total == 0)
         return;
     share = (double)p.iteration / (double)p.total;
     if (share <= 0 || share > 1)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ask.h"
-#include "plan/folder.h"
+#include "base/run_command.h"
+#include "plan/directory.h"
 
 #define SUBMITTED "submitted" /* the number of the batch job, as sbatch prints it */
 
@@ -18,7 +18,7 @@ static bool offers_pmix(void)
 {
     char *words[] = {"srun", "--mpi=list", NULL}, answer[4096];
 
-    tt_ask(words, answer, sizeof answer);
+    tt_run_command(words, answer, sizeof answer);
     return strstr(answer, "pmix") != NULL;
 }
 
@@ -30,7 +30,7 @@ int tt_slurm_nodes(struct tt_words *out, struct tt_error *e)
     int rc = answer ? TT_OK : tt_fail_nomem(e, "the nodes");
 
     *out = (struct tt_words){0};
-    if (list && answer && !tt_ask(words, answer, 1 << 20))
+    if (list && answer && !tt_run_command(words, answer, 1 << 20))
         rc = tt_fail(e, TT_FAILED, "scontrol does not tell the nodes of this allocation: %.200s",
                      answer);
     while (list && rc == TT_OK && (line = strsep(&rest, "\n"))) {
@@ -123,18 +123,18 @@ static int slurm_command(const struct tt_launch *l, struct tt_command_line *out,
     return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
 }
 
-static int write_script(const char *folder, char **path, struct tt_error *e)
+static int write_script(const char *directory, char **path, struct tt_error *e)
 {
-    int rc = tt_folder_write_text(folder, "job.sh", "#!/bin/sh\nexec srun \"$@\"\n", e);
+    int rc = tt_directory_write_text(directory, "job.sh", "#!/bin/sh\nexec srun \"$@\"\n", e);
 
-    *path = rc == TT_OK ? tt_folder_path(folder, "job.sh") : NULL;
+    *path = rc == TT_OK ? tt_directory_path(directory, "job.sh") : NULL;
     return rc != TT_OK || *path ? rc : tt_fail_nomem(e, "a path");
 }
 
 static int batch_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
     char *script = NULL;
-    int rc = write_script(l->folder, &script, e);
+    int rc = write_script(l->directory, &script, e);
 
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "sbatch");
@@ -145,9 +145,9 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "--ntasks=%u", l->ranks);
     if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--output=%s/stdout", l->folder);
+        rc = tt_command_add(out, e, "--output=%s/stdout", l->directory);
     if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--error=%s/stderr", l->folder);
+        rc = tt_command_add(out, e, "--error=%s/stderr", l->directory);
     if (rc == TT_OK && l->options->exclusive)
         rc = tt_command_add(out, e, "--exclusive");
     if (rc == TT_OK)
@@ -155,7 +155,7 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
     if (rc == TT_OK)
         rc = tt_command_add_list(out, &l->options->options, e);
     if (rc == TT_OK) /* by which it is known again */
-        rc = tt_command_add(out, e, "--job-name=tutti-%s", tt_folder_id(l->folder));
+        rc = tt_command_add(out, e, "--job-name=tutti-%s", tt_directory_id(l->directory));
     if (rc == TT_OK)
         rc = tt_command_add(out, e, "%s", script);
     if (rc == TT_OK && offers_pmix())
@@ -164,17 +164,17 @@ static int batch_command(const struct tt_launch *l, struct tt_command_line *out,
     return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
 }
 
-/* sbatch --wait only waits: the job is ended by its number. The folder may be anybody's: only a job
- * of the run's name is. */
-static void batch_cancel(const char *folder)
+/* sbatch --wait only waits: the job is ended by its number. The directory may be anybody's: only a
+ * job of the run's name is. */
+static void batch_cancel(const char *directory)
 {
     char id[32] = "", name[320], ignored[256];
     char *words[] = {"scancel", name, id, NULL};
-    FILE *f = tt_folder_open_file(folder, SUBMITTED);
+    FILE *f = tt_directory_open_file(directory, SUBMITTED);
 
-    snprintf(name, sizeof name, "--name=tutti-%s", tt_folder_id(folder));
+    snprintf(name, sizeof name, "--name=tutti-%s", tt_directory_id(directory));
     if (f && fscanf(f, "%31[0-9]", id) == 1)
-        tt_ask(words, ignored, sizeof ignored);
+        tt_run_command(words, ignored, sizeof ignored);
     if (f)
         fclose(f);
 }

@@ -442,7 +442,7 @@ json_t *tt_config_describe_modules(const struct tt_config *c)
             json_object_set_new(all, key,
                                 json_pack("{s:s, s:s, s:s}", "value", tt_param_values[p->type],
                                           "unit", p->unit ? p->unit : "", "default",
-                                          p->fallback ? p->fallback : ""));
+                                          p->default_text ? p->default_text : ""));
             free(key);
         }
     }

@@ -24,8 +24,8 @@ enum tt_sync {
 };
 struct tt_run_options {
     uint64_t ranks;
-    char *dir;     /* data folder */
-    char *results; /* where run folders are made */
+    char *dir;     /* data directory */
+    char *results; /* where run directories are made */
     char *backend;
     char *mode; /* alias that sets overlap and sync; NULL if not given */
     int overlap, sync;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "parent", "tree", "beside"};
 
@@ -26,12 +26,12 @@ void tt_manifest_write_as(int rank)
     writer = rank;
 }
 
-static char *file_of(const char *folder, int rank)
+static char *file_of(const char *directory, int rank)
 {
     char name[32];
 
     snprintf(name, sizeof name, "manifest-%05d", rank);
-    return tt_folder_path(folder, rank > 0 ? name : "manifest");
+    return tt_directory_path(directory, rank > 0 ? name : "manifest");
 }
 
 static void put_escaped(FILE *out, const char *text)
@@ -45,9 +45,9 @@ static void put_escaped(FILE *out, const char *text)
 
 /* One append is one write. A line that was cut short, on a full disk for one, has too few words or,
  * with the next one, too many. */
-static int append(const char *folder, const char *words, const char *path, struct tt_error *e)
+static int append(const char *directory, const char *words, const char *path, struct tt_error *e)
 {
-    char *manifest = file_of(folder, writer), *line = NULL, here[PATH_MAX];
+    char *manifest = file_of(directory, writer), *line = NULL, here[PATH_MAX];
     size_t length = 0;
     FILE *out = open_memstream(&line, &length);
     int fd = -1, failed = 0, rc = TT_OK;
@@ -66,8 +66,8 @@ static int append(const char *folder, const char *words, const char *path, struc
     if (!manifest || !out || fclose(out) != 0) {
         rc = tt_fail_nomem(e, "the manifest");
     } else {
-        fd =
-            open(manifest, O_WRONLY | O_APPEND | TT_FOLDER_OPEN | (writer > 0 ? O_CREAT : 0), 0666);
+        fd = open(manifest, O_WRONLY | O_APPEND | TT_DIRECTORY_OPEN | (writer > 0 ? O_CREAT : 0),
+                  0666);
         do
             n = fd < 0 ? -1 : write(fd, line, length);
         while (n < 0 && fd >= 0 && errno == EINTR);
@@ -82,48 +82,48 @@ static int append(const char *folder, const char *words, const char *path, struc
     return rc;
 }
 
-int tt_manifest_claim(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_claim(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e)
 {
     char words[64];
 
     snprintf(words, sizeof words, "claim %s %" PRId64, kinds[kind], tt_wall_ns());
-    return append(folder, words, path, e);
+    return append(directory, words, path, e);
 }
 
-int tt_manifest_made(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_made(const char *directory, enum tt_made_kind kind, const char *path,
                      const struct tt_identity *identity, struct tt_error *e)
 {
     char words[160];
 
     snprintf(words, sizeof words, "made %s %" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64,
              kinds[kind], identity->place, identity->device, identity->inode, identity->born_ns);
-    return append(folder, words, path, e);
+    return append(directory, words, path, e);
 }
 
-int tt_manifest_leave(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_leave(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e)
 {
     char words[32];
 
     snprintf(words, sizeof words, "leave %s", kinds[kind]);
-    return append(folder, words, path, e);
+    return append(directory, words, path, e);
 }
 
-int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e)
+int tt_manifest_check_new(const char *directory, int rank, struct tt_error *e)
 {
-    char *manifest = tt_folder_path(folder, "manifest"), name[32], *records;
+    char *manifest = tt_directory_path(directory, "manifest"), name[32], *records;
     struct stat st;
     int rc = TT_OK;
 
     snprintf(name, sizeof name, "records/%05d.ttr", rank);
-    records = tt_folder_path(folder, name);
+    records = tt_directory_path(directory, name);
     if (!manifest || !records)
         rc = tt_fail_nomem(e, "a path");
     else if (lstat(manifest, &st) != 0)
         rc = tt_fail_call(e, errno, "open", manifest, -1);
     else if (!S_ISREG(st.st_mode) || st.st_size != 0 || lstat(records, &st) == 0)
-        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", folder);
+        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", directory);
     free(manifest);
     free(records);
     return rc;
@@ -226,7 +226,7 @@ static int keep(struct events *all, const struct event *ev, struct tt_error *e)
 }
 
 /* line goes on from file to file. */
-static int read_lines(FILE *in, const char *folder, const char *name, size_t *number,
+static int read_lines(FILE *in, const char *directory, const char *name, size_t *number,
                       struct events *all, struct tt_error *e)
 {
     char *line = NULL;
@@ -243,7 +243,8 @@ static int read_lines(FILE *in, const char *folder, const char *name, size_t *nu
             break;
         line[n - 1] = '\0';
         if (strlen(line) + 1 != (size_t)n || !take_line(line, &ev))
-            now = tt_fail(e, TT_CORRUPT, "%s/%s:%zu is no line that tutti wrote", folder, name, at);
+            now = tt_fail(e, TT_CORRUPT, "%s/%s:%zu is no line that tutti wrote", directory, name,
+                          at);
         else
             now = keep(all, &ev, e);
         rc = rc == TT_OK ? now : rc;
@@ -259,37 +260,37 @@ static int is_of_rank(const struct dirent *entry)
     return !strncmp(name, "manifest-", 9) && name[9] && !name[9 + strspn(name + 9, "0123456789")];
 }
 
-static int fail_open(const char *folder, struct tt_error *e)
+static int fail_open(const char *directory, struct tt_error *e)
 {
     int why = errno;
-    char *path = tt_folder_path(folder, "manifest");
+    char *path = tt_directory_path(directory, "manifest");
 
-    tt_fail_call(e, why, "open", path ? path : folder, -1);
+    tt_fail_call(e, why, "open", path ? path : directory, -1);
     free(path);
     return e->code;
 }
 
 /* Rank 0's first: it makes the directories in which others have files. */
-static int read_files(const char *folder, struct events *all, struct tt_error *e)
+static int read_files(const char *directory, struct events *all, struct tt_error *e)
 {
-    FILE *in = tt_folder_open_file(folder, "manifest");
+    FILE *in = tt_directory_open_file(directory, "manifest");
     struct dirent **others = NULL;
     size_t number = 0;
     int n, rc;
 
     if (!in && (errno == ELOOP || errno == EINVAL))
-        return tt_fail(e, TT_CORRUPT, "'%s/manifest' is no file", folder);
+        return tt_fail(e, TT_CORRUPT, "'%s/manifest' is no file", directory);
     if (!in)
-        return fail_open(folder, e);
-    rc = read_lines(in, folder, "manifest", &number, all, e);
+        return fail_open(directory, e);
+    rc = read_lines(in, directory, "manifest", &number, all, e);
     fclose(in);
-    n = scandir(folder, &others, is_of_rank, alphasort);
+    n = scandir(directory, &others, is_of_rank, alphasort);
     for (int i = 0; i < n; i++) {
         int now = TT_OK;
 
-        in = rc == TT_NOMEM ? NULL : tt_folder_open_file(folder, others[i]->d_name);
+        in = rc == TT_NOMEM ? NULL : tt_directory_open_file(directory, others[i]->d_name);
         if (in) {
-            now = read_lines(in, folder, others[i]->d_name, &number, all, e);
+            now = read_lines(in, directory, others[i]->d_name, &number, all, e);
             fclose(in);
         }
         rc = rc == TT_OK ? now : rc;
@@ -345,10 +346,10 @@ static void fold(struct events *all)
     qsort(all->list, n, sizeof *all->list, last_first);
 }
 
-int tt_manifest_read(const char *folder, struct tt_made_list *out, struct tt_error *e)
+int tt_manifest_read(const char *directory, struct tt_made_list *out, struct tt_error *e)
 {
     struct events all = {0};
-    int rc = read_files(folder, &all, e);
+    int rc = read_files(directory, &all, e);
 
     *out = (struct tt_made_list){0};
     if (all.n > 0)

@@ -54,19 +54,19 @@ struct tt_made_list {
  * since nodes that append to one file over a network overwrite each other. */
 void tt_manifest_write_as(int rank);
 /* An absolute path for a relative one, since a file is to be found again from anywhere. */
-int tt_manifest_claim(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_claim(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e);
-int tt_manifest_made(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_made(const char *directory, enum tt_made_kind kind, const char *path,
                      const struct tt_identity *identity, struct tt_error *e);
-int tt_manifest_leave(const char *folder, enum tt_made_kind kind, const char *path,
+int tt_manifest_leave(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e);
-/* A folder is performed once: refuse one whose manifest is not the empty file it is made with, or
- * that has records of this rank. */
-int tt_manifest_check_new(const char *folder, int rank, struct tt_error *e);
+/* A directory is performed once: refuse one whose manifest is not the empty file it is made with,
+ * or that has records of this rank. */
+int tt_manifest_check_new(const char *directory, int rank, struct tt_error *e);
 
 /* What was made and not left, each path once. The directory may be anybody's: TT_CORRUPT for a line
  * that is none. Free it in every case. */
-int tt_manifest_read(const char *folder, struct tt_made_list *out, struct tt_error *e);
+int tt_manifest_read(const char *directory, struct tt_made_list *out, struct tt_error *e);
 void tt_manifest_free(struct tt_made_list *all);
 
 #endif

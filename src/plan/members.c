@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 
 /* No sane member that somebody wants is larger. */
 #define MAX_VALUE (256ul << 20)
@@ -203,15 +203,15 @@ static int hand_on_list(struct reader *r, const char *key, void *context)
 
 /* ---- files ---- */
 
-static int walk(const char *folder, const char *name, tt_member *member, void *context,
+static int walk(const char *directory, const char *name, tt_member *member, void *context,
                 struct tt_error *e)
 {
-    struct reader r = {.path = tt_folder_path(folder, name), .e = e};
+    struct reader r = {.path = tt_directory_path(directory, name), .e = e};
     int rc;
 
     if (!r.path)
         return tt_fail_nomem(e, "a path");
-    r.f = tt_folder_open_file(folder, name);
+    r.f = tt_directory_open_file(directory, name);
     if (!r.f && (errno == ELOOP || errno == EINVAL))
         rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", r.path);
     else if (!r.f)
@@ -225,11 +225,11 @@ static int walk(const char *folder, const char *name, tt_member *member, void *c
     return rc;
 }
 
-int tt_members_read(const char *folder, const char *name, bool (*wants)(const char *key),
+int tt_members_read(const char *directory, const char *name, bool (*wants)(const char *key),
                     json_t **value, struct tt_error *e)
 {
     struct wanted w = {.wants = wants, .object = json_object()};
-    int rc = w.object ? walk(folder, name, take_member, &w, e) : tt_fail_nomem(e, "a JSON file");
+    int rc = w.object ? walk(directory, name, take_member, &w, e) : tt_fail_nomem(e, "a JSON file");
 
     if (rc != TT_OK)
         json_decref(w.object);
@@ -237,13 +237,13 @@ int tt_members_read(const char *folder, const char *name, bool (*wants)(const ch
     return rc;
 }
 
-int tt_members_each(const char *folder, const char *name, const char *key,
+int tt_members_each(const char *directory, const char *name, const char *key,
                     void (*element)(void *context, const json_t *value), void *context,
                     struct tt_error *e)
 {
     struct list l = {key, element, context};
 
-    return walk(folder, name, hand_on_list, &l, e);
+    return walk(directory, name, hand_on_list, &l, e);
 }
 
 /* ---- writing ---- */
@@ -265,11 +265,11 @@ static int write_list(FILE *out, size_t n, json_t *(*element)(const void *, size
     return bad;
 }
 
-int tt_members_write(const char *folder, const char *name, const json_t *object, const char *key,
+int tt_members_write(const char *directory, const char *name, const json_t *object, const char *key,
                      size_t n, json_t *(*element)(const void *context, size_t i),
                      const void *context, struct tt_error *e)
 {
-    char *path = tt_folder_path(folder, name), *temporary = NULL;
+    char *path = tt_directory_path(directory, name), *temporary = NULL;
     const char *member, *before = "{\n ";
     int fd = -1, bad = 0, rc = TT_OK;
     FILE *out = NULL;
@@ -279,7 +279,7 @@ int tt_members_write(const char *folder, const char *name, const json_t *object,
         free(path);
         return tt_fail_nomem(e, "a path");
     }
-    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | TT_FOLDER_OPEN, 0666);
+    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | TT_DIRECTORY_OPEN, 0666);
     out = fd >= 0 ? fdopen(fd, "w") : NULL;
     json_object_foreach((json_t *)object, member, value)
     {

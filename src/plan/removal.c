@@ -16,7 +16,7 @@
 #include <xxhash.h>
 
 #include "base/note.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/workload.h"
 
 #define DATA_PREFIX "tutti-"
@@ -41,13 +41,13 @@ bool tt_id_is_valid(const char *id)
     return true;
 }
 
-const char *tt_plan_id(const char *folder, const json_t *plan, struct tt_error *e)
+const char *tt_plan_id(const char *directory, const json_t *plan, struct tt_error *e)
 {
     const char *id = json_string_value(json_object_get(plan, "id"));
 
     if (id && tt_id_is_valid(id))
         return id;
-    tt_fail(e, TT_CORRUPT, "%.200s/plan.json: '%.60s' is no id of a run", folder, id ? id : "");
+    tt_fail(e, TT_CORRUPT, "%.200s/plan.json: '%.60s' is no id of a run", directory, id ? id : "");
     return NULL;
 }
 
@@ -684,14 +684,16 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 }
 
 /* An unfinished manifest, or one with lines that are none, is used as far as it goes. */
-static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed, struct tt_error *e)
+static int remove_all(const char *directory, struct tt_owner *o, uint64_t *removed,
+                      struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_made_list all;
     struct tt_config config = {0};
-    int rc = tt_manifest_read(folder, &all, e);
+    int rc = tt_manifest_read(directory, &all, e);
 
-    if (all.n > 0 && tt_folder_load_plan(folder, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
+    if (all.n > 0 &&
+        tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         o->config = &config;
     o->place = tt_place_here();
     for (size_t i = 0; i < all.n; i++) {
@@ -709,7 +711,7 @@ static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
         tt_note_step();
         /* What is not ours will never be; what was only not empty may be so later. */
         if (now != TT_OK && now != TT_BUSY && why.sys_errno == 0 && !o->anybodys)
-            tt_manifest_leave(folder, made->kind, made->path, &ignored);
+            tt_manifest_leave(directory, made->kind, made->path, &ignored);
         if (now != TT_OK && e->code == TT_OK)
             *e = why;
         rc = rc == TT_OK ? now : rc;
@@ -719,24 +721,24 @@ static int remove_all(const char *folder, struct tt_owner *o, uint64_t *removed,
     return rc;
 }
 
-int tt_manifest_remove(const char *folder, struct tt_error *e)
+int tt_manifest_remove(const char *directory, struct tt_error *e)
 {
-    struct tt_owner owner = {.id = tt_folder_id(folder)};
+    struct tt_owner owner = {.id = tt_directory_id(directory)};
     uint64_t removed = 0;
 
-    return remove_all(folder, &owner, &removed, e);
+    return remove_all(directory, &owner, &removed, e);
 }
 
-int tt_clean_data(const char *folder, uint64_t *removed, struct tt_error *e)
+int tt_clean_data(const char *directory, uint64_t *removed, struct tt_error *e)
 {
     struct tt_owner owner = {.anybodys = true};
     json_t *plan = NULL;
-    int rc = tt_folder_read_json(folder, "plan.json", &plan, e);
+    int rc = tt_directory_read_json(directory, "plan.json", &plan, e);
 
-    if (rc == TT_OK && !(owner.id = tt_plan_id(folder, plan, e)))
+    if (rc == TT_OK && !(owner.id = tt_plan_id(directory, plan, e)))
         rc = TT_CORRUPT;
     if (rc == TT_OK)
-        rc = remove_all(folder, &owner, removed, e);
+        rc = remove_all(directory, &owner, removed, e);
     json_decref(plan);
     return rc;
 }

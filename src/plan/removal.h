@@ -17,7 +17,7 @@
 #define TT_ID_LENGTH 25
 bool tt_id_is_valid(const char *id);
 /* The id of a plan; NULL and TT_CORRUPT if it is none. */
-const char *tt_plan_id(const char *folder, const json_t *plan, struct tt_error *e);
+const char *tt_plan_id(const char *directory, const json_t *plan, struct tt_error *e);
 
 /* ---- one file ---- */
 
@@ -69,8 +69,8 @@ int tt_check_data(const char *id, const char *path, struct tt_error *e);
 int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e);
 /* Everything that the manifest of a run lists, by the process that made the run directory. Goes on
  * after an error, and returns the first; what is left alone is told once. */
-int tt_manifest_remove(const char *folder, struct tt_error *e);
+int tt_manifest_remove(const char *directory, struct tt_error *e);
 /* The same for a directory that may be anybody's. *removed is increased. */
-int tt_clean_data(const char *folder, uint64_t *removed, struct tt_error *e);
+int tt_clean_data(const char *directory, uint64_t *removed, struct tt_error *e);
 
 #endif

@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "spec/units.h"
 
 #define JOURNAL "journal"
@@ -28,7 +28,7 @@ static json_t *repetition_json(const struct tt_repetition *r)
 {
     return json_pack("{s:I, s:I, s:b, s:f, s:I, s:s, s:s}", "point", (json_int_t)r->point, "number",
                      (json_int_t)r->number, "complete", r->complete, "seconds", r->seconds, "bytes",
-                     (json_int_t)r->bytes, "folder", r->folder, "why", r->why);
+                     (json_int_t)r->bytes, "directory", r->directory, "why", r->why);
 }
 
 static bool is_plain_name(const char *name)
@@ -39,24 +39,24 @@ static bool is_plain_name(const char *name)
 static int repetition_parse(const char *line, size_t npoints, struct tt_repetition *r)
 {
     json_t *o = json_loads(line, 0, NULL);
-    const char *folder = "", *why = "";
+    const char *directory = "", *why = "";
     json_int_t point, number, bytes;
     int complete, rc;
 
     *r = (struct tt_repetition){0};
     rc = o ? json_unpack(o, "{s:I, s:I, s:b, s:F, s:I, s:s, s:s}", "point", &point, "number",
                          &number, "complete", &complete, "seconds", &r->seconds, "bytes", &bytes,
-                         "folder", &folder, "why", &why)
+                         "directory", &directory, "why", &why)
            : -1;
     if (rc == 0 && (point < 0 || (size_t)point >= npoints || number < 1 || bytes < 0 ||
-                    !is_plain_name(folder) || strlen(folder) >= sizeof r->folder))
+                    !is_plain_name(directory) || strlen(directory) >= sizeof r->directory))
         rc = -1;
     if (rc == 0) {
         r->point = (size_t)point;
         r->number = (uint64_t)number;
         r->bytes = (uint64_t)bytes;
         r->complete = complete;
-        snprintf(r->folder, sizeof r->folder, "%s", folder);
+        snprintf(r->directory, sizeof r->directory, "%s", directory);
         snprintf(r->why, sizeof r->why, "%s", why);
     }
     json_decref(o);
@@ -75,7 +75,7 @@ static int append(struct tt_runner_report *report, const struct tt_repetition *r
     return TT_OK;
 }
 
-/* A last line without an end was being written when its writer died: that repetition is played
+/* A last line without an end was being written when its writer died: that repetition is run
  * again. */
 static int read_lines(FILE *in, const char *path, size_t npoints, struct tt_runner_report *report,
                       struct tt_error *e)
@@ -98,11 +98,11 @@ static int read_lines(FILE *in, const char *path, size_t npoints, struct tt_runn
     return rc;
 }
 
-int tt_journal_read(const char *folder, size_t npoints, struct tt_runner_report *report,
+int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_report *report,
                     struct tt_error *e)
 {
-    char *path = tt_folder_path(folder, JOURNAL);
-    int fd = path ? open(path, O_RDONLY | TT_FOLDER_OPEN) : -1, rc = TT_OK;
+    char *path = tt_directory_path(directory, JOURNAL);
+    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, rc = TT_OK;
     struct stat st;
     FILE *in = NULL;
 
@@ -139,13 +139,13 @@ static int mend(int fd, const char *path, struct tt_error *e)
 }
 
 /* Locked for as long as it is open. */
-static int open_journal(const char *folder, int *fd, struct tt_error *e)
+static int open_journal(const char *directory, int *fd, struct tt_error *e)
 {
-    char *path = tt_folder_path(folder, JOURNAL);
+    char *path = tt_directory_path(directory, JOURNAL);
     struct stat st;
     int rc = TT_OK;
 
-    *fd = path ? open(path, O_CREAT | O_RDWR | O_APPEND | TT_FOLDER_OPEN, 0666) : -1;
+    *fd = path ? open(path, O_CREAT | O_RDWR | O_APPEND | TT_DIRECTORY_OPEN, 0666) : -1;
     if (!path)
         rc = tt_fail_nomem(e, "a path");
     else if (*fd < 0)
@@ -157,7 +157,7 @@ static int open_journal(const char *folder, int *fd, struct tt_error *e)
                     "to a new one",
                     path);
     else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
-        rc = tt_fail(e, TT_BUSY, "another tutti is at work in '%s'", folder);
+        rc = tt_fail(e, TT_BUSY, "another tutti is at work in '%s'", directory);
     else
         rc = mend(*fd, path, e);
     if (rc != TT_OK && *fd >= 0) {
@@ -168,7 +168,7 @@ static int open_journal(const char *folder, int *fd, struct tt_error *e)
     return rc;
 }
 
-/* On disk before the next one is played: a finished repetition is never lost. */
+/* On disk before the next one is run: a finished repetition is never lost. */
 static int write_line(int fd, const struct tt_repetition *r, struct tt_error *e)
 {
     json_t *o = repetition_json(r);
@@ -228,7 +228,7 @@ static bool is_done(const struct runner *r, size_t point)
     return complete >= r->rules->repeat && is_narrow(r, point);
 }
 
-/* The point's own mean, or that of all as long as it has not been played. */
+/* The point's own mean, or that of all as long as it has not been run. */
 static double expected_seconds(const struct runner *r, size_t point)
 {
     double own = 0, all = 0;
@@ -345,7 +345,7 @@ static int play_round(struct runner *r, int journal, uint64_t round, bool *more,
     return rc;
 }
 
-int tt_runner_run(const char *folder, const struct tt_runner_rules *rules,
+int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,
                   const struct tt_runner_owner *owner, struct tt_runner_report *report,
                   struct tt_error *e)
 {
@@ -354,10 +354,10 @@ int tt_runner_run(const char *folder, const struct tt_runner_rules *rules,
     int journal, rc;
 
     *report = (struct tt_runner_report){0};
-    rc = open_journal(folder, &journal, e);
+    rc = open_journal(directory, &journal, e);
     if (rc != TT_OK)
         return rc;
-    rc = tt_journal_read(folder, owner->npoints, report, e);
+    rc = tt_journal_read(directory, owner->npoints, report, e);
     if (rc == TT_OK && owner->begin)
         rc = owner->begin(owner->context, report->list, report->n, e);
     for (uint64_t round = 1; rc == TT_OK && more; round++)

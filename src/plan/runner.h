@@ -2,9 +2,9 @@
 /* Runs points with repetitions. What a point is only its owner knows: an ensemble, a study or a
  * survey generates points for this one runner.
  *
- * Every round plays all points once, in a new random order, so that drift of the machine does not
- * look like an effect of a point. What is finished is in the journal of the folder, a line a
- * repetition; a runner that is started again on the same folder goes on from there. */
+ * Every round runs all points once, in a new random order, so that drift of the machine does not
+ * look like an effect of a point. What is finished is in the journal of the directory, a line a
+ * repetition; a runner that is started again on the same directory goes on from there. */
 #ifndef TT_PLAN_RUNNER_H
 #define TT_PLAN_RUNNER_H
 
@@ -28,18 +28,18 @@ struct tt_runner_rules {
 /* One repetition, as it stands in the journal. */
 struct tt_repetition {
     size_t point;
-    uint64_t number; /* of the point's attempts, from 1 */
-    bool complete;   /* may be used */
-    double seconds;  /* that it took, all in all */
-    uint64_t bytes;  /* written by its jobs */
-    char folder[64]; /* below the runner's */
-    char why[512];   /* it is not complete */
+    uint64_t number;    /* of the point's attempts, from 1 */
+    bool complete;      /* may be used */
+    double seconds;     /* that it took, all in all */
+    uint64_t bytes;     /* written by its jobs */
+    char directory[64]; /* below the runner's */
+    char why[512];      /* it is not complete */
 };
 
 /* Where the runner is, for a display of progress. */
 struct tt_runner_state {
     size_t point, npoints;
-    uint64_t number;        /* of the repetition that is about to be played */
+    uint64_t number;        /* of the repetition that is about to be run */
     uint64_t done, planned; /* complete repetitions, over all points */
     double elapsed, left;   /* seconds; left is negative while nothing is known */
 };
@@ -47,10 +47,10 @@ struct tt_runner_state {
 struct tt_runner_owner {
     void *context;
     size_t npoints;
-    /* Before anything is played, with what the journal holds: nobody else is at work in the folder,
+    /* Before anything is run, with what the journal holds: nobody else is at work in the directory,
      * so what an earlier runner left unfinished may be removed. May be NULL. */
     int (*begin)(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e);
-    /* Play one repetition: point and number are given, the rest is to be filled. Anything but TT_OK
+    /* Run one repetition: point and number are given, the rest is to be filled. Anything but TT_OK
      * ends the runner; a repetition that merely failed is TT_OK and not complete. */
     int (*play)(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
                 struct tt_error *e);
@@ -66,14 +66,14 @@ struct tt_runner_report {
     char why[256];              /* which one */
 };
 
-/* Goes on until all points have what the rules ask for, a limit is reached or play fails. The
+/* Goes on until all points have what the rules ask for, a limit is reached or run fails. The
  * report is filled in every case; caller frees its list. A point that fails again and again is left
  * after two more attempts than it needs. */
-int tt_runner_run(const char *folder, const struct tt_runner_rules *rules,
+int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,
                   const struct tt_runner_owner *owner, struct tt_runner_report *report,
                   struct tt_error *e);
 /* Only read the journal. */
-int tt_journal_read(const char *folder, size_t npoints, struct tt_runner_report *report,
+int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_report *report,
                     struct tt_error *e);
 
 #endif

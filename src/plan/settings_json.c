@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "spec/param.h"
 
 /* Where it is shown, and for how long, is not part of it. */
@@ -37,17 +37,17 @@ json_t *tt_settings_to_json(const struct tt_settings *settings)
     return list;
 }
 
-int tt_settings_from_folder(const char *folder, const char *name, int version, json_t **object,
-                            struct tt_settings *settings, struct tt_error *e)
+int tt_settings_from_directory(const char *directory, const char *name, int version,
+                               json_t **object, struct tt_settings *settings, struct tt_error *e)
 {
     json_t *one;
-    int rc = tt_folder_read_json(folder, name, object, e);
+    int rc = tt_directory_read_json(directory, name, object, e);
     size_t i;
 
     if (rc == TT_OK && json_integer_value(json_object_get(*object, "version")) != version)
-        rc = tt_fail(e, TT_CORRUPT, "%s/%s was made by another version of tutti", folder, name);
+        rc = tt_fail(e, TT_CORRUPT, "%s/%s was made by another version of tutti", directory, name);
     if (rc == TT_OK && !json_is_array(json_object_get(*object, "settings")))
-        rc = tt_fail(e, TT_CORRUPT, "%s/%s holds no settings", folder, name);
+        rc = tt_fail(e, TT_CORRUPT, "%s/%s holds no settings", directory, name);
     json_array_foreach(json_object_get(*object, "settings"), i, one)
     {
         const char *key = json_string_value(json_array_get(one, 0));
@@ -55,7 +55,7 @@ int tt_settings_from_folder(const char *folder, const char *name, int version, j
         const char *place = json_string_value(json_array_get(one, 2));
 
         if (rc == TT_OK && (!key || !place))
-            rc = tt_fail(e, TT_CORRUPT, "%s/%s: setting %zu is none", folder, name, i);
+            rc = tt_fail(e, TT_CORRUPT, "%s/%s: setting %zu is none", directory, name, i);
         if (rc == TT_OK && !is_of_this_call(key))
             rc = tt_settings_add(settings, key, value, place, e);
         free(value);

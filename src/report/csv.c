@@ -90,12 +90,12 @@ static void write_rows(void *context, const struct tt_iteration_record *list, si
     }
 }
 
-int tt_report_csv(const char *path, const json_t *result, const char *folder, struct tt_error *e)
+int tt_report_csv(const char *path, const json_t *result, const char *directory, struct tt_error *e)
 {
     struct tt_records_header header;
     struct tt_samples samples;
     struct tt_outfile out;
-    int rc = tt_samples_open(folder, &samples, e);
+    int rc = tt_samples_open(directory, &samples, e);
 
     if (rc == TT_OK && (rc = tt_outfile_open(&out, path, e)) == TT_OK) {
         write_head(out.stream, result);

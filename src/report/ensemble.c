@@ -31,22 +31,22 @@ static const char *plural(long long n)
     return n == 1 ? "" : "s";
 }
 
-/* ---- who plays ---- */
+/* ---- who runs ---- */
 
-static const json_t *find_player(const json_t *answer, const char *name)
+static const json_t *find_spec(const json_t *answer, const char *name)
 {
-    const json_t *player;
+    const json_t *spec;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "players"), i, player)
+    json_array_foreach(json_object_get(answer, "jobs"), i, spec)
     {
-        if (!strcmp(text_of(player, "name"), name))
-            return player;
+        if (!strcmp(text_of(spec, "name"), name))
+            return spec;
     }
     return NULL;
 }
 
-static void print_player(FILE *out, const json_t *player)
+static void print_spec(FILE *out, const json_t *spec)
 {
     static const char *const shown[] = {"ranks",
                                         "backend",
@@ -61,11 +61,11 @@ static void print_player(FILE *out, const json_t *player)
                                         "traffic.size",
                                         "command.words",
                                         NULL};
-    const json_t *parameters = json_object_get(player, "parameters");
-    bool is_command = !strcmp(text_of(player, "workload"), "command");
+    const json_t *parameters = json_object_get(spec, "parameters");
+    bool is_command = !strcmp(text_of(spec, "workload"), "command");
     struct tt_paragraph p = {0};
 
-    tt_paragraph_add(&p, "%s", text_of(player, "workload"));
+    tt_paragraph_add(&p, "%s", text_of(spec, "workload"));
     for (size_t i = 0; shown[i]; i++) {
         const char *dot = strchr(shown[i], '.'), *value = text_of(parameters, shown[i]);
 
@@ -74,7 +74,7 @@ static void print_player(FILE *out, const json_t *player)
         tt_paragraph_add(&p, ", %s %s", !dot || !strncmp(shown[i], "write", 5) ? shown[i] : dot + 1,
                          value);
     }
-    tt_paragraph_print(&p, out, text_of(player, "name"));
+    tt_paragraph_print(&p, out, text_of(spec, "name"));
 }
 
 static void print_shares(FILE *out, const json_t *answer)
@@ -258,9 +258,9 @@ static void explain_phases(FILE *out, const json_t *steps)
 /* Without overlap nothing can be hidden. */
 static bool overlaps(const json_t *answer, const json_t *step)
 {
-    const json_t *player = find_player(answer, text_of(step, "reference"));
+    const json_t *spec = find_spec(answer, text_of(step, "reference"));
 
-    return strcmp(text_of(json_object_get(player, "parameters"), "overlap"), "none") != 0;
+    return strcmp(text_of(json_object_get(spec, "parameters"), "overlap"), "none") != 0;
 }
 
 /* What else of the reference changed, of the metrics that most ask for. */
@@ -501,22 +501,22 @@ static double slowdown_under(const json_t *steps, const char *reference, const c
 /* With the largest number of others; a set that is too wide for a line has its groups alone. */
 static void print_matrix(FILE *out, const json_t *answer)
 {
-    const json_t *players = json_object_get(answer, "players");
+    const json_t *specs = json_object_get(answer, "jobs");
     const json_t *steps = json_object_get(answer, "steps"), *step, *row, *column;
     double most = 0;
     size_t i, k;
 
     json_array_foreach(steps, i, step) most = fmax(most, number_of(step, "others"));
-    if (most == 0 || json_array_size(players) > 6)
+    if (most == 0 || json_array_size(specs) > 6)
         return;
-    fprintf(out, "\n  slowdown of each row's player beside %.0f of the column's\n  %-*s", most,
-            CELL, "");
-    json_array_foreach(players, k, column)
+    fprintf(out, "\n  slowdown of each row's job beside %.0f of the column's\n  %-*s", most, CELL,
+            "");
+    json_array_foreach(specs, k, column)
         fprintf(out, " %*.*s", CELL, CELL, text_of(column, "name"));
-    json_array_foreach(players, i, row)
+    json_array_foreach(specs, i, row)
     {
         fprintf(out, "\n  %-*.*s", CELL, CELL, text_of(row, "name"));
-        json_array_foreach(players, k, column)
+        json_array_foreach(specs, k, column)
         {
             double value =
                 slowdown_under(steps, text_of(row, "name"), text_of(column, "name"), most);
@@ -532,27 +532,27 @@ static void print_matrix(FILE *out, const json_t *answer)
 
 void tt_report_ensemble(FILE *out, const json_t *answer)
 {
-    const json_t *steps = json_object_get(answer, "steps"), *step, *player;
+    const json_t *steps = json_object_get(answer, "steps"), *step, *spec;
     size_t i;
 
     fprintf(out, "tutti ensemble %s%s%s\n\n", text_of(answer, "id"),
             *text_of(answer, "label") ? ", " : "", text_of(answer, "label"));
-    json_array_foreach(json_object_get(answer, "players"), i, player) print_player(out, player);
+    json_array_foreach(json_object_get(answer, "jobs"), i, spec) print_spec(out, spec);
     print_shares(out, answer);
     json_array_foreach(steps, i, step)
     {
         if (!begins_group(steps, i))
             continue;
-        if (find_player(answer, "reference") == NULL)
+        if (find_spec(answer, "reference") == NULL)
             print_pair(out, step);
         print_group(out, answer, step);
     }
     explain_phases(out, steps);
-    if (find_player(answer, "reference") == NULL)
+    if (find_spec(answer, "reference") == NULL)
         print_matrix(out, answer);
     fprintf(out, "\n");
     print_verdicts(out, answer);
-    fprintf(out, "  folder     %s\n", text_of(answer, "folder"));
+    fprintf(out, "  directory  %s\n", text_of(answer, "directory"));
 }
 
 void tt_report_systems(FILE *out, const json_t *systems, double limit)
@@ -624,14 +624,14 @@ static void write_row(FILE *f, const json_t *repetition, const json_t *job)
     write_number(f, number_of(repetition, "number"), 0);
     write_number(f, json_is_true(json_object_get(repetition, "complete")), 0);
     write_text(f, text_of(job, "role"));
-    write_text(f, text_of(job, "player"));
+    write_text(f, text_of(job, "job"));
     write_text(f, text_of(job, "workload"));
     write_number(f, number_of(job, "runtime"), 9);
     write_number(f, number_of(job, "late"), 9);
     write_number(f, fmax(0, number_of(metrics, "bytes_written")), 0);
     write_number(f, fmax(0, number_of(metrics, "bytes_read")), 0);
     write_number(f, fmax(0, number_of(json_object_get(job, "window"), "bytes_written")), 0);
-    fprintf(f, "%s\n", text_of(job, "folder"));
+    fprintf(f, "%s\n", text_of(job, "directory"));
 }
 
 int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e)
@@ -644,8 +644,8 @@ int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_err
     if (rc != TT_OK)
         return rc;
     fprintf(f.stream, "# tutti ensemble %s\n", text_of(answer, "id"));
-    fprintf(f.stream, "reference,others,repetition,complete,role,player,workload,runtime_s,late_s,"
-                      "written_B,read_B,written_in_window_B,folder\n");
+    fprintf(f.stream, "reference,others,repetition,complete,role,job,workload,runtime_s,late_s,"
+                      "written_B,read_B,written_in_window_B,directory\n");
     json_array_foreach(json_object_get(answer, "repetitions"), i, repetition)
         json_array_foreach(json_object_get(repetition, "jobs"), k, job)
             write_row(f.stream, repetition, job);

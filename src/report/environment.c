@@ -108,7 +108,7 @@ static void add_system(json_t *env)
     set(env, "memory", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)));
 }
 
-/* ---- the data folder's file system ---- */
+/* ---- the data directory's file system ---- */
 
 /* "\040" and the like stand for blanks in mountinfo. */
 static void unescape(char *text)
@@ -177,16 +177,16 @@ static void add_mount(json_t *data, const char *path, const char *device)
     fclose(f);
 }
 
-static json_t *data_json(const char *folder)
+static json_t *data_json(const char *directory)
 {
     json_t *data = json_object();
-    char *path = realpath(folder, NULL);
+    char *path = realpath(directory, NULL);
     char device[32] = "";
     struct statvfs fs;
     struct stat st;
 
-    set(data, "path", tt_json_text(path ? path : folder));
-    if (stat(folder, &st) == 0) {
+    set(data, "path", tt_json_text(path ? path : directory));
+    if (stat(directory, &st) == 0) {
         snprintf(device, sizeof device, "%u:%u", major(st.st_dev), minor(st.st_dev));
         set(data, "device_number", json_string(device));
     }
@@ -195,14 +195,14 @@ static json_t *data_json(const char *folder)
     if (path && !json_object_get(data, "filesystem")) /* its mount is not seen in a changed root */
         add_mount(data, NULL, device);
     free(path);
-    if (statvfs(folder, &fs) == 0) {
+    if (statvfs(directory, &fs) == 0) {
         set(data, "size", json_integer((json_int_t)(fs.f_blocks * fs.f_frsize)));
         set(data, "free", json_integer((json_int_t)(fs.f_bavail * fs.f_frsize)));
     }
     return data;
 }
 
-json_t *tt_environment(const char *data_folder)
+json_t *tt_environment(const char *data_directory)
 {
     json_t *env =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "version", TT_VERSION, "revision",
@@ -213,7 +213,7 @@ json_t *tt_environment(const char *data_folder)
         return NULL;
     add_system(env);
     add_topology(env);
-    set(env, "data", data_json(data_folder));
+    set(env, "data", data_json(data_directory));
     return env;
 }
 

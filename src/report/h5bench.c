@@ -235,11 +235,11 @@ void tt_h5bench_csv(FILE *out, const json_t *figures)
 
 /* ---- for people ---- */
 
-void tt_h5bench_head(FILE *out, const char *path, const char *folder)
+void tt_h5bench_head(FILE *out, const char *path, const char *directory)
 {
     fprintf(out, "tutti %s (%s): the benchmarks of h5bench, measured by tutti\n", TT_VERSION,
             TT_REVISION);
-    fprintf(out, "workflow   %s\nresults    %s\n", path, folder);
+    fprintf(out, "workflow   %s\nresults    %s\n", path, directory);
 }
 
 static void print_line(FILE *out, const json_t *figures, const char *name, const char *label,

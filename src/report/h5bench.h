@@ -16,7 +16,7 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
 /* Rows are objects of "benchmark", "file", "reads", "status" (done, failed, not run, skipped),
  * "reason" (may be null), "notice" (of what was done; may be null), "figures" and "result" (null if
  * there are none). */
-void tt_h5bench_head(FILE *out, const char *path, const char *folder);
+void tt_h5bench_head(FILE *out, const char *path, const char *directory);
 void tt_h5bench_results(FILE *out, const json_t *row, size_t number, size_t total);
 void tt_h5bench_summary(FILE *out, const json_t *rows);
 /* h5bench's "metric, value, unit". */

@@ -298,8 +298,8 @@ static json_t *test_json(const json_t *result, size_t number_of_test)
         json_array_append_new(rows, row_json(result, &r));
     return json_pack("{s:I, s:O?, s:I, s:o, s:O?, s:O?}", "TestID", (json_int_t)number_of_test,
                      "Parameters", json_object_get(plan, "parameters"), "tasks", ranks(result),
-                     "Results", rows, "warnings", json_object_get(result, "warnings"), "folder",
-                     json_object_get(result, "folder"));
+                     "Results", rows, "warnings", json_object_get(result, "warnings"), "directory",
+                     json_object_get(result, "directory"));
 }
 
 static json_t *summary_json(const json_t *result, size_t number_of_test, unsigned kind)

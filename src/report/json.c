@@ -71,16 +71,16 @@ static void write_epoch(void *context, const json_t *epoch)
 }
 
 /* Of a long run they are in the file alone. */
-static int write_epochs(FILE *f, const char *folder, struct tt_error *e)
+static int write_epochs(FILE *f, const char *directory, struct tt_error *e)
 {
     struct list epochs = {f, "["};
-    int rc = tt_members_each(folder, "result.json", "epochs", write_epoch, &epochs, e);
+    int rc = tt_members_each(directory, "result.json", "epochs", write_epoch, &epochs, e);
 
     fputs(epochs.before[0] == '[' ? "[]" : "\n]", f);
     return rc;
 }
 
-static int write_all(FILE *f, const json_t *result, const char *folder,
+static int write_all(FILE *f, const json_t *result, const char *directory,
                      const struct tt_samples *samples, struct tt_error *e)
 {
     const char *key, *separator = "";
@@ -91,12 +91,12 @@ static int write_all(FILE *f, const json_t *result, const char *folder,
     json_object_foreach((json_t *)result, key, value)
     {
         write_key(f, key, &separator);
-        if (folder && json_is_null(value) && !strcmp(key, "epochs"))
-            rc = rc == TT_OK ? write_epochs(f, folder, e) : rc;
+        if (directory && json_is_null(value) && !strcmp(key, "epochs"))
+            rc = rc == TT_OK ? write_epochs(f, directory, e) : rc;
         else if (tt_json_print(f, value, 0) != 0)
             rc = tt_fail_nomem(e, "the result");
     }
-    if (folder) {
+    if (directory) {
         write_key(f, "samples", &separator);
         rc = rc == TT_OK ? write_samples(f, samples, e) : rc;
     }
@@ -104,14 +104,15 @@ static int write_all(FILE *f, const json_t *result, const char *folder,
     return rc;
 }
 
-int tt_report_json(const char *path, const json_t *result, const char *folder, struct tt_error *e)
+int tt_report_json(const char *path, const json_t *result, const char *directory,
+                   struct tt_error *e)
 {
     struct tt_samples samples = {0};
     struct tt_outfile out;
-    int rc = folder ? tt_samples_open(folder, &samples, e) : TT_OK;
+    int rc = directory ? tt_samples_open(directory, &samples, e) : TT_OK;
 
     if (rc == TT_OK && (rc = tt_outfile_open(&out, path, e)) == TT_OK) {
-        rc = write_all(out.stream, result, folder, &samples, e);
+        rc = write_all(out.stream, result, directory, &samples, e);
         rc = rc == TT_OK ? tt_outfile_close(&out, e) : tt_outfile_discard(&out, rc);
     }
     tt_samples_close(&samples);

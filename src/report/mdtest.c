@@ -92,9 +92,9 @@ static void print_items(FILE *out, const json_t *result, size_t tasks)
         i++;
     if (take_row(result, i, v))
         fprintf(out, "\n%zu tasks, %.0f %s\n", tasks, v[TT_METADATA_COUNT],
-                !strcmp(what, "files")     ? "files"
-                : !strcmp(what, "folders") ? "directories"
-                                           : "files/directories");
+                !strcmp(what, "files")         ? "files"
+                : !strcmp(what, "directories") ? "directories"
+                                               : "files/directories");
 }
 
 static void print_head(FILE *out, const json_t *result, const char *command_line)
@@ -107,7 +107,7 @@ static void print_head(FILE *out, const json_t *result, const char *command_line
     fprintf(out, "launched with %zu total task(s) on %zu node(s)\n", tasks, count_nodes(ranks));
     print_line(out, "Command line used", command_line);
     print_file_system(out, result);
-    print_line(out, "Run folder", text_of(result, "folder"));
+    print_line(out, "Run directory", text_of(result, "directory"));
     print_items(out, result, tasks);
 }
 
@@ -119,7 +119,7 @@ struct rates {
 };
 
 /* Of one operation, over its repetitions. */
-static struct rates take_rates(const json_t *result, int operation, int folders)
+static struct rates take_rates(const json_t *result, int operation, int directories)
 {
     struct rates r = {.min = INFINITY};
     double v[TT_METADATA_NCOLUMNS];
@@ -127,7 +127,7 @@ static struct rates take_rates(const json_t *result, int operation, int folders)
     for (size_t i = 0; take_row(result, i, v); i++) {
         double rate = v[TT_METADATA_COUNT] / v[TT_METADATA_SECONDS];
 
-        if (v[TT_METADATA_OPERATION] != operation || v[TT_METADATA_OF_FOLDERS] != folders ||
+        if (v[TT_METADATA_OPERATION] != operation || v[TT_METADATA_OF_DIRECTORIES] != directories ||
             !(v[TT_METADATA_SECONDS] > 0))
             continue;
         r.n++;
@@ -150,10 +150,10 @@ static unsigned count_iterations(const json_t *result)
 }
 
 /* As wide as mdtest's own. */
-static void print_row(FILE *out, const json_t *result, int operation, int folders,
+static void print_row(FILE *out, const json_t *result, int operation, int directories,
                       const char *label)
 {
-    struct rates r = take_rates(result, operation, folders);
+    struct rates r = take_rates(result, operation, directories);
     double mean;
 
     if (r.n == 0 || r.max == 0)
@@ -166,7 +166,7 @@ static void print_row(FILE *out, const json_t *result, int operation, int folder
 void tt_mdtest_print(FILE *out, const json_t *result, const char *command_line)
 {
     static const struct {
-        int operation, folders;
+        int operation, directories;
         const char *label;
     } shown[] = {{TT_METADATA_CREATE, 1, "Directory creation"},
                  {TT_METADATA_STAT, 1, "Directory stat"},
@@ -184,6 +184,6 @@ void tt_mdtest_print(FILE *out, const json_t *result, const char *command_line)
     fprintf(out, "   %-26s  %14s %14s %14s %14s\n", "Operation", "Max", "Min", "Mean", "Std Dev");
     fprintf(out, "   %-26s  %14s %14s %14s %14s\n", "---------", "---", "---", "----", "-------");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        print_row(out, result, shown[i].operation, shown[i].folders, shown[i].label);
+        print_row(out, result, shown[i].operation, shown[i].directories, shown[i].label);
     tt_report_warning_lines(out, result);
 }

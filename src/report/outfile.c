@@ -37,21 +37,21 @@ int tt_outfile_check(const char *path, struct tt_error *e)
 {
     const char *slash = strrchr(path, '/');
     struct stat st;
-    char *folder;
+    char *directory;
     int rc = TT_OK, why;
 
     if (!strcmp(path, "-"))
         return TT_OK;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is a folder; name a file for the result", path);
-    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    if (!folder)
+        return tt_fail(e, TT_FAILED, "'%s' is a directory; name a file for the result", path);
+    directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!directory)
         return tt_fail_nomem(e, "a file name");
-    why =
-        access(folder, W_OK) != 0 ? errno : 0; /* of the file it would only be that there is none */
+    why = access(directory, W_OK) != 0 ? errno
+                                       : 0; /* of the file it would only be that there is none */
     if (why && access(path, W_OK) != 0)
         rc = tt_fail_call(e, why, "open", path, -1);
-    free(folder);
+    free(directory);
     return rc;
 }
 

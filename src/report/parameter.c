@@ -16,7 +16,7 @@ static struct tt_param find(const json_t *plan, const char *key)
     const struct tt_param *known = tt_find_param(key);
     struct tt_param p = {.key = key,
                          .unit = json_string_value(json_object_get(described, "unit")),
-                         .fallback = json_string_value(json_object_get(described, "default"))};
+                         .default_text = json_string_value(json_object_get(described, "default"))};
 
     if (known)
         return *known;
@@ -67,7 +67,7 @@ void tt_parameter_format(const json_t *plan, const char *key, const char *value,
 bool tt_parameter_is_silent(const json_t *plan, const char *key, const char *value)
 {
     struct tt_param p = find(plan, key);
-    const char *usual = p.fallback ? p.fallback : "";
+    const char *usual = p.default_text ? p.default_text : "";
     double a, b;
 
     if (!p.key || (p.type == TT_PARAM_CHOICE && strcmp(value, "default") != 0))

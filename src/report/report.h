@@ -10,11 +10,13 @@
 
 /* At most 80 columns, units everywhere. */
 void tt_report_text(FILE *out, const json_t *result);
-/* Everything, with the epochs and samples that are read from the run folder meanwhile (NULL:
+/* Everything, with the epochs and samples that are read from the run directory meanwhile (NULL:
  * without). path "-" is stdout. */
-int tt_report_json(const char *path, const json_t *result, const char *folder, struct tt_error *e);
+int tt_report_json(const char *path, const json_t *result, const char *directory,
+                   struct tt_error *e);
 /* One row per rank and iteration, after comment lines with version, command and units. */
-int tt_report_csv(const char *path, const json_t *result, const char *folder, struct tt_error *e);
+int tt_report_csv(const char *path, const json_t *result, const char *directory,
+                  struct tt_error *e);
 
 /* What tt_compare made: at most 80 columns, or everything. path "-" is stdout. */
 void tt_report_comparison(FILE *out, const json_t *comparison);

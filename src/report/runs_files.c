@@ -59,8 +59,8 @@ static int add_everything(json_t *run, struct tt_store *s, int64_t key, struct t
 static json_t *run_json(const struct tt_run_row *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:b, s:f}", "id", tt_json_text(r->id),
-                     "label", *r->label ? tt_json_text(r->label) : json_null(), "folder",
-                     tt_json_text(r->folder), "workload", tt_json_text(r->workload), "plan",
+                     "label", *r->label ? tt_json_text(r->label) : json_null(), "directory",
+                     tt_json_text(r->directory), "workload", tt_json_text(r->workload), "plan",
                      tt_json_text(r->plan_hash), "ranks", (json_int_t)r->ranks, "status",
                      tt_json_text(r->status), "valid", r->valid, "start", r->start_seconds);
 }
@@ -167,8 +167,8 @@ static void write_value(FILE *f, const json_t *value)
 static int write_run(FILE *f, struct tt_store *s, const struct tt_run_row *r,
                      json_t *const columns[NGROUPS], struct tt_error *e)
 {
-    const char *const texts[] = {r->id,        r->folder, r->workload,
-                                 r->plan_hash, r->status, r->valid ? "yes" : "no"};
+    const char *const texts[] = {r->id,        r->directory, r->workload,
+                                 r->plan_hash, r->status,    r->valid ? "yes" : "no"};
     const char *name;
     json_t *ignored;
 
@@ -194,7 +194,7 @@ static void write_titles(FILE *f, json_t *const columns[NGROUPS])
     const char *name;
     json_t *ignored;
 
-    fputs("id,folder,workload,plan,status,valid,start [s]", f);
+    fputs("id,directory,workload,plan,status,valid,start [s]", f);
     for (size_t g = 0; g < NGROUPS; g++)
         json_object_foreach(columns[g], name, ignored)
         {

@@ -162,7 +162,7 @@ static void print_warnings(FILE *out, const json_t *answer)
 void tt_report_survey(FILE *out, const json_t *answer)
 {
     const json_t *summary = json_object_get(answer, "summary");
-    struct tt_paragraph levels = {0}, folder = {0};
+    struct tt_paragraph levels = {0}, directory = {0};
 
     fprintf(out, "tutti survey flash\n");
     for (size_t k = 0; k < NTITLES; k++)
@@ -181,6 +181,6 @@ void tt_report_survey(FILE *out, const json_t *answer)
                      "deviation and CV (deviation / mean) are over all transfer sizes and "
                      "repetitions with as many processes");
     tt_paragraph_print(&levels, out, json_array_size(summary) > 0 ? "levels" : "figures");
-    tt_paragraph_add(&folder, "%s", text(answer, "folder"));
-    tt_paragraph_print(&folder, out, "folder");
+    tt_paragraph_add(&directory, "%s", text(answer, "directory"));
+    tt_paragraph_print(&directory, out, "directory");
 }

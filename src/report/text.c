@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The result for people: 80 columns of plain ASCII, a unit at every number. What a result contains
- * may come from a foreign folder, so nothing of it reaches the terminal as a control character. */
+ * may come from a foreign directory, so nothing of it reaches the terminal as a control character.
+ */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "analysis/metrics.h"
-#include "engine/phases.h"
+#include "record/phases.h"
 #include "report/paragraph.h"
 #include "report/parameter.h"
 #include "report/report.h"
@@ -215,7 +216,7 @@ static void add_proof(struct tt_paragraph *p, const char *given, const char *rea
         tt_paragraph_add(p, " (%s)", proof);
 }
 
-/* The workload's own word for where its files are; empty: in the data folder. */
+/* The workload's own word for where its files are; empty: in the data directory. */
 static const char *own_path(const json_t *result)
 {
     static const char *const keys[] = {"path", "paths"};
@@ -499,7 +500,7 @@ static void print_warnings(FILE *out, const json_t *result)
 
 void tt_report_text(FILE *out, const json_t *result)
 {
-    struct tt_paragraph folder = {0};
+    struct tt_paragraph directory = {0};
 
     print_head(out, result);
     print_metrics(out, result);
@@ -507,9 +508,9 @@ void tt_report_text(FILE *out, const json_t *result)
     print_calls(out, result);
     print_saturated(out, result);
     print_warnings(out, result);
-    tt_paragraph_add(&folder, "%s", text_of(result, "folder"));
+    tt_paragraph_add(&directory, "%s", text_of(result, "directory"));
     fputc('\n', out);
-    tt_paragraph_print(&folder, out, "folder");
+    tt_paragraph_print(&directory, out, "directory");
 }
 
 void tt_report_warning_lines(FILE *out, const json_t *result)

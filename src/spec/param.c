@@ -399,8 +399,8 @@ int tt_params_default(const struct tt_param *params, void *opts, struct tt_error
     int rc = TT_OK;
 
     for (const struct tt_param *p = params; rc == TT_OK && p && p->key; p++)
-        if (p->fallback)
-            rc = tt_param_set(p, opts, p->fallback, e);
+        if (p->default_text)
+            rc = tt_param_set(p, opts, p->default_text, e);
     return rc;
 }
 

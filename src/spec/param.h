@@ -45,7 +45,7 @@ struct tt_param {
     const char *key; /* within its component: "size"; the full key is "stencil.size" */
     enum tt_param_type type;
     size_t offset;              /* in the component's options */
-    const char *fallback;       /* default, written as a user would; NULL: none */
+    const char *default_text;   /* default, written as a user would; NULL: none */
     const char *unit;           /* "points", "B", "s", ...; NULL: none */
     const char *text;           /* one line for help and docs */
     int64_t min, max;           /* numbers only; both 0: none; max < min: no upper limit */
@@ -69,7 +69,7 @@ int tt_param_set(const struct tt_param *p, void *opts, const char *value, struct
 /* The value as text that tt_param_set reads back to the same value. Caller frees; NULL: no memory.
  */
 char *tt_param_get(const struct tt_param *p, const void *opts);
-/* All fallbacks into zeroed opts. */
+/* All defaults into zeroed opts. */
 int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e);
 void tt_params_free(const struct tt_param *params, void *opts);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From run folders to rows, in one transaction. Links are not followed, so there are no circles. */
+/* From run directories to rows, in one transaction. Links are not followed, so there are no
+ * circles. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +15,12 @@
 
 #include "base/text.h"
 #include "build_info.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/registry.h"
 #include "spec/units.h"
 #include "store/private.h"
 
-/* Folders may be grouped, but a whole disk is no results folder. */
+/* Directories may be grouped, but a whole disk is no results directory. */
 #define MAX_DEPTH 4
 #define STAMP_TEXT 256
 
@@ -37,16 +38,17 @@ enum {
     NSTATEMENTS
 };
 static const char *const statements[NSTATEMENTS] = {
-    [FIND] = "SELECT stamp FROM run WHERE folder = ?",
-    [FIND_REFUSED] = "SELECT stamp, why FROM refused WHERE folder = ?",
-    [FORGET] = "DELETE FROM run WHERE folder = ?",
-    [FORGET_REFUSED] = "DELETE FROM refused WHERE folder = ?",
+    [FIND] = "SELECT stamp FROM run WHERE directory = ?",
+    [FIND_REFUSED] = "SELECT stamp, why FROM refused WHERE directory = ?",
+    [FORGET] = "DELETE FROM run WHERE directory = ?",
+    [FORGET_REFUSED] = "DELETE FROM refused WHERE directory = ?",
     [SEEN] = "INSERT OR IGNORE INTO temp.seen VALUES(?)",
-    [REFUSE] = "INSERT OR REPLACE INTO refused(folder, stamp, why) VALUES(?, ?, ?)",
+    [REFUSE] = "INSERT OR REPLACE INTO refused(directory, stamp, why) VALUES(?, ?, ?)",
     [ADD_NAME] = "INSERT OR IGNORE INTO name(kind, key, unit) VALUES(?, ?, ?)",
     [FIND_NAME] = "SELECT id FROM name WHERE kind = ? AND key = ? AND unit = ?",
-    [ADD_RUN] = "INSERT INTO run(folder, id, label, workload, plan, status, valid, ranks, start, "
-                "stamp) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [ADD_RUN] =
+        "INSERT INTO run(directory, id, label, workload, plan, status, valid, ranks, start, "
+        "stamp) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ADD_VALUE] = "INSERT OR REPLACE INTO named(run, name, text, number) VALUES(?, ?, ?, ?)",
 };
 
@@ -54,7 +56,7 @@ struct scan {
     struct tt_store *s;
     struct tt_index_report *report;
     struct tt_error *e;
-    int results; /* the folder, open */
+    int results; /* the directory, open */
     bool any_refused;
     sqlite3_stmt *q[NSTATEMENTS];
     int64_t run;                              /* whose values are being added */
@@ -67,9 +69,9 @@ static void bind_text(sqlite3_stmt *q, int at, const char *text)
     sqlite3_bind_text(q, at, text, -1, SQLITE_STATIC);
 }
 
-static int with_folder(struct scan *c, int statement, const char *folder)
+static int with_directory(struct scan *c, int statement, const char *directory)
 {
-    bind_text(c->q[statement], 1, folder);
+    bind_text(c->q[statement], 1, directory);
     return tt__sql_step(c->s, c->q[statement], c->e);
 }
 
@@ -213,7 +215,8 @@ static int add_nested(struct scan *c, enum tt_stored kind, const char *prefix, c
 
 /* ---- runs ---- */
 
-/* The first rank's start; a run without one began when its folder was made, which its id tells. */
+/* The first rank's start; a run without one began when its directory was made, which its id tells.
+ */
 static double start_of(const json_t *result, const char *id)
 {
     json_int_t first = 0, start;
@@ -232,7 +235,7 @@ static double start_of(const json_t *result, const char *id)
     return (double)first * 1e-9;
 }
 
-static int add_run(struct scan *c, const char *folder, const char *stamp, const json_t *plan,
+static int add_run(struct scan *c, const char *directory, const char *stamp, const json_t *plan,
                    const json_t *result)
 {
     const json_t *parameters = json_object_get(plan, "parameters");
@@ -241,8 +244,8 @@ static int add_run(struct scan *c, const char *folder, const char *stamp, const 
     sqlite3_stmt *q = c->q[ADD_RUN];
     int rc;
 
-    id = id ? id : tt_folder_id(folder);
-    bind_text(q, 1, folder);
+    id = id ? id : tt_directory_id(directory);
+    bind_text(q, 1, directory);
     bind_text(q, 2, id);
     bind_text(q, 3, label ? label : "");
     bind_text(q, 4, json_string_value(json_object_get(plan, "workload")));
@@ -279,10 +282,10 @@ static bool add_stamp(int results, const char *file, char *stamp, size_t *used)
 }
 
 /* Plan and result; whether they are there. */
-static void make_stamp(const struct scan *c, const char *folder, char *stamp, bool *plan,
+static void make_stamp(const struct scan *c, const char *directory, char *stamp, bool *plan,
                        bool *result)
 {
-    char *file = tt_folder_path(folder, "plan.json");
+    char *file = tt_directory_path(directory, "plan.json");
     struct stat st;
     size_t used = 0;
 
@@ -292,17 +295,17 @@ static void make_stamp(const struct scan *c, const char *folder, char *stamp, bo
     *result = false;
     if (!*plan)
         return;
-    file = tt_folder_path(folder, "result.json");
+    file = tt_directory_path(directory, "result.json");
     *result = add_stamp(c->results, file, stamp, &used);
     free(file);
 }
 
 /* Whatever may have been the reason: also the other files that results are made of, and this
  * program. */
-static void make_refused_stamp(const struct scan *c, const char *folder, char *stamp)
+static void make_refused_stamp(const struct scan *c, const char *directory, char *stamp)
 {
-    char *outcome = tt_folder_path(folder, "outcome.json"),
-         *records = tt_folder_path(folder, "records");
+    char *outcome = tt_directory_path(directory, "outcome.json"),
+         *records = tt_directory_path(directory, "records");
     int fd = records ? openat(c->results, records, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     size_t used = strlen(stamp);
@@ -326,18 +329,18 @@ static void make_refused_stamp(const struct scan *c, const char *folder, char *s
     free(records);
 }
 
-static bool is_known(struct scan *c, int statement, const char *folder, const char *stamp)
+static bool is_known(struct scan *c, int statement, const char *directory, const char *stamp)
 {
     const char *known;
 
-    bind_text(c->q[statement], 1, folder);
+    bind_text(c->q[statement], 1, directory);
     return sqlite3_step(c->q[statement]) == SQLITE_ROW &&
            (known = (const char *)sqlite3_column_text(c->q[statement], 0)) && !strcmp(known, stamp);
 }
 
-static void refuse(struct scan *c, const char *folder, const char *why)
+static void refuse(struct scan *c, const char *directory, const char *why)
 {
-    json_t *name = tt_json_text(folder); /* a name need not be UTF-8 */
+    json_t *name = tt_json_text(directory); /* a name need not be UTF-8 */
 
     if (name)
         json_object_set_new(c->s->refused, json_string_value(name), tt_json_text(why));
@@ -345,22 +348,22 @@ static void refuse(struct scan *c, const char *folder, const char *why)
     c->report->refused++;
 }
 
-static int refuse_anew(struct scan *c, const char *folder, const char *stamp,
+static int refuse_anew(struct scan *c, const char *directory, const char *stamp,
                        const struct tt_error *e)
 {
     char why[1024];
 
     tt_error_format(e, why, sizeof why);
-    refuse(c, folder, why);
+    refuse(c, directory, why);
     bind_text(c->q[REFUSE], 2, stamp);
     bind_text(c->q[REFUSE], 3, why);
-    return with_folder(c, REFUSE, folder);
+    return with_directory(c, REFUSE, directory);
 }
 
-/* What is wrong with a folder is its own affair; only what concerns the index ends the scan. */
-static int read_folder(struct scan *c, const char *folder, char *stamp, bool had_result)
+/* What is wrong with a directory is its own affair; only what concerns the index ends the scan. */
+static int read_directory(struct scan *c, const char *directory, char *stamp, bool had_result)
 {
-    char *path = tt_folder_path(c->s->results, folder);
+    char *path = tt_directory_path(c->s->results, directory);
     struct tt_error why = TT_ERROR_CLEAR;
     json_t *plan = NULL, *result = NULL;
     int rc = path ? tt__run_read(path, &plan, &result, &why) : tt_fail_nomem(&why, "a path");
@@ -369,8 +372,8 @@ static int read_folder(struct scan *c, const char *folder, char *stamp, bool had
         bool there;
 
         if (!had_result) /* it was made just now */
-            make_stamp(c, folder, stamp, &there, &had_result);
-        rc = add_run(c, folder, stamp, plan, result);
+            make_stamp(c, directory, stamp, &there, &had_result);
+        rc = add_run(c, directory, stamp, plan, result);
         c->report->added++;
     } else if (rc == TT_NOMEM) {
         *c->e = why;
@@ -378,49 +381,49 @@ static int read_folder(struct scan *c, const char *folder, char *stamp, bool had
         c->report->unfinished++;
         rc = TT_OK;
     } else {
-        make_refused_stamp(c, folder, stamp);
-        rc = refuse_anew(c, folder, stamp, &why);
+        make_refused_stamp(c, directory, stamp);
+        rc = refuse_anew(c, directory, stamp, &why);
     }
     if (rc == TT_OK)
-        rc = with_folder(c, SEEN, folder);
+        rc = with_directory(c, SEEN, directory);
     json_decref(plan);
     json_decref(result);
     free(path);
     return rc;
 }
 
-static int index_folder(struct scan *c, const char *folder, char *stamp, bool done)
+static int index_directory(struct scan *c, const char *directory, char *stamp, bool done)
 {
     char wide[STAMP_TEXT];
-    bool run = done && is_known(c, FIND, folder, stamp), refused = false;
+    bool run = done && is_known(c, FIND, directory, stamp), refused = false;
     int rc;
 
     sqlite3_reset(c->q[FIND]);
     if (run) {
         c->report->kept++;
-        return with_folder(c, SEEN, folder);
+        return with_directory(c, SEEN, directory);
     }
     if (c->any_refused) {
         snprintf(wide, sizeof wide, "%s", stamp);
-        make_refused_stamp(c, folder, wide);
-        refused = is_known(c, FIND_REFUSED, folder, wide);
+        make_refused_stamp(c, directory, wide);
+        refused = is_known(c, FIND_REFUSED, directory, wide);
         if (refused)
-            refuse(c, folder, (const char *)sqlite3_column_text(c->q[FIND_REFUSED], 1));
+            refuse(c, directory, (const char *)sqlite3_column_text(c->q[FIND_REFUSED], 1));
         sqlite3_reset(c->q[FIND_REFUSED]);
     }
     if (refused)
-        return with_folder(c, SEEN, folder);
-    rc = with_folder(c, FORGET, folder);
+        return with_directory(c, SEEN, directory);
+    rc = with_directory(c, FORGET, directory);
     if (rc == TT_OK)
-        rc = with_folder(c, FORGET_REFUSED, folder);
-    return rc == TT_OK ? read_folder(c, folder, stamp, done) : rc;
+        rc = with_directory(c, FORGET_REFUSED, directory);
+    return rc == TT_OK ? read_directory(c, directory, stamp, done) : rc;
 }
 
-/* ---- the folders below results ---- */
+/* ---- the directories below results ---- */
 
-static int visit(struct scan *c, const char *folder, int depth);
+static int visit(struct scan *c, const char *directory, int depth);
 
-static bool is_folder(DIR *d, const struct dirent *entry)
+static bool is_directory(DIR *d, const struct dirent *entry)
 {
     struct stat st;
 
@@ -429,9 +432,9 @@ static bool is_folder(DIR *d, const struct dirent *entry)
     return fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int visit_below(struct scan *c, const char *folder, int depth)
+static int visit_below(struct scan *c, const char *directory, int depth)
 {
-    int fd = openat(c->results, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(c->results, *directory ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
     int rc = TT_OK;
@@ -444,15 +447,15 @@ static int visit_below(struct scan *c, const char *folder, int depth)
         if (depth == 0)
             return tt_fail_call(c->e, errno, "opendir", c->s->results, -1);
         snprintf(why, sizeof why, "opendir: %s", strerror(errno));
-        refuse(c, folder, why);
+        refuse(c, directory, why);
         return TT_OK;
     }
     while (rc == TT_OK && (entry = readdir(d))) {
         char *below;
 
-        if (entry->d_name[0] == '.' || !is_folder(d, entry))
+        if (entry->d_name[0] == '.' || !is_directory(d, entry))
             continue;
-        if (asprintf(&below, "%s%s%s", folder, *folder ? "/" : "", entry->d_name) < 0)
+        if (asprintf(&below, "%s%s%s", directory, *directory ? "/" : "", entry->d_name) < 0)
             rc = tt_fail_nomem(c->e, "a path");
         else {
             rc = visit(c, below, depth + 1);
@@ -463,16 +466,16 @@ static int visit_below(struct scan *c, const char *folder, int depth)
     return rc;
 }
 
-static int visit(struct scan *c, const char *folder, int depth)
+static int visit(struct scan *c, const char *directory, int depth)
 {
     bool plan = false, result = false;
     char stamp[STAMP_TEXT];
 
     if (depth > 0)
-        make_stamp(c, folder, stamp, &plan, &result);
+        make_stamp(c, directory, stamp, &plan, &result);
     if (plan)
-        return index_folder(c, folder, stamp, result);
-    return depth < MAX_DEPTH ? visit_below(c, folder, depth) : TT_OK;
+        return index_directory(c, directory, stamp, result);
+    return depth < MAX_DEPTH ? visit_below(c, directory, depth) : TT_OK;
 }
 
 /* ---- all of it ---- */
@@ -481,7 +484,7 @@ static int prepare(struct scan *c, bool rebuild)
 {
     int64_t refused = 0;
     int rc = tt__sql_run(c->s,
-                         "CREATE TEMP TABLE IF NOT EXISTS seen(folder TEXT PRIMARY KEY);"
+                         "CREATE TEMP TABLE IF NOT EXISTS seen(directory TEXT PRIMARY KEY);"
                          "DELETE FROM temp.seen",
                          c->e);
 
@@ -507,15 +510,16 @@ static int prepare(struct scan *c, bool rebuild)
 /* Names that no run has any more are no keys to ask for. */
 static int remove_unseen(struct scan *c)
 {
-    int rc = tt__sql_run(c->s, "DELETE FROM run WHERE folder NOT IN (SELECT folder FROM temp.seen)",
-                         c->e);
+    int rc = tt__sql_run(
+        c->s, "DELETE FROM run WHERE directory NOT IN (SELECT directory FROM temp.seen)", c->e);
 
     c->report->removed = (uint64_t)sqlite3_changes64(c->s->db);
     if (rc == TT_OK && c->report->removed > 0)
         rc = tt__sql_run(c->s, "DELETE FROM name WHERE id NOT IN (SELECT name FROM named)", c->e);
     if (rc == TT_OK)
         rc = tt__sql_run(
-            c->s, "DELETE FROM refused WHERE folder NOT IN (SELECT folder FROM temp.seen)", c->e);
+            c->s, "DELETE FROM refused WHERE directory NOT IN (SELECT directory FROM temp.seen)",
+            c->e);
     return rc;
 }
 

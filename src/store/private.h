@@ -32,8 +32,8 @@ int tt__sql_step(struct tt_store *s, sqlite3_stmt *q, struct tt_error *e);
 /* Make the schema where there is none yet; refuse what is newer, or not ours. */
 int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e);
 
-/* Read a run folder as untrusted input; result.json is made if it is missing and the run is over.
- * TT_BUSY if the run is not over. New references. */
-int tt__run_read(const char *folder, json_t **plan, json_t **result, struct tt_error *e);
+/* Read a run directory as untrusted input; result.json is made if it is missing and the run is
+ * over. TT_BUSY if the run is not over. New references. */
+int tt__run_read(const char *directory, json_t **plan, json_t **result, struct tt_error *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "store/filter.h"
 #include "store/private.h"
 
@@ -48,12 +48,13 @@ static sqlite3_stmt *prepare_find(struct tt_store *s, const struct tt_filter *fi
     sqlite3_stmt *q = NULL;
 
     if (sql) {
-        fputs("SELECT key, folder, id, label, workload, plan, status, valid, ranks, start FROM run "
+        fputs("SELECT key, directory, id, label, workload, plan, status, valid, ranks, start FROM "
+              "run "
               "WHERE 1",
               sql);
         for (size_t i = 0; i < n; i++)
             write_condition(sql, &filters[i]);
-        fputs(" ORDER BY start, folder", sql);
+        fputs(" ORDER BY start, directory", sql);
     }
     if (!sql || fclose(sql) != 0)
         tt_fail_nomem(e, "a query");
@@ -74,7 +75,7 @@ static char *column(sqlite3_stmt *q, int at)
 
 static void free_row(struct tt_run_row *r)
 {
-    free(r->folder);
+    free(r->directory);
     free(r->id);
     free(r->label);
     free(r->workload);
@@ -85,7 +86,7 @@ static void free_row(struct tt_run_row *r)
 static int take_row(const struct tt_store *s, sqlite3_stmt *q, struct tt_run_rows *out,
                     size_t *capacity, struct tt_error *e)
 {
-    const char *folder = (const char *)sqlite3_column_text(q, 1);
+    const char *directory = (const char *)sqlite3_column_text(q, 1);
     struct tt_run_row *r;
 
     if (out->n == *capacity) {
@@ -99,7 +100,8 @@ static int take_row(const struct tt_store *s, sqlite3_stmt *q, struct tt_run_row
     }
     r = &out->rows[out->n];
     *r = (struct tt_run_row){.key = sqlite3_column_int64(q, 0),
-                             .folder = folder ? tt_folder_path(s->results, folder) : NULL,
+                             .directory =
+                                 directory ? tt_directory_path(s->results, directory) : NULL,
                              .id = column(q, 2),
                              .label = column(q, 3),
                              .workload = column(q, 4),
@@ -108,7 +110,7 @@ static int take_row(const struct tt_store *s, sqlite3_stmt *q, struct tt_run_row
                              .valid = sqlite3_column_int(q, 7),
                              .ranks = (uint64_t)sqlite3_column_int64(q, 8),
                              .start_seconds = sqlite3_column_double(q, 9)};
-    if (!r->folder || !r->id || !r->label || !r->workload || !r->plan_hash || !r->status) {
+    if (!r->directory || !r->id || !r->label || !r->workload || !r->plan_hash || !r->status) {
         free_row(r);
         return tt_fail_nomem(e, "runs");
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run folder on its way into the index. Whatever is in it, the answer is a run or a reason. */
+/* One run directory on its way into the index. Whatever is in it, the answer is a run or a reason.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 #include "analysis/result.h"
-#include "engine/records.h"
-#include "plan/folder.h"
+#include "record/records.h"
+#include "plan/directory.h"
 #include "plan/members.h"
 #include "plan/removal.h"
 #include "store/private.h"
@@ -31,11 +32,11 @@ static bool changed_lately(const struct stat *st)
 }
 
 /* A rank of another node that was running when it last wrote, which is not long ago. */
-static bool runs_elsewhere(int folder, const char *name, const char *here)
+static bool runs_elsewhere(int directory, const char *name, const char *here)
 {
     struct tt_records_header h;
     struct stat st;
-    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     bool runs = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && changed_lately(&st) &&
                 read(fd, &h, sizeof h) == sizeof h && h.magic == TT_RECORDS_MAGIC &&
                 h.state == TT_RANK_RUNNING && strncmp(h.host, here, sizeof h.host - 1) != 0;
@@ -46,9 +47,10 @@ static bool runs_elsewhere(int folder, const char *name, const char *here)
 }
 
 /* Without an outcome. What runs on this node tt_result_make sees by itself. */
-static bool may_still_run(const char *folder)
+static bool may_still_run(const char *directory)
 {
-    char *records = tt_folder_path(folder, "records"), *plan = tt_folder_path(folder, "plan.json");
+    char *records = tt_directory_path(directory, "records"),
+         *plan = tt_directory_path(directory, "plan.json");
     char here[HOST_NAME_MAX + 1] = "";
     DIR *d = records ? opendir(records) : NULL;
     struct dirent *entry;
@@ -70,16 +72,16 @@ static bool may_still_run(const char *folder)
     return runs;
 }
 
-static bool has_outcome(const char *folder)
+static bool has_outcome(const char *directory)
 {
-    char *outcome = tt_folder_path(folder, "outcome.json");
+    char *outcome = tt_directory_path(directory, "outcome.json");
     bool there = outcome && access(outcome, F_OK) == 0;
 
     free(outcome);
     return there;
 }
 
-static int check_plan(const char *folder, const json_t *plan, struct tt_error *e)
+static int check_plan(const char *directory, const json_t *plan, struct tt_error *e)
 {
     if (!json_is_string(json_object_get(plan, "workload")) ||
         !json_is_string(json_object_get(plan, "hash")) ||
@@ -87,8 +89,8 @@ static int check_plan(const char *folder, const json_t *plan, struct tt_error *e
         !json_is_object(json_object_get(plan, "parameters")))
         return tt_fail(e, TT_CORRUPT,
                        "%s/plan.json is no plan: it needs workload, hash, ranks and parameters",
-                       folder);
-    return json_object_get(plan, "id") && !tt_plan_id(folder, plan, e) ? TT_CORRUPT : TT_OK;
+                       directory);
+    return json_object_get(plan, "id") && !tt_plan_id(directory, plan, e) ? TT_CORRUPT : TT_OK;
 }
 
 static bool is_status(const char *word)
@@ -134,7 +136,7 @@ static size_t count_values(const json_t *object, int depth)
     return n;
 }
 
-static int check_size(const char *folder, const json_t *plan, const json_t *result,
+static int check_size(const char *directory, const json_t *plan, const json_t *result,
                       struct tt_error *e)
 {
     static const char *const groups[] = {"metrics", "phases", "environment"};
@@ -142,8 +144,9 @@ static int check_size(const char *folder, const json_t *plan, const json_t *resu
 
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         n += count_values(json_object_get(result, groups[i]), 0);
-    return n <= MAX_VALUES ? TT_OK
-                           : tt_fail(e, TT_CORRUPT, "'%s' holds too many values for a run", folder);
+    return n <= MAX_VALUES
+               ? TT_OK
+               : tt_fail(e, TT_CORRUPT, "'%s' holds too many values for a run", directory);
 }
 
 /* Epochs and tables of a long run are most of it. */
@@ -158,39 +161,40 @@ static bool is_indexed(const char *key)
     return keys[i];
 }
 
-static int get_result(const char *folder, const json_t *plan, json_t **result, struct tt_error *e)
+static int get_result(const char *directory, const json_t *plan, json_t **result,
+                      struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc = tt_members_read(folder, "result.json", is_indexed, result, &ignored);
+    int rc = tt_members_read(directory, "result.json", is_indexed, result, &ignored);
 
     if (rc == TT_NOMEM)
         return tt_fail_nomem(e, "a result");
     if (rc == TT_OK && json_integer_value(json_object_get(json_object_get(*result, "tutti"),
                                                           "format")) > TT_RESULT_FORMAT)
-        return tt_fail(e, TT_CORRUPT, "%s/result.json was made by a newer tutti", folder);
+        return tt_fail(e, TT_CORRUPT, "%s/result.json was made by a newer tutti", directory);
     if (rc == TT_OK && is_whole(*result, plan))
         return TT_OK;
     json_decref(*result);
     *result = NULL;
-    if (!has_outcome(folder) && may_still_run(folder))
-        return tt_fail(e, TT_BUSY, "'%s' may still be running", folder);
-    rc = tt_result_make(folder, result, e);
+    if (!has_outcome(directory) && may_still_run(directory))
+        return tt_fail(e, TT_BUSY, "'%s' may still be running", directory);
+    rc = tt_result_make(directory, result, e);
     if (rc == TT_OK || !*result)
         return rc;
-    tt_error_clear(e); /* a folder that cannot be written to can still be indexed */
+    tt_error_clear(e); /* a directory that cannot be written to can still be indexed */
     return TT_OK;
 }
 
-int tt__run_read(const char *folder, json_t **plan, json_t **result, struct tt_error *e)
+int tt__run_read(const char *directory, json_t **plan, json_t **result, struct tt_error *e)
 {
-    int rc = tt_folder_read_json(folder, "plan.json", plan, e);
+    int rc = tt_directory_read_json(directory, "plan.json", plan, e);
 
     *result = NULL;
     if (rc == TT_OK)
-        rc = check_plan(folder, *plan, e);
+        rc = check_plan(directory, *plan, e);
     if (rc == TT_OK)
-        rc = get_result(folder, *plan, result, e);
+        rc = get_result(directory, *plan, result, e);
     if (rc == TT_OK)
-        rc = check_size(folder, *plan, *result, e);
+        rc = check_size(directory, *plan, *result, e);
     return rc;
 }

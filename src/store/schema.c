@@ -12,14 +12,14 @@ const char *const tt__stored_names[] = {"parameter", "metric", "phase", "environ
 const char *const tt__statuses[] = {"done", "failed", "stopped", "interrupted", NULL};
 
 /* What a component has is rows: a new one changes no schema. Names are kept apart, since every run
- * has the same two hundred; the view puts both together for whoever asks. Folders are relative to
- * the results folder, which may be moved. A folder that was refused is not read again until it
- * changes. */
+ * has the same two hundred; the view puts both together for whoever asks. Directories are relative
+ * to the results directory, which may be moved. A directory that was refused is not read again
+ * until it changes. */
 static const char schema[] =
-    "CREATE TABLE run(key INTEGER PRIMARY KEY, folder TEXT NOT NULL UNIQUE, id TEXT NOT NULL,"
+    "CREATE TABLE run(key INTEGER PRIMARY KEY, directory TEXT NOT NULL UNIQUE, id TEXT NOT NULL,"
     " label TEXT NOT NULL, workload TEXT NOT NULL, plan TEXT NOT NULL, status TEXT NOT NULL,"
     " valid INTEGER NOT NULL, ranks INTEGER NOT NULL, start REAL NOT NULL, stamp TEXT NOT NULL);"
-    "CREATE INDEX run_by_start ON run(start, folder);"
+    "CREATE INDEX run_by_start ON run(start, directory);"
     "CREATE TABLE name(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL,"
     " unit TEXT NOT NULL, UNIQUE(kind, key, unit));"
     "CREATE TABLE named(run INTEGER NOT NULL, name INTEGER NOT NULL, text TEXT, number REAL,"
@@ -28,7 +28,7 @@ static const char schema[] =
     " BEGIN DELETE FROM named WHERE run = OLD.key; END;"
     "CREATE VIEW value AS SELECT run, kind, key, coalesce(text, CAST(number AS TEXT)) AS text,"
     " number, unit FROM named JOIN name ON id = name;"
-    "CREATE TABLE refused(folder TEXT NOT NULL PRIMARY KEY, stamp TEXT NOT NULL,"
+    "CREATE TABLE refused(directory TEXT NOT NULL PRIMARY KEY, stamp TEXT NOT NULL,"
     " why TEXT NOT NULL) WITHOUT ROWID;"
     "PRAGMA application_id = " NUMBER(APPLICATION_ID) ";"
                                                       "PRAGMA user_version = " NUMBER(
@@ -55,7 +55,7 @@ static int judge(struct tt_store *s, enum state *state, struct tt_error *e)
     return TT_OK;
 }
 
-/* Everything in an older index is in the folders, too: it is made again. */
+/* Everything in an older index is in the directories, too: it is made again. */
 static int make(struct tt_store *s, struct tt_error *e)
 {
     enum state state = EMPTY;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "store/private.h"
 
 #define FILE_NAME "index.sqlite"
@@ -67,9 +67,9 @@ int tt__sql_step(struct tt_store *s, sqlite3_stmt *q, struct tt_error *e)
 
 /* ---- opening ---- */
 
-static bool is_run_folder(const char *results)
+static bool is_run_directory(const char *results)
 {
-    char *plan = tt_folder_path(results, "plan.json");
+    char *plan = tt_directory_path(results, "plan.json");
     bool there = plan && access(plan, F_OK) == 0;
 
     free(plan);
@@ -106,11 +106,11 @@ static int check_place(const struct tt_store *s, bool writable, struct tt_error 
     bool there;
 
     if (stat(s->results, &st) != 0)
-        return tt_fail(e, TT_FAILED, "there is no results folder '%s'", s->results);
+        return tt_fail(e, TT_FAILED, "there is no results directory '%s'", s->results);
     if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is not a folder", s->results);
-    if (is_run_folder(s->results))
-        return tt_fail(e, TT_USAGE, "'%s' is itself a run folder: name the folder it lies in",
+        return tt_fail(e, TT_FAILED, "'%s' is not a directory", s->results);
+    if (is_run_directory(s->results))
+        return tt_fail(e, TT_USAGE, "'%s' is itself a run directory: name the directory it lies in",
                        s->results);
     there = lstat(s->file, &st) == 0;
     if (there && (!S_ISREG(st.st_mode) || st.st_nlink > 1))
@@ -153,8 +153,8 @@ int tt_store_open(const char *results, bool writable, struct tt_store **out, str
     int rc;
 
     *out = NULL;
-    if (!s || !(s->results = strdup(results)) || !(s->file = tt_folder_path(results, FILE_NAME)) ||
-        !(s->refused = json_object())) {
+    if (!s || !(s->results = strdup(results)) ||
+        !(s->file = tt_directory_path(results, FILE_NAME)) || !(s->refused = json_object())) {
         tt_store_close(s);
         return tt_fail_nomem(e, "the index");
     }

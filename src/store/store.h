@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An SQLite index over run folders. The folders are the truth: the index can be deleted and made
- * again at any time, and holds nothing that is not in them. One writer at a time; readers are not
- * disturbed. No write-ahead log and no memory mapping, so that it works on network file systems. */
+/* An SQLite index over run directories. The directories are the truth: the index can be deleted and
+ * made again at any time, and holds nothing that is not in them. One writer at a time; readers are
+ * not disturbed. No write-ahead log and no memory mapping, so that it works on network file
+ * systems. */
 #ifndef TT_STORE_STORE_H
 #define TT_STORE_STORE_H
 
@@ -17,7 +18,7 @@ struct tt_store;
 
 struct tt_index_report {
     uint64_t added, kept, removed; /* a run whose result changed is added */
-    uint64_t refused;              /* folders that hold garbage */
+    uint64_t refused;              /* directories that hold garbage */
     uint64_t unfinished;           /* runs that are not over yet: not in the index */
 };
 
@@ -30,17 +31,17 @@ int tt_store_open_updated(const char *results, struct tt_store **out,
                           struct tt_error *e);
 void tt_store_close(struct tt_store *s);
 
-/* Bring the index up to date with the folders below results; rebuild starts from nothing. TT_BUSY
- * if another one does. */
+/* Bring the index up to date with the directories below results; rebuild starts from nothing.
+ * TT_BUSY if another one does. */
 int tt_store_index(struct tt_store *s, bool rebuild, struct tt_index_report *report,
                    struct tt_error *e);
-/* {"folder": "why"} of what the last tt_store_index refused; borrowed. */
+/* {"directory": "why"} of what the last tt_store_index refused; borrowed. */
 const json_t *tt_store_refused(const struct tt_store *s);
 
 /* One indexed run. */
 struct tt_run_row {
     int64_t key;
-    char *folder, *id, *label, *workload, *plan_hash, *status; /* label: "" if it has none */
+    char *directory, *id, *label, *workload, *plan_hash, *status; /* label: "" if it has none */
     bool valid;
     uint64_t ranks;
     double start_seconds; /* wall clock */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/survey.h"
 #include "base/text.h"
-#include "ensemble/conduct.h"
-#include "plan/folder.h"
-#include "survey/folder.h"
+#include "ensemble/run.h"
+#include "plan/directory.h"
+#include "survey/directory.h"
 
 struct gathering {
     const struct tt_survey_stage *stage;
     json_t *samples;
 };
 
-static int gather(void *context, size_t point, const char *folder, struct tt_error *e)
+static int gather(void *context, size_t point, const char *directory, struct tt_error *e)
 {
     struct gathering *g = context;
     const struct tt_survey_point *p = &g->stage->points[point];
     json_t *result = NULL;
-    int rc = tt_folder_read_json(folder, "result.json", &result, e);
+    int rc = tt_directory_read_json(directory, "result.json", &result, e);
 
     if (rc == TT_OK &&
         !json_array_size(json_object_get(json_object_get(result, "tables"), "accesses")))
-        rc = tt_fail(e, TT_CORRUPT, "%s/result.json is no result of a run of bulk", folder);
+        rc = tt_fail(e, TT_CORRUPT, "%s/result.json is no result of a run of bulk", directory);
     if (rc == TT_OK)
         rc = tt_survey_sample(result,
                               &(struct tt_survey_place){.title = g->stage->title,
@@ -32,7 +32,7 @@ static int gather(void *context, size_t point, const char *folder, struct tt_err
     return rc;
 }
 
-int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
+int tt_survey_answer(const struct tt_survey *s, const char *directory, json_t **answer,
                      struct tt_error *e)
 {
     json_t *samples = json_array();
@@ -42,13 +42,13 @@ int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **ans
         struct gathering g = {&s->stages[i], samples};
 
         if (g.stage->title)
-            rc = tt_survey_each_run(folder, g.stage, gather, &g, e);
+            rc = tt_survey_each_run(directory, g.stage, gather, &g, e);
     }
     if (rc == TT_OK)
         rc = tt_survey_summarise(samples, answer, e);
     if (rc == TT_OK) {
-        json_object_set_new(*answer, "folder", tt_json_text(folder));
-        rc = tt_answer_keep(folder, *answer, e);
+        json_object_set_new(*answer, "directory", tt_json_text(directory));
+        rc = tt_answer_keep(directory, *answer, e);
     }
     json_decref(samples);
     return rc;

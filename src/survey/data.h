@@ -11,18 +11,18 @@ struct tt_survey_sources {
 };
 
 /* To be freed also after an error. */
-int tt_survey_find_sources(const char *folder, const struct tt_survey_stage *data,
+int tt_survey_find_sources(const char *directory, const struct tt_survey_stage *data,
                            struct tt_survey_sources *all, struct tt_error *e);
 void tt_survey_free_sources(struct tt_survey_sources *all);
 
 /* Removes the data of every run of a stage, also of those that were not complete; unless forced,
  * not while one of them goes on. */
-int tt_survey_clean_stage(const char *folder, const struct tt_survey_stage *stage, bool force,
+int tt_survey_clean_stage(const char *directory, const struct tt_survey_stage *stage, bool force,
                           uint64_t *removed, struct tt_error *e);
 
 /* If data that an open stage has to read is gone, by tutti clean for one, sets the stage that wrote
- * it aside, and those that have emptied write buffers since, so that they are played again; not if
+ * it aside, and those that have emptied write buffers since, so that they are run again; not if
  * all in all more would be written than --max-bytes allows. */
-int tt_survey_redo_lost(const struct tt_survey *s, const char *folder, struct tt_error *e);
+int tt_survey_redo_lost(const struct tt_survey *s, const char *directory, struct tt_error *e);
 
 #endif

@@ -33,12 +33,12 @@ static const struct tt_param params[] = {
     {"buffered_only", TT_PARAM_BOOL, AT(buffered_only), "no", NULL,
      "iops only through the page cache, not also past it (posix.odirect, uring.odirect)"},
     {"repeat", TT_PARAM_COUNT, AT(repeat), "5", NULL, "repetitions of every point", 1, 10000},
-    {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data folder, on the storage to be measured",
-     .placeholder = "FOLDER"},
+    {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data directory, on the storage to be measured",
+     .placeholder = "DIRECTORY"},
     {"min_free", TT_PARAM_TEXT, AT(min_free), "20%", NULL,
-     "leave so much of the data folder's file system free", .placeholder = "SHARE|BYTES"},
-    {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL, "where the survey's folder is made",
-     .placeholder = "FOLDER"},
+     "leave so much of the data directory's file system free", .placeholder = "SHARE|BYTES"},
+    {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL,
+     "where the survey's directory is made", .placeholder = "DIRECTORY"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the runs by"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of the order of the points and of the data"},
     {"max_bytes", TT_PARAM_BYTES, AT(max_bytes), "0", "B",
@@ -46,7 +46,7 @@ static const struct tt_param params[] = {
     {"max_time", TT_PARAM_DURATION, AT(max_time), "0", "s",
      "start no run that would end later, in each stage; 0: no limit"},
     {"resume", TT_PARAM_TEXT, AT(resume), NULL, NULL,
-     "folder of a survey that ended early, to be completed", .placeholder = "FOLDER"},
+     "directory of a survey that ended early, to be completed", .placeholder = "DIRECTORY"},
     {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no tables"},
     {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL, "say what would be done, and do nothing"},
     {"json", TT_PARAM_TEXT, AT(json), NULL, NULL, "file for the answer; -: stdout",
@@ -322,7 +322,7 @@ static int take(struct tt_survey *s, const struct tt_setting *one, struct tt_err
                    one->place, one->key, TT_DID_YOU_MEAN(near));
 }
 
-/* It may be gone on with from elsewhere. A folder that does not exist is refused later. */
+/* It may be gone on with from elsewhere. A directory that does not exist is refused later. */
 static int find_dir(struct tt_survey *s, struct tt_error *e)
 {
     char *found = realpath(s->o.dir ? s->o.dir : "", NULL);

@@ -2,8 +2,8 @@
 /* The method of "how to measure flash storage" as one command: stages, each of them points for the
  * one runner, some of which read what an earlier stage has left behind.
  *
- * The folder of a survey holds survey.json, a folder a stage (with that of an ensemble, whose
- * players are the stage's points, each alone) and answer.json. */
+ * The directory of a survey holds survey.json, a directory a stage (with that of an ensemble, whose
+ * jobs are the stage's points, each alone) and answer.json. */
 #ifndef TT_SURVEY_SURVEY_H
 #define TT_SURVEY_SURVEY_H
 
@@ -30,7 +30,7 @@ struct tt_survey_point {
 };
 
 struct tt_survey_stage {
-    const char *part, *name, *title; /* of the method, of the folder, and in a table */
+    const char *part, *name, *title; /* of the method, of the directory, and in a table */
     bool write, read, random, direct, keep, wear_out, flushes;
     uint64_t repeat;
     const struct tt_survey_stage *data; /* NULL: it reads nothing that an earlier stage wrote */
@@ -58,22 +58,22 @@ struct tt_survey_estimate {
 void tt_survey_estimate(const struct tt_survey *s, struct tt_survey_estimate *out);
 /* What a stage writes at most. */
 uint64_t tt_survey_stage_bytes(const struct tt_survey_stage *stage);
-/* Whether the data folder has room for it, and --max-bytes allows it. */
+/* Whether the data directory has room for it, and --max-bytes allows it. */
 int tt_survey_check_room(const struct tt_survey *s, struct tt_error *e);
 /* Whether the keys of every run are good, and there are as many nodes as are asked for. */
 int tt_survey_check_jobs(const struct tt_survey *s, struct tt_error *e);
 
 /* Makes <results>/survey-<utc>-<id>/; caller frees the path. */
-int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings, char **folder,
-                     struct tt_error *e);
-bool tt_survey_is_folder(const char *folder);
+int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings,
+                     char **directory, struct tt_error *e);
+bool tt_survey_is_directory(const char *directory);
 /* The settings it was made with. */
-int tt_survey_load(const char *folder, struct tt_settings *settings, struct tt_error *e);
-/* Play what is still to be played, stage after stage, and remove the data that nobody reads any
+int tt_survey_load(const char *directory, struct tt_settings *settings, struct tt_error *e);
+/* Run what is still to be run, stage after stage, and remove the data that nobody reads any
  * more. TT_INTERRUPTED after Ctrl-C, TT_LIMIT when the time is over. */
-int tt_survey_conduct(const struct tt_survey *s, const char *folder, struct tt_error *e);
+int tt_survey_run(const struct tt_survey *s, const char *directory, struct tt_error *e);
 /* What was measured so far: {"samples": [...], "summary": [...]}; a new reference. */
-int tt_survey_answer(const struct tt_survey *s, const char *folder, json_t **answer,
+int tt_survey_answer(const struct tt_survey *s, const char *directory, json_t **answer,
                      struct tt_error *e);
 
 #endif

@@ -66,8 +66,8 @@ static const struct tt_param params[] = {
      "a new file for every repetition, all of them left until the end"},
     {"keep_wrong", TT_PARAM_BOOL, AT(keep_wrong), "no", NULL,
      "leave a file in which a wrong byte was found, also without --keep"},
-    {"own_folders", TT_PARAM_BOOL, AT(own_folders), "no", NULL,
-     "with a file per process: a folder for each"},
+    {"own_directories", TT_PARAM_BOOL, AT(own_directories), "no", NULL,
+     "with a file per process: a directory for each"},
     {"data", TT_PARAM_CHOICE, AT(data), "random", NULL,
      "what is written: random, or as IOR has it: the same in every transfer (timestamp), with the "
      "offset every 4 KiB (offset), random once with the offset every 4 KiB (scatter)",
@@ -123,8 +123,8 @@ static int check_combination(const struct tt_config *config, const struct tt_bul
         return tt_fail(e, TT_USAGE, "bulk.wear_out needs bulk.deadline");
     if (o->count_file && o->deadline <= 0 && o->write)
         return tt_fail(e, TT_USAGE, "bulk.count_file needs bulk.deadline when writing");
-    if (o->own_folders && !o->files)
-        return tt_fail(e, TT_USAGE, "bulk.own_folders needs bulk.files process");
+    if (o->own_directories && !o->files)
+        return tt_fail(e, TT_USAGE, "bulk.own_directories needs bulk.files process");
     if (o->paths.n > 1 && !o->files)
         return tt_fail(e, TT_USAGE, "several bulk.paths need bulk.files process");
     if ((o->compressible > 0 || o->duplicate > 0) && o->data != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any program, so that it can be measured and can be a load: fio, a shell script, an application.
- * It is not played by the engine: launch/hold.c starts it at the common instant and measures how
+ * It is not run by the engine: launch/hold.c starts it at the common instant and measures how
  * long it takes; what it does inside is its own. */
 #include "workloads/command.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees of small files and folders, as mdtest has them: made, looked up, read, renamed and removed,
- * by other ranks than those that made them. Its parts are in metadata/.
+/* Trees of small files and directories, as mdtest has them: made, looked up, read, renamed and
+ * removed, by other ranks than those that made them. Its parts are in metadata/.
  *
  * What is measured is the file system's own calls, so there are no other backends than posix, and
  * no layers. */
@@ -10,26 +10,26 @@
 #include "plan/workload.h"
 #include "workloads/metadata/metadata.h"
 
-static const char *const whats[] = {"files", "folders", "both", NULL};
+static const char *const whats[] = {"files", "directories", "both", NULL};
 
 #define AT(member) offsetof(struct tt_metadata_options, member)
 static const struct tt_param params[] = {
-    {"items", TT_PARAM_COUNT, AT(items), "1000", NULL, "files or folders that a rank makes", 1,
+    {"items", TT_PARAM_COUNT, AT(items), "1000", NULL, "files or directories that a rank makes", 1,
      INT64_C(1) << 40},
-    {"per_folder", TT_PARAM_COUNT, AT(per_folder), "0", NULL,
-     "of every rank in each folder of the tree, instead of items; 0: items are spread over them", 0,
-     INT64_C(1) << 40},
+    {"per_directory", TT_PARAM_COUNT, AT(per_directory), "0", NULL,
+     "of every rank in each directory of the tree, instead of items; 0: items are spread over them",
+     0, INT64_C(1) << 40},
     {"what", TT_PARAM_CHOICE, AT(what), "files", NULL,
-     "the items: files, folders, or one and then "
+     "the items: files, directories, or one and then "
      "the other",
      .choices = whats},
-    {"branch", TT_PARAM_COUNT, AT(branch), "1", NULL, "folders in each folder of the tree", 1,
-     1 << 20},
-    {"depth", TT_PARAM_COUNT, AT(depth), "0", NULL, "of the tree; 0: one folder", 0,
+    {"branch", TT_PARAM_COUNT, AT(branch), "1", NULL, "directories in each directory of the tree",
+     1, 1 << 20},
+    {"depth", TT_PARAM_COUNT, AT(depth), "0", NULL, "of the tree; 0: one directory", 0,
      TT_METADATA_MAX_DEPTH},
     {"leaves_only", TT_PARAM_BOOL, AT(leaves_only), "no", NULL,
-     "items only in the lowest folders of the tree"},
-    {"own_folders", TT_PARAM_BOOL, AT(own_folders), "no", NULL, "a tree for every rank"},
+     "items only in the lowest directories of the tree"},
+    {"own_directories", TT_PARAM_BOOL, AT(own_directories), "no", NULL, "a tree for every rank"},
     {"write", TT_PARAM_BYTES, AT(write), "0", "B", "written into each file when it is made", 0,
      1 << 30},
     {"read", TT_PARAM_BYTES, AT(read), "0", "B",
@@ -40,7 +40,7 @@ static const struct tt_param params[] = {
     {"create", TT_PARAM_BOOL, AT(create), "yes", NULL, "make the items"},
     {"stat", TT_PARAM_BOOL, AT(stat), "yes", NULL, "look them up"},
     {"open", TT_PARAM_BOOL, AT(open), "yes", NULL, "open and read the files"},
-    {"rename", TT_PARAM_BOOL, AT(rename), "no", NULL, "give the folders another name"},
+    {"rename", TT_PARAM_BOOL, AT(rename), "no", NULL, "give the directories another name"},
     {"remove", TT_PARAM_BOOL, AT(remove), "yes", NULL, "remove the items"},
     {"shift", TT_PARAM_COUNT, AT(shift), "0", "ranks",
      "look up the items of the rank so far away, read those of twice and remove those of three "
@@ -56,7 +56,7 @@ static const struct tt_param params[] = {
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
      "make the tree in this new directory, or use the one that an earlier run has made and kept "
      "there; relative to --dir",
-     .placeholder = "FOLDER"},
+     .placeholder = "DIRECTORY"},
     {NULL},
 };
 
@@ -64,7 +64,7 @@ static int check_tree(const struct tt_metadata_options *o, uint64_t ranks, struc
 {
     uint64_t items = tt_metadata_items(o), bytes;
 
-    if (tt_metadata_folders(o) == 0 || items == 0 ||
+    if (tt_metadata_directories(o) == 0 || items == 0 ||
         __builtin_mul_overflow(items, o->write + 1, &bytes) ||
         __builtin_mul_overflow(bytes, ranks, &bytes) ||
         __builtin_mul_overflow(bytes, o->repetitions, &bytes) || bytes > (uint64_t)INT64_MAX)
@@ -109,7 +109,8 @@ static int check_choices(const struct tt_metadata_options *o, struct tt_error *e
     if (o->create && !o->remove && o->repetitions > 1)
         return tt_fail(e, TT_USAGE, "metadata.repetitions needs metadata.remove");
     if (o->rename && o->what == TT_METADATA_FILES)
-        return tt_fail(e, TT_USAGE, "metadata.rename is for folders: use metadata.what folders");
+        return tt_fail(e, TT_USAGE,
+                       "metadata.rename is for directories: use metadata.what directories");
     if (o->deadline > 0 && o->what != TT_METADATA_FILES)
         return tt_fail(e, TT_USAGE, "metadata.deadline is for files only");
     if (o->count_file && o->create && o->deadline <= 0)
@@ -133,7 +134,7 @@ static int metadata_estimate(const struct tt_config *config, struct tt_estimate 
 {
     const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
     uint64_t ranks = config->run->ranks, items = tt_metadata_items(o) * ranks;
-    bool files = o->what != TT_METADATA_FOLDERS;
+    bool files = o->what != TT_METADATA_DIRECTORIES;
 
     (void)e;
     if (o->create) {
@@ -156,7 +157,8 @@ static bool metadata_makes(const struct tt_config *config, const char *path, boo
 
 const struct tt_workload tt_workload_metadata = {
     .name = "metadata",
-    .summary = "trees of small files and folders made, looked up, read and removed as mdtest does",
+    .summary =
+        "trees of small files and directories made, looked up, read and removed as mdtest does",
     .params = params,
     .opts_size = sizeof(struct tt_metadata_options),
     .check = metadata_check,

@@ -38,7 +38,7 @@ static const struct tt_param params[] = {
     {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
      "read the files in this directory and below instead of making some; nothing there is changed; "
      "relative to --dir",
-     .placeholder = "FOLDER"},
+     .placeholder = "DIRECTORY"},
     {NULL},
 };
 

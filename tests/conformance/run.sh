@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # run.sh BACKEND [NUMBER]: the covering runs of one backend, or only one of them. Each writes, reads back and
 # checks every byte, also in the memory between.
-# Sourced from the whole-program tests: a private folder, expect, skip.
+# Sourced from the whole-program tests: a private directory, expect, skip.
 . "$(dirname "$0")/../program/lib.sh"
 backend=$1 only=${2:-}
 needs awk

@@ -20,8 +20,8 @@ until [ "$(find "$data" -type f -size +1k | wc -l)" -ge 2 ]; do
     kill -0 $driver || { cat err; fail "the run ended by itself"; }
     sleep 0.1
 done
-folder=$(last_run)
-expect 1 "$TUTTI" clean "$folder"
+directory=$(last_run)
+expect 1 "$TUTTI" clean "$directory"
 one_line "rank [01] still runs, as process [0-9]+"
 [ -n "$(find "$data" -type f)" ] || fail "files of a live run are gone"
 kill_all
@@ -30,20 +30,20 @@ no_process_left
 on_exit=()
 [ -n "$(find "$data" -type f)" ] || fail "nothing was left to clean"
 
-# The folder may be somebody's: its word alone deletes no file, nor does a folder of the right name elsewhere.
+# The directory may be somebody's: its word alone deletes no file, nor does a directory of the right name elsewhere.
 echo mine >thesis
 mkdir elsewhere
-ln -s "$work" "elsewhere/tutti-$(basename "$folder")"
-printf 'claim file 1 %s\n' "$work/thesis" "$work/elsewhere/tutti-$(basename "$folder")/thesis" >>"$folder/manifest"
-expect 1 "$TUTTI" clean "$folder"
+ln -s "$work" "elsewhere/tutti-$(basename "$directory")"
+printf 'claim file 1 %s\n' "$work/thesis" "$work/elsewhere/tutti-$(basename "$directory")/thesis" >>"$directory/manifest"
+expect 1 "$TUTTI" clean "$directory"
 one_line "thesis' is left alone"
 grep -q "removed 2 data files" out || fail "said: $(cat out)"
 no_data_left
 grep -q mine thesis
-expect 1 "$TUTTI" clean "$folder"
+expect 1 "$TUTTI" clean "$directory"
 grep -q "removed 0 data files" out
 
-# Kept files, from another working folder than the run's.
+# Kept files, from another working directory than the run's.
 (cd "$data" && expect 0 "$TUTTI" run stencil --size 64 --iterations 4 --write every=2 --keep --quiet \
     --results "$runs" --min-free 0)
 expect 0 "$TUTTI" clean "$(last_run)"
@@ -71,7 +71,7 @@ done
 )
 no_data_left
 mkdir -p pipe/records
-cp "$folder/plan.json" pipe
+cp "$directory/plan.json" pipe
 mkfifo pipe/manifest
 expect 1 "$TUTTI" clean pipe
 one_line "manifest' is no file"

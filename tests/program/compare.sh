@@ -75,7 +75,7 @@ compare label=a label=a
 [ "$(verdict runtime)" = equivalent ] || fail "a set differs from itself"
 grep -q '8 runs are in both' out
 
-# Folders, too few runs, and a results folder as a set.
+# Directories, too few runs, and a results directory as a set.
 compare "$runs/a-0" "$runs/slow-0"
 equal "too few for an interval (1 and 1 runs; six each are needed)" "$(words runtime)"
 jq -e '.plans[0].metrics[0] | .effect == null and .a.interval == null and .a.min == 10' out.json >/dev/null
@@ -98,7 +98,7 @@ equal 1 "$(jq '.b.runs | length' out.json)" "runs of B"
 expect 0 "$TUTTI" compare --dir "$runs" label=a label=slow --json -
 jq -e '.tutti.format == 1 and .margin * 100 == 5' out >/dev/null
 
-# What is not valid is left out, and said; a folder that is not is refused.
+# What is not valid is left out, and said; a directory that is not is refused.
 copy bad-0 slow 99 '.valid = false | .status = "failed"'
 compare label=a label=slow
 grep -q "left out 1: $(id_of bad-0) (failed)" out
@@ -124,7 +124,7 @@ usage "given twice" "$TUTTI" compare label=a label=b --metric runtime --metric w
 usage "did you mean '--margin'" "$TUTTI" compare label=a label=b --margn 5%
 usage "labl" "$TUTTI" compare --dir "$runs" labl=a label=b
 expect 1 "$TUTTI" compare --dir "$runs" nowhere label=a
-one_line "'nowhere' is no run folder, and no valid run in .* has that id"
+one_line "'nowhere' is no run directory, and no valid run in .* has that id"
 expect 1 "$TUTTI" compare --dir "$runs" label=a label=nobody
 one_line "no valid run in .* matches label=nobody"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # labels: sanitize
-# The nodes' counters of a whole run: series in the folder, a summary in the result, nothing lost if they fail.
+# The nodes' counters of a whole run: series in the directory, a summary in the result, nothing lost if they fail.
 . "$(dirname "$0")/lib.sh"
 needs jq
 job=(stencil --size 128 --iterations 100000000 --max-time 2s "${here[@]}")

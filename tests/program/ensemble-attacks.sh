@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Ensembles against hostile files, folders and jobs: one line that says what is wrong, no hang, and no file
+# Ensembles against hostile files, directories and jobs: one line that says what is wrong, no hang, and no file
 # touched that is not tutti's.
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
@@ -16,22 +16,22 @@ END
 # Files.
 usage "load needs keys" "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1"]}
 load: []') "${here[@]}" --quiet
-usage "is no other player" "${ensemble[@]}" <(echo 'reference: {same: load}
+usage "is no other job" "${ensemble[@]}" <(echo 'reference: {same: load}
 load: {same: reference}') "${here[@]}" --quiet
 usage "cpus is 0 to" "${ensemble[@]}" sleep.yaml --cpus 1e300 "${here[@]}" --quiet
 usage "cpus 0 to" "${ensemble[@]}" sleep.yaml --set reference.cpus=1e300 "${here[@]}" --quiet
 expect 1 "${ensemble[@]}" sleep.yaml --others 100000 --set load.ranks=1000 "${here[@]}" --quiet
 one_line "others: 100000 are [0-9]+ processes at once"
 expect 1 "${ensemble[@]}" sleep.yaml --dir "$work/sleep.yaml" --results "$runs" --dry-run
-one_line "sleep.yaml' of reference is no folder"
+one_line "sleep.yaml' of reference is no directory"
 # What a workload would do is found out once, not for every job.
 expect 0 "${ensemble[@]}" <(echo 'reference: {workload: stencil, size: 64, iterations: 10}
 load: {same: reference}') "${here[@]}" --others 2000 --dry-run
 
-# A folder that somebody else made.
+# A directory that somebody else made.
 expect 0 "${ensemble[@]}" sleep.yaml "${here[@]}" --quiet
-folder=$(last_run)
-copy() { rm -rf copy; cp -r "$folder" copy; }
+directory=$(last_run)
+copy() { rm -rf copy; cp -r "$directory" copy; }
 copy
 rm copy/journal
 mkfifo copy/journal
@@ -47,10 +47,10 @@ rm copy/journal
 ln -s "$work/thesis" copy/journal
 expect 1 "${ensemble[@]}" show copy
 one_line "journal': Too many levels of symbolic links"
-# Which files are written is the word of who calls, not of the folder.
+# Which files are written is the word of who calls, not of the directory.
 copy
 jq --arg f "$work/thesis" '.settings += [["json", $f, "x"], ["csv", $f, "x"], ["quiet", "yes", "x"]]' \
-    "$folder/ensemble.json" >copy/ensemble.json
+    "$directory/ensemble.json" >copy/ensemble.json
 expect 0 "${ensemble[@]}" show copy
 grep -q 'runs' out
 usage "reference.command says what is started" "${ensemble[@]}" --resume copy
@@ -65,7 +65,7 @@ rm -rf "$runs"
 expect 0 "${ensemble[@]}" <(echo 'reference: {command: [sh, fifo.sh]}') --others 0 --repeat 1 "${here[@]}" --quiet
 no_process_left
 
-# A job that deletes the folder of the ensemble in the middle: no load waits for a word that cannot come.
+# A job that deletes the directory of the ensemble in the middle: no load waits for a word that cannot come.
 echo "sleep 0.2; rm -rf $runs/ensemble-*" >delete.sh
 expect 1 "${ensemble[@]}" <(echo 'reference: {command: [sh, delete.sh]}
 load: {command: [sleep, "0.05"]}') --others 1 --repeat 1 --warmup 0s "${here[@]}" --quiet
@@ -86,7 +86,7 @@ END
     one_line "No space left on device"
 fi
 
-# A folder is performed once: what is in there stays.
+# A directory is performed once: what is in there stays.
 expect 0 "$TUTTI" run command --words sleep,0 "${here[@]}" --quiet
 usage "has been performed already" "$TUTTI" hold "$(last_run)" -- true
 equal done "$(jq -r .status "$(last_run)/outcome.json")" "outcome of a run that is held again"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What can go wrong with ensembles: wrong files, jobs that write garbage into their folders, a full results
-# disk, folders of another version. One clear line each, the right status, nothing left, nothing averaged in.
+# What can go wrong with ensembles: wrong files, jobs that write garbage into their directories, a full results
+# disk, directories of another version. One clear line each, the right status, nothing left, nothing averaged in.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep
@@ -11,7 +11,7 @@ wrong() { # PATTERN OPTION...: wrong.yaml is refused, before anything is made
     local pattern=$1
     shift
     usage "$pattern" "${ensemble[@]}" wrong.yaml "${here[@]}" "$@"
-    [ ! -e "$runs" ] || fail "a folder was made for a file that was refused"
+    [ ! -e "$runs" ] || fail "a directory was made for a file that was refused"
 }
 good='reference: {workload: stencil, size: 64, iterations: 20}'
 
@@ -33,7 +33,7 @@ wrong 'no load says what they do'
 file 'load: {workload: stencil}'
 wrong 'an ensemble needs a reference'
 file "$good" 'load: {same: nobody}' 'others: [1]'
-wrong "same: 'nobody' is no other player"
+wrong "same: 'nobody' is no other job"
 file "$good" 'lod: {same: reference}'
 wrong "unknown key 'lod"
 file "$good" 'load: {same: reference, workload: stencil}' 'others: [1]'
@@ -57,15 +57,15 @@ usage 'limit and require are about one' "${ensemble[@]}" matrix \
 expect 1 "${ensemble[@]}" --resume "$work/none"
 one_line 'none/ensemble.json'
 
-# A load that overwrites what is in its folder: the repetition is not used, and nothing else happens. It does
-# its damage once; $folder is absolute and never empty.
+# A load that overwrites what is in its directory: the repetition is not used, and nothing else happens. It does
+# its damage once; $directory is absolute and never empty.
 cat >vandal <<'END'
 #!/bin/bash
 set -eu
 for plan in "$RUNS"/ensemble-*/step1-run*/*/plan.json; do
-    folder=${plan%/plan.json}
-    [ -f "$plan" ] && [ ! -e "$folder/visited" ] && grep -q vandal "$plan" || continue
-    touch "$folder/visited"
+    directory=${plan%/plan.json}
+    [ -f "$plan" ] && [ ! -e "$directory/visited" ] && grep -q vandal "$plan" || continue
+    touch "$directory/visited"
     eval "$DAMAGE"
 done
 sleep 0.05
@@ -88,21 +88,21 @@ garbage() { # DAMAGE USED: how it is garbled, and whether the repetition can be 
 }
 # shellcheck disable=SC2016
 {
-    garbage 'head -c 3000 /dev/urandom >"$folder/records/00000.ttr"' 0
-    garbage 'rm "$folder/records/00000.ttr"' 0
-    garbage 'head -c 100 /dev/urandom >"$folder/plan.json"' 0
-    garbage 'rm "$folder/plan.json"' 0
-    garbage 'mv "$folder" "$folder.away"' 0
-    garbage 'echo garbage >"$folder/go"; echo garbage >"$folder/ready"' 1
-    garbage 'head -c 500 /dev/urandom >"$folder/progress"; mkdir -p "$folder/result.json" "$folder/outcome.json"' 0
-    garbage 'printf "%s/precious\nprecious\n" "$PWD" >"$folder/manifest"' 1
+    garbage 'head -c 3000 /dev/urandom >"$directory/records/00000.ttr"' 0
+    garbage 'rm "$directory/records/00000.ttr"' 0
+    garbage 'head -c 100 /dev/urandom >"$directory/plan.json"' 0
+    garbage 'rm "$directory/plan.json"' 0
+    garbage 'mv "$directory" "$directory.away"' 0
+    garbage 'echo garbage >"$directory/go"; echo garbage >"$directory/ready"' 1
+    garbage 'head -c 500 /dev/urandom >"$directory/progress"; mkdir -p "$directory/result.json" "$directory/outcome.json"' 0
+    garbage 'printf "%s/precious\nprecious\n" "$PWD" >"$directory/manifest"' 1
 }
 
-# A folder of a newer tutti, and one that is none.
+# A directory of a newer tutti, and one that is none.
 expect 0 "${ensemble[@]}" <(printf '%s\n' "$good" 'others: [0]' 'repeat: 1') "${here[@]}" --quiet
-folder=$(last_run)
-cp -r "$folder" newer
-jq '.version = 2' "$folder/ensemble.json" >newer/ensemble.json
+directory=$(last_run)
+cp -r "$directory" newer
+jq '.version = 2' "$directory/ensemble.json" >newer/ensemble.json
 for command in "--resume newer" "show newer"; do
     # shellcheck disable=SC2086
     expect 1 "${ensemble[@]}" $command
@@ -111,11 +111,11 @@ done
 head -c 300 /dev/urandom >newer/ensemble.json
 expect 1 "${ensemble[@]}" --resume newer
 one_line 'newer/ensemble.json'
-cp "$folder/ensemble.json" newer
+cp "$directory/ensemble.json" newer
 echo '{"point": 7}' >>newer/journal
 expect 1 "${ensemble[@]}" --resume newer --quiet
 one_line 'newer/journal:2: is no repetition'
-cp "$folder/journal" newer/journal
+cp "$directory/journal" newer/journal
 rm newer/step0-run1/repetition.json
 expect 1 "${ensemble[@]}" show newer
 one_line 'repetition.json'

@@ -15,11 +15,11 @@ grep -q 'go on with: tutti ensemble --resume' err
 equal 2 "$(wc -l <err)" "lines about a full disk"
 no_process_left
 no_data_left
-folder=$(find small/runs -maxdepth 1 -name 'ensemble-*')
-kept=$(grep -c '"complete":true' "$folder/journal")
+directory=$(find small/runs -maxdepth 1 -name 'ensemble-*')
+kept=$(grep -c '"complete":true' "$directory/journal")
 holds '$n > 0' n="$kept"
 mount -o remount,size=64m small
-expect 0 "$TUTTI" ensemble --resume "$folder" --quiet --repeat $((kept + 1)) --json answer.json
+expect 0 "$TUTTI" ensemble --resume "$directory" --quiet --repeat $((kept + 1)) --json answer.json
 equal $((kept + 1)) "$(jq '.steps[0].runs' answer.json)" "runs after there was space again"
 # Full from the start.
 mount -t tmpfs -o size=4k tmpfs full

@@ -18,7 +18,7 @@ END
 # What is known beforehand, and nothing done.
 expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --dry-run
 grep -q '3 steps, each 2 times' out
-[ ! -e "$runs" ] || fail "a dry run made a folder"
+[ ! -e "$runs" ] || fail "a dry run made a directory"
 
 # The short file of the documentation: all steps, all jobs, in a random order with each round complete.
 expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --json answer.json --csv jobs.csv
@@ -28,8 +28,8 @@ equal '[1,1,2,2,3,3]' "$(answer '[.repetitions[].jobs | length] | sort' | jq -c 
 holds '$s > 0' s="$(answer '.steps[2].slowdown.value')"
 equal null "$(jq '.steps[2].slowdown.low' answer.json)" "an interval of two runs"
 grep -q 'too few for an interval' <(answer '.steps[1].slowdown.text')
-folder=$(answer .folder | jq -r .)
-equal '[0,1,2]' "$(head -n 3 "$folder/journal" | jq -s -c '[.[].point] | sort')" "the first round"
+directory=$(answer .directory | jq -r .)
+equal '[0,1,2]' "$(head -n 3 "$directory/journal" | jq -s -c '[.[].point] | sort')" "the first round"
 equal 12 "$(grep -c '^reference,[0-9]' jobs.csv)" "rows of the CSV file"
 # The loads played on until the reference had ended: all of it was under load.
 answer '[.repetitions[] | .jobs[0].stop_ns as $stop | .jobs[1:][] | .stop_ns >= $stop] | all' >/dev/null
@@ -38,10 +38,10 @@ answer '[.repetitions[] | .jobs[0].start_ns as $start | .jobs[1:][] | .start_ns 
 equal 1 "$(answer '[.repetitions[].jobs[0].metrics.residual] | unique | length')" residuals
 no_data_left
 no_process_left
-expect 0 "${ensemble[@]}" show "$folder"
+expect 0 "${ensemble[@]}" show "$directory"
 grep -q 'others runs .*(least to most)' out || fail "a range of two runs is called an interval"
 cp out shown
-expect 0 "$TUTTI" show "$folder"
+expect 0 "$TUTTI" show "$directory"
 cmp out shown
 # Each job is a run that show and runs know, alone apart from those with others.
 expect 0 "$TUTTI" runs "$runs" 'context=reference, 2 others'
@@ -92,7 +92,7 @@ expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --json answer.json
 equal 6 "$(answer '.steps | length')" "steps of a matrix of two"
 grep -q 'writer under sleeper' out
 grep -q '^tutti: .* writer with 1 sleeper$' err
-grep -A 3 "slowdown of each row's player beside 1 of the column's" out | grep -Eq '^  writer +[0-9.e+]+ +[0-9.e+]+$'
+grep -A 3 "slowdown of each row's job beside 1 of the column's" out | grep -Eq '^  writer +[0-9.e+]+ +[0-9.e+]+$'
 # Names are the user's: one with a comma is still one cell.
 sed -i 's/sleeper:/"a, \\"b\\"":/' matrix.yaml
 expect 0 "${ensemble[@]}" matrix matrix.yaml "${here[@]}" --others 0 --csv jobs.csv
@@ -153,9 +153,9 @@ one_line "'balancd' is neither a file nor a scenario"
 expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --set referense.size=64 --quiet
 one_line "did you mean 'reference'"
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --dry-run
-one_line "data folder .*none' of reference does not exist"
+one_line "data directory .*none' of reference does not exist"
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --quiet
-one_line "data folder .*none' of reference does not exist"
+one_line "data directory .*none' of reference does not exist"
 
 # Ctrl-C keeps what was measured; --resume does the rest.
 set -m
@@ -170,22 +170,22 @@ status=0
 wait $pid || status=$?
 equal 1 $status "status after Ctrl-C"
 grep -q 'interrupted' err
-folder=$(sed -n 's/.*--resume //p' err)
+directory=$(sed -n 's/.*--resume //p' err)
 no_process_left
 no_data_left
-done_before=$(wc -l <"$folder/journal")
+done_before=$(wc -l <"$directory/journal")
 # What was measured and what is to be measured must be the same.
-usage '--others: others would change what is measured' "${ensemble[@]}" --resume "$folder" --others 0,2
-usage '--set: reference.size would change what is measured' "${ensemble[@]}" --resume "$folder" --set reference.size=64
-expect 0 "${ensemble[@]}" --resume "$folder" --json answer.json
+usage '--others: others would change what is measured' "${ensemble[@]}" --resume "$directory" --others 0,2
+usage '--set: reference.size would change what is measured' "${ensemble[@]}" --resume "$directory" --set reference.size=64
+expect 0 "${ensemble[@]}" --resume "$directory" --json answer.json
 equal '[3,3]' "$(answer '[.steps[].runs]' | jq -c .)" "runs after resuming"
-equal 6 "$(wc -l <"$folder/journal")" "lines of the journal"
+equal 6 "$(wc -l <"$directory/journal")" "lines of the journal"
 holds '$n >= 1' n="$done_before"
 
-# Two at once in one folder.
-flock "$folder/journal" sleep 3 &
+# Two at once in one directory.
+flock "$directory/journal" sleep 3 &
 sleep 0.3
-expect 1 "${ensemble[@]}" --resume "$folder" --quiet
+expect 1 "${ensemble[@]}" --resume "$directory" --quiet
 one_line 'another tutti is at work'
 
 # Budget.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every file in examples/ runs as it is (one with a reference or a set is an ensemble), and so does every command in the documentation that says so:
-# a code block after a line "<!-- runnable -->" is run by bash, in a folder with build/tutti.
+# a code block after a line "<!-- runnable -->" is run by bash, in a directory with build/tutti.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 

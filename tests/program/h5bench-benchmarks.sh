@@ -96,7 +96,7 @@ expect 1 "${h5bench[@]}" job.json
 equal "$(cat "$data/a.h5")" precious
 rm "$data/a.h5"
 
-# A folder that was not there goes again; --dry-run makes nothing; another backend does it as well.
+# A directory that was not there goes again; --dry-run makes nothing; another backend does it as well.
 sed -i "s:$data:$data/new:" job.json
 expect 0 "${h5bench[@]}" job.json --backend posix
 no_data_left

@@ -32,8 +32,8 @@ jq -e '.benchmarks[] | .figures | (.["total size"] / .["observed rate (wall)"] -
 csv=$(find "$runs" -name out.csv)
 equal "$(cut -d , -f 1 "$csv" | head -n 13 | tr '\n' ';')" "metric;operation;ranks;collective data;collective meta;subfiling;total compute time;total size;raw time;raw rate;metadata time;observed rate;observed time;" "metrics of the CSV"
 equal "$(sed -n '/^total size/p' "$csv")" "total size, 192.000000, KB"
-equal "$(find "$runs" -name in.csv | wc -l)" 1 "CSV files of the other benchmark, in its run folder"
-equal "$(find "$runs" -mindepth 1 -maxdepth 1 | wc -l)" 1 "folders for the workflow"
+equal "$(find "$runs" -name in.csv | wc -l)" 1 "CSV files of the other benchmark, in its run directory"
+equal "$(find "$runs" -mindepth 1 -maxdepth 1 | wc -l)" 1 "directories for the workflow"
 
 # The metadata stress: hdf5-iotest's columns.
 workflow '{"benchmark": "metadata", "file": "m.h5", "configuration": {"steps": "3", "arrays": "4", "rows": "5", "columns": "6",

@@ -77,7 +77,7 @@ expect 1 "${ior[@]}" -b 64k -t 16k -R -K -G 7 -l o
 one_line "offset 40000"
 rm "$data/x"
 
-# Names in turn, folders, a file per repetition.
+# Names in turn, directories, a file per repetition.
 expect 0 "${ranks[@]}" 3 "${ior[@]}" -b 16k -t 16k -F -o "$data/a@$data/b" -k -w
 equal "$(cd "$data" && echo *)" "a.00000000 a.00000002 b.00000001" "files"
 rm "$data"/[ab].*
@@ -118,7 +118,7 @@ usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
 usage 'needs -G' "${ior[@]}" -R
 usage 'needs -F' "${ior[@]}" -z -C
 expect 1 "${ior[@]}" -o "$data/nosuch/x"
-one_line "^tutti: -o: the folder '.*nosuch' does not exist"
+one_line "^tutti: -o: the directory '.*nosuch' does not exist"
 usage '^tutti: -a DUMMY keeps nothing that could be read: use -w' "${ior[@]}" -a DUMMY
 expect 0 "${ior[@]}" -a DUMMY -w
 usage "'S3' is none of POSIX" "${ior[@]}" -a S3

@@ -31,20 +31,20 @@ jq -e '.calls.write | .p50 <= .p99 and .p99 <= ."p99.9"' out.json >/dev/null ||
     fail "no latency quantiles of writes"
 no_data_left
 
-# What is shown later is the same, in whatever format; epochs and samples are those of the folder.
-folder=$(last_run)
-expect 0 "$TUTTI" show "$folder" --json again.json --csv again.csv
+# What is shown later is the same, in whatever format; epochs and samples are those of the directory.
+directory=$(last_run)
+expect 0 "$TUTTI" show "$directory" --json again.json --csv again.csv
 cmp out.json again.json
-jq -e --slurpfile result "$folder/result.json" '.epochs == $result[0].epochs and (.epochs | length) > 0' again.json \
+jq -e --slurpfile result "$directory/result.json" '.epochs == $result[0].epochs and (.epochs | length) > 0' again.json \
     >/dev/null || fail "the epochs differ"
 cmp <(grep -v '^#' again.csv) <(jq -r '.samples | (["rank"] + .columns), (.ranks[] | .rank as $r | .rows[] | [$r] + .)
     | map(tostring) | join(",")' again.json)
-# A folder without a result that cannot be written to is shown all the same.
-cp -r "$folder" sealed
+# A directory without a result that cannot be written to is shown all the same.
+cp -r "$directory" sealed
 rm sealed/result.json
 chmod a-w sealed
 expect 0 "$TUTTI" show sealed --json sealed.json
-equal "$(jq -c .epochs again.json)" "$(jq -c .epochs sealed.json)" "epochs of a folder that cannot be written to"
+equal "$(jq -c .epochs again.json)" "$(jq -c .epochs sealed.json)" "epochs of a directory that cannot be written to"
 chmod u+w sealed
 
 # The memory for a long run is that for a short one (a tenth of what all its epochs and samples take at once).

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Sourced by every whole-program test. ctest gives $TUTTI (the binary), $SOURCE (the tree) and
 # $RANKS (what starts ranks, up to their number), and in the release build $FAULTS (see faulty).
-# A test runs in a private folder of its own, $work, which is removed at the end.
+# A test runs in a private directory of its own, $work, which is removed at the end.
 set -euo pipefail
 : "${TUTTI:?the binary under test}" "${SOURCE:?the source tree}" "${RANKS:?the launcher}"
 
@@ -149,8 +149,8 @@ no_process_left() {
 }
 # By time: names of runs that began in the same second say nothing about their order.
 last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
-# perform_endlessly N FOLDER: the plan of a finished run of N ranks again, until something was done, and
-# then told to stop, as a driver does it. Its folder is $work/endless.
+# perform_endlessly N DIRECTORY: the plan of a finished run of N ranks again, until something was done, and
+# then told to stop, as a driver does it. Its directory is $work/endless.
 perform_endlessly() {
     local n=$1 i pid status=0 past=0
     rm -rf endless 20260101T000000Z-0000e0d1

@@ -13,7 +13,7 @@ warmup: 50ms
 END
 expect 0 "$TUTTI" ensemble loop.yaml "${here[@]}" --quiet --json answer.json
 equal 1 "$(jq '.steps[1].runs' answer.json)" "runs with a load that replaces its files"
-manifest=$(jq -r '.repetitions[] | select(.others == 1) | .jobs[1].folder' answer.json)
+manifest=$(jq -r '.repetitions[] | select(.others == 1) | .jobs[1].directory' answer.json)
 # Its file was made many times, each time another one.
 equal 2 "$(awk '{ print $NF }' "$(find "$runs" -path "*$manifest/manifest")" | sort -u | wc -l)" "paths in the load's manifest"
 umount "$data"

@@ -12,9 +12,9 @@ for n in 1 2 5; do
     expect 0 "${metadata[@]}" -n $n --write 3901 --read 3901 --shift 1
     equal "$(rows)" "[[0,1,0],[1,0,$((n * 50))],[2,0,$((n * 50))],[3,0,$((n * 50))],[5,0,$((n * 50))],[6,1,0]]" "phases and items"
     equal "$(metric bytes_written) $(metric bytes_read) $(metric files)" "$((n * 195050)) $((n * 195050)) $((n * 50))" "bytes and files"
-    expect 0 "${metadata[@]}" -n $n --what both --rename yes --branch 3 --depth 2 --leaves-only yes --own-folders yes --shift 1 --shuffle yes \
+    expect 0 "${metadata[@]}" -n $n --what both --rename yes --branch 3 --depth 2 --leaves-only yes --own-directories yes --shift 1 --shuffle yes \
         --repetitions 2
-    equal "$(jq '[.tables.operations[] | select(.[0] == 0)] | map(.[3]) | add' out.json)" $((n * 13 * 2)) "folders of trees"
+    equal "$(jq '[.tables.operations[] | select(.[0] == 0)] | map(.[3]) | add' out.json)" $((n * 13 * 2)) "directories of trees"
     no_data_left
 done
 
@@ -52,7 +52,7 @@ one_line "says 99 items, more than metadata.items"
 rm -r "$data/tree"
 # The result says where it was measured, also if no byte moved, and why bytes have no rate.
 expect 0 "$TUTTI" run metadata "${here[@]}" --items 50
-grep -qE "^  data +$data, " out || fail "no word of the folder and its file system"
+grep -qE "^  data +$data, " out || fail "no word of the directory and its file system"
 expect 0 "$TUTTI" run metadata "${here[@]}" --items 50 --write 100 --path "$data/tree" --remove no --keep --json out.json
 equal "$(jq -r .metrics.write_rate.note out.json)" "not timed apart from opening and closing" "why there is no rate"
 grep -qE "^  kept +$data/tree$" out || fail "not said where the tree is"
@@ -73,9 +73,9 @@ equal "$(grep -cE '^   (File|Directory) [a-z]+ +:' out)" 8 "rows"
 grep -q '^tutti .*the tests of mdtest' out || fail "the head does not say that it is tutti"
 grep -q "^Command line used: tutti mdtest .*-N 1 -i 2" out || fail "the head does not say how it was called"
 grep -q "^Path: $data$" out && grep -q '^FS: .* Used FS: ' out || fail "the head does not say where it was"
-grep -q "^Run folder: $(last_run)$" out || fail "the head does not name the run folder"
+grep -q "^Run directory: $(last_run)$" out || fail "the head does not name the run directory"
 grep -q '^2 tasks, 40 files/directories$' out || fail "the head does not say how much it was"
-# A tree that a deadline has left says itself how large it is; each phase is an iteration. The folder is made, and goes if empty.
+# A tree that a deadline has left says itself how large it is; each phase is an iteration. The directory is made, and goes if empty.
 half=("${mdtest[@]}" -d "$data/new" -F -n 10000000)
 expect 0 "${half[@]}" -W 0.05 -C
 for phase in T E r; do
@@ -85,9 +85,9 @@ done
 rmdir "$data/new"
 expect 0 "${mdtest[@]}" -d "$data/new" -n 5
 expect 1 "$TUTTI" mdtest --results "$runs" -d "$data/new/more"
-one_line '^tutti: -d: cannot make the folder'
+one_line '^tutti: -d: cannot make the directory'
 expect 1 "$TUTTI" mdtest --results "$runs" -d "$work/out"
-one_line '^tutti: -d: .* is no folder'
+one_line '^tutti: -d: .* is no directory'
 no_data_left
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -C
 equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"
@@ -103,4 +103,4 @@ for without in '--mode async' '--sync never' '--overlap async --sync background'
 done
 usage 'leave out --layers verify' "${metadata[@]}" --layers verify
 usage 'metadata.path has to name' "${metadata[@]}" --create no
-usage 'rename is for folders' "${metadata[@]}" --rename yes
+usage 'rename is for directories' "${metadata[@]}" --rename yes

@@ -107,7 +107,7 @@ expect 0 "$TUTTI" verify copied --launch.by template --launch.template "${RANKS/
 jq '.workload = "command" | .parameters = {"command.words": "touch,started"}' "$kept/plan.json" >copied/plan.json
 : >copied/manifest
 rm -r copied/records/*
-usage 'hold takes a run folder, -- and a command' "$TUTTI" hold copied
+usage 'hold takes a run directory, -- and a command' "$TUTTI" hold copied
 [ ! -e started ] || fail "hold ran a command of the directory"
 cat >touch.yaml <<'YAML'
 reference: {command: [touch, started]}

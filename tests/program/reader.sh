@@ -39,7 +39,7 @@ mv "$kept/reader-000007" "$kept/below"
 find "$kept" -type f -printf '%p %s %T@ %m\n' -exec md5sum {} + | sort >left
 for n in 1 3; do
     expect 0 "${reader[@]}" -n $n --path "$kept" --passes 2 --json other.json
-    equal "$(metric bytes_read other.json)" $((2 * $(metric bytes_read))) "bytes of two passes over the folder"
+    equal "$(metric bytes_read other.json)" $((2 * $(metric bytes_read))) "bytes of two passes over the directory"
     equal "$(metric files other.json)" 0 "files made"
 done
 find "$kept" -type f -printf '%p %s %T@ %m\n' -exec md5sum {} + | sort | diff left - || fail "the files have changed"

@@ -12,15 +12,15 @@ expect 0 "$TUTTI" run "${job[@]}" --size 64 --label nightly
 expect 0 "$TUTTI" run "${job[@]}" --size 128 --backend mpiio --mode async --label 'a, "b"'
 expect 0 "$TUTTI" run "${job[@]}" --size 64
 expect 1 "$TUTTI" run "${job[@]}" --size 256 --max-bytes 1m
-folders=$(find "$runs" -mindepth 1 -maxdepth 1 -type d | wc -l)
+directories=$(find "$runs" -mindepth 1 -maxdepth 1 -type d | wc -l)
 
 # The list brings the index up to date by itself.
 expect 0 "$TUTTI" runs "$runs"
-equal $((folders + 1)) "$(wc -l <out)" "lines of the list"
+equal $((directories + 1)) "$(wc -l <out)" "lines of the list"
 awk 'length > 80 { exit 1 }' out || fail "the list is wider than 80 columns"
 grep -qE 'nightly.* stencil .* 2 .*posix .*none/dump .* (m|u|)s .*B/s done$' out || fail "no line for nightly"
 expect 0 "$TUTTI" index "$runs"
-equal "0 added, $folders kept, 0 removed, 0 refused" "$(cat out)" "the second index"
+equal "0 added, $directories kept, 0 removed, 0 refused" "$(cat out)" "the second index"
 
 found() { # NUMBER FILTER...
     local number=$1
@@ -36,7 +36,7 @@ found 0 'runtime>=1h'
 found 3 'write_rate>0' valid=yes
 id=$(jq -r '.runs[-1].id' out)
 found 1 "id=${id##*-}"
-equal "$runs/$id" "$(jq -r '.runs[0].folder' out)" "the folder"
+equal "$runs/$id" "$(jq -r '.runs[0].directory' out)" "the directory"
 rate=$(jq '.runs[0].metrics.write_rate.value * 1' out)
 expect 0 "$TUTTI" show "$runs/$id" --json whole.json
 equal "$(metric write_rate whole.json)" "$rate" "the write rate"
@@ -63,19 +63,19 @@ equal "$(jq '[.runs[] | .parameters + .metrics | keys[]] | unique | length + 7' 
 
 # A rebuilt index says the same, and so does one made from nothing.
 expect 0 "$TUTTI" index "$runs" --rebuild
-equal "$folders added, 0 kept, 0 removed, 0 refused" "$(cat out)" "the rebuilt index"
+equal "$directories added, 0 kept, 0 removed, 0 refused" "$(cat out)" "the rebuilt index"
 expect 0 "$TUTTI" export "$runs" status=done --json again.json
 cmp all.json again.json
 rm "$runs/index.sqlite"
 expect 0 "$TUTTI" export "$runs" status=done --json again.json
 cmp all.json again.json
 
-# Folders come, go, and hold garbage.
+# Directories come, go, and hold garbage.
 rm -r "${runs:?}/$id"
 mkdir "$runs/$(printf 'x\033y')"
 echo '{"workload"' >"$runs/$(printf 'x\033y')/plan.json"
 expect 0 "$TUTTI" index "$runs"
-equal "0 added, $((folders - 1)) kept, 1 removed, 1 refused" "$(cat out)" "the index"
+equal "0 added, $((directories - 1)) kept, 1 removed, 1 refused" "$(cat out)" "the index"
 one_line "refused x\?y: .*plan.json:[0-9]+:"
 expect 0 "$TUTTI" runs "$runs"
 one_line "hold garbage: 1 \(tutti index names them\)"
@@ -86,7 +86,7 @@ usage "unknown key 'labl' \(did you mean 'label'" "$TUTTI" runs "$runs" labl=x -
 [ ! -e list.json ] || fail "a refused filter left a file"
 usage "unknown key 'size' \(did you mean '[a-z]+\.size'" "$TUTTI" export "$runs" size=64 --csv -
 usage "did you mean 'async'" "$TUTTI" runs "$runs" overlap=asinc
-usage "second results folder" "$TUTTI" runs "$runs" nightly
+usage "second results directory" "$TUTTI" runs "$runs" nightly
 usage "did you mean '--json'" "$TUTTI" runs "$runs" --jsn x
 # What nothing matches leaves an earlier file as it is.
 cp all.csv before.csv
@@ -106,9 +106,9 @@ expect 1 "$TUTTI" run command -n 1 --words /bin/nosuch "${here[@]}" --results ne
 expect 0 "$TUTTI" runs never
 ! grep -q "not over yet" err || fail "said: $(cat err)"
 expect 0 "$TUTTI" show "$(find never -name plan.json | head -1 | xargs dirname)"
-usage "itself a run folder" "$TUTTI" index "$(last_run)"
+usage "itself a run directory" "$TUTTI" index "$(last_run)"
 expect 1 "$TUTTI" runs
-one_line "there is no results folder 'tutti-runs'"
+one_line "there is no results directory 'tutti-runs'"
 expect 1 "$TUTTI" runs "$runs" --json "$work/nowhere/list.json"
 one_line "nowhere/list.json.*No such file"
 expect 2 "${ranks[@]}" 2 "$TUTTI" runs "$runs"

@@ -34,11 +34,11 @@ for closed in 0 1 2 012; do
     rm -rf "$runs" answer.json
     without $closed $unseen "$TUTTI" ensemble two.yaml "${here[@]}" --json answer.json
     jq -e '.steps[0].runs == 2' answer.json >/dev/null || fail "repetitions are lost without $closed"
-    folder=$(last_run)
-    equal 2 "$(wc -l <"$folder/journal")" "lines of the journal without $closed"
-    jq -s -e 'map(has("point")) | all' "$folder/journal" >/dev/null || fail "the journal is damaged without $closed"
-    expect 0 "$TUTTI" show "$folder"
-    expect 0 "$TUTTI" ensemble --resume "$folder"
+    directory=$(last_run)
+    equal 2 "$(wc -l <"$directory/journal")" "lines of the journal without $closed"
+    jq -s -e 'map(has("point")) | all' "$directory/journal" >/dev/null || fail "the journal is damaged without $closed"
+    expect 0 "$TUTTI" show "$directory"
+    expect 0 "$TUTTI" ensemble --resume "$directory"
 
     rm -rf "$runs" out.json
     without $closed $unseen "$TUTTI" run stencil -n 1 --size 32 --iterations 6 --write every=3 "${here[@]}" --json out.json

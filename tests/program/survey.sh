@@ -19,15 +19,15 @@ survey=("$TUTTI" survey flash --dir "$data" --results "$runs" --min-free 0 --qui
 
 # Twice 8 MiB behind a buffer of 12 MiB: just written they are in it, after another 16 MiB they are not.
 throttled=(--parts bandwidth --processes 1 --transfers 1m --size 8m --flushes 2 --repeat 1
-    --job.layers throttle --job.throttle.rate 20m --job.throttle.buffer 12m --job.throttle.tier tier.log)
+    --job.layers throttle --job.throttle.rate 20m --job.throttle.buffer 12m --job.throttle.buffer_log buffer.log)
 expect 0 "${survey[@]}" "${throttled[@]}"
 read_rate() { jq -e "[.summary[] | select(.table == \"bandwidth, $1\" and .access == \"read\")][0].mean" out.json; }
 holds '$aged <= 20 * 1048576 * 1.02 and $naive >= 2 * $aged' aged="$(read_rate aged)" naive="$(read_rate naive)"
 no_data_left
-[ ! -e tier.log ] || fail "the log of the tier stays in the working folder"
+[ ! -e buffer.log ] || fail "the log of the burst buffer stays in the working directory"
 
 # What its runs warn of stands beside it once, with the rows that it concerns, in no line of more than 80 columns.
-done=$(jq -r .folder out.json)
+done=$(jq -r .directory out.json)
 warned='too short to trust: the run took only '
 result=$(find "$done/naive" -name result.json)
 jq -e --arg w "$warned" 'any(.warnings[].text; startswith($w))' "$result" >seen || fail "a short run says nothing of it"
@@ -57,7 +57,7 @@ mv "$work/plan" "$done/survey.json"
 # What it may write is announced, and capped before anything is written.
 expect 0 "${survey[@]}" flash.yaml --dry-run
 grep -q '^writes      8.91 MiB at most, of which ' out || fail "the announcement: $(cat out)"
-equal "$(find "$runs" -name 'survey-*' | wc -l)" 1 "folders after a dry run"
+equal "$(find "$runs" -name 'survey-*' | wc -l)" 1 "directories after a dry run"
 expect 1 "${survey[@]}" flash.yaml --max-bytes 8m
 one_line 'may write 8.91 MiB, more than --max-bytes 8.00 MiB'
 
@@ -66,15 +66,15 @@ newest() { mkdir -p "$work/$1"; find "$work/$1" -maxdepth 1 -name "survey-*"; }
 "${survey[@]}" flash.yaml --results "$work/stopped" >out 2>err &
 pid=$!
 for ((i = 0; i < 100; i++)); do
-    folder=$(newest stopped)
-    [ -e "$folder/aged-write" ] && break
+    directory=$(newest stopped)
+    [ -e "$directory/aged-write" ] && break
     sleep 0.1
 done
 kill -TERM $pid
 ! wait $pid || fail "an interrupted survey ends with status 0"
-grep -q "go on with: tutti survey --resume $folder" err || fail "no word how to go on: $(cat err)"
+grep -q "go on with: tutti survey --resume $directory" err || fail "no word how to go on: $(cat err)"
 mkdir elsewhere
-(cd elsewhere && expect 0 "$TUTTI" survey --resume "$folder" --json "$work/out.json")
+(cd elsewhere && expect 0 "$TUTTI" survey --resume "$directory" --json "$work/out.json")
 grep -q '^tutti: 4 of 4: aged-read, [12] process[es]*, 256 KiB each, transfers of 64.0 KiB$' err || fail "progress: $(cat err)"
 ! grep -q other err || fail "a run alone has no others: $(cat err)"
 equal "$(jq -c '[.summary[] | [.table, .access, .n]] | sort' out.json)" "$(jq -nc '[
@@ -86,19 +86,19 @@ no_data_left
 "${survey[@]}" flash.yaml --parts sizes --results "$work/given-up" >out 2>err &
 pid=$!
 for ((i = 0; i < 100; i++)); do
-    folder=$(newest given-up)
-    [ -e "$folder/sizes-flush" ] && break
+    directory=$(newest given-up)
+    [ -e "$directory/sizes-flush" ] && break
     sleep 0.1
 done
 kill -TERM $pid
 ! wait $pid || true
-expect 0 "$TUTTI" clean "$folder"
+expect 0 "$TUTTI" clean "$directory"
 no_data_left
 # Gone on with after all: what lost its data is written again, if that is allowed, and nothing counts twice.
-expect 1 "$TUTTI" survey --resume "$folder" --quiet --max-bytes 1m
+expect 1 "$TUTTI" survey --resume "$directory" --quiet --max-bytes 1m
 grep -q 'data of the survey is gone; with what is to be written again it may write 3.31 MiB' err || fail "$(cat err)"
 no_data_left
-expect 0 "$TUTTI" survey --resume "$folder" --json out.json
+expect 0 "$TUTTI" survey --resume "$directory" --json out.json
 grep -q '^tutti: data of stage sizes-data is gone: it is written again$' err || fail "$(cat err)"
 equal "$(jq -c '[.summary[] | .n]' out.json)" '[2,2,2]' "samples after data was lost"
 no_data_left
@@ -122,7 +122,7 @@ usage 'tutti survey flash FILE.yaml' "$TUTTI" survey
     unset "${!SLURM_@}"
     before=$(find "$runs" -name 'survey-*' | wc -l)
     usage 'nodes: 2, but this is no Slurm allocation; run it within salloc -N 2' "${survey[@]}" flash.yaml --nodes 1,2
-    equal "$(find "$runs" -name 'survey-*' | wc -l)" "$before" "folders after a refusal"
+    equal "$(find "$runs" -name 'survey-*' | wc -l)" "$before" "directories after a refusal"
     expect 0 "${survey[@]}" flash.yaml --nodes 1,2 --dry-run
     grep -q '^needs       a Slurm allocation of 2 nodes' out || fail "the announcement: $(cat out)"
 )

@@ -29,8 +29,8 @@ END
 # Steps of one allocation, each job on a node of its own, without a word about launchers in the file.
 expect 0 salloc -Q -N 3 --exclusive "${ensemble[@]}" plain.yaml "${here[@]}" --json answer.json
 ! grep -q 'idle' err || fail "three jobs on three nodes leave none idle"
-folder=$(answer .folder | jq -r .)
-for repetition in "$folder"/step1-run*; do
+directory=$(answer .directory | jq -r .)
+for repetition in "$directory"/step1-run*; do
     jobs=("$repetition"/*/)
     equal 3 ${#jobs[@]} jobs
     equal 3 "$(for job in "${jobs[@]}"; do hosts "$job"; done | sort -u | grep -c '^node[1-3]$')" "nodes of three jobs"
@@ -58,7 +58,7 @@ repeat: 1
 END
 expect 0 salloc -Q -N 3 --exclusive "${ensemble[@]}" nodes.yaml "${here[@]}" --json answer.json
 grep -q '1 of the 3 nodes of this allocation stay idle' err
-equal node2,node3 "$(hosts "$(answer .folder | jq -r .)"/step0-run1/*/)" "hosts of the reference"
+equal node2,node3 "$(hosts "$(answer .directory | jq -r .)"/step0-run1/*/)" "hosts of the reference"
 expect 1 salloc -Q -N 1 --exclusive "${ensemble[@]}" plain.yaml "${here[@]}" --quiet --others 0 \
     --set reference.launch.options=--no-such-option
 one_line 'alone, the reference'
@@ -70,12 +70,12 @@ others: [0]
 repeat: 1
 END
 expect 0 salloc -Q -N 3 --exclusive "${ensemble[@]}" template.yaml "${here[@]}" --json answer.json
-equal node1,node2 "$(hosts "$(answer .folder | jq -r .)"/step0-run1/*/)" "hosts by the template"
+equal node1,node2 "$(hosts "$(answer .directory | jq -r .)"/step0-run1/*/)" "hosts by the template"
 expect 2 salloc -Q -N 1 --exclusive "${ensemble[@]}" template.yaml "${here[@]}" --quiet \
     --set 'reference.launch.template=srun,{command}'
 one_line 'launch.template needs a word with'
 
-# A batch job for each player; no allocation is needed.
+# A batch job for each job; no allocation is needed.
 LIMIT=200 # sbatch --wait looks at its job only now and then
 batch=(--set reference.launch.by=batch --set load.launch.by=batch)
 expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" "${batch[@]}" --others 1 --json answer.json

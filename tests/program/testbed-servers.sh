@@ -12,7 +12,7 @@ nothing_left() {
     local i
     for ((i = 0; i < 50; i++)); do # kernel and init clear up a little later
         if ! grep -q "$work/store" /proc/mounts && ! losetup -a | grep -q "$work" && ! pgrep -f "$work/store" >/dev/null; then
-            [ "$(find "$work" -maxdepth 1 -name 'store*')" = "" ] || fail "folders left: $(ls "$work")"
+            [ "$(find "$work" -maxdepth 1 -name 'store*')" = "" ] || fail "directories left: $(ls "$work")"
             return 0
         fi
         sleep 0.1

@@ -11,9 +11,9 @@ expect 0 salloc -Q -N 2 --exclusive "${survey[@]}" --json out.json
 equal "$(jq -c '[.samples[] | [.table, .access, .nodes, .processes]] | sort' out.json)" "$(jq -nc '
     [("bandwidth, aged", "bandwidth, naive") as $t | ("read", "write") as $a | (1, 2) as $n | [$t, $a, $n, 2]] | sort')" samples
 equal "$(jq '[.warnings[].text | select(test("^on .* instead of"))] | length' out.json)" 0 "runs on other nodes"
-folder=$(jq -r .folder out.json)
+directory=$(jq -r .directory out.json)
 for stage in naive aged-write aged-flush aged-read; do
-    find "$folder/$stage" -name result.json -exec jq -c '[.ranks[].host] | [length, (unique | length)]' {} + | sort
+    find "$directory/$stage" -name result.json -exec jq -c '[.ranks[].host] | [length, (unique | length)]' {} + | sort
 done >hosts
 equal "$(sort -u hosts | tr '\n' ' ')" '[2,1] [4,2] ' "ranks and nodes of the runs"
 no_data_left

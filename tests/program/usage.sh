@@ -55,7 +55,7 @@ one_line "missing.yaml.*No such file"
 expect 1 "$TUTTI" run stencil --size 16 --json nosuch/out.json
 one_line "nosuch/out.json.*No such file"
 expect 1 "$TUTTI" run stencil --size 16 --csv .
-one_line "is a folder"
+one_line "is a directory"
 
 for output in --json --csv; do
     usage "option $output needs a value" "$TUTTI" run stencil --size 16 $output ""
@@ -75,7 +75,7 @@ usage "job.yaml:4:[0-9]+: .*1x" "$TUTTI" run job.yaml
 printf 'workload: stencil\nsize: [1\n' >broken.yaml
 usage "broken.yaml:[0-9]+:[0-9]+: " "$TUTTI" run broken.yaml
 
-[ -z "$(find . -name '*-*' -path '*runs*')" ] || fail "a refused run left a run folder"
+[ -z "$(find . -name '*-*' -path '*runs*')" ] || fail "a refused run left a run directory"
 no_data_left
 
 # What begins with a dash is a name where a name belongs; -- ends the options.

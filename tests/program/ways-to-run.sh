@@ -14,7 +14,7 @@ residual=$(metric residual launched.json)
 awk 'length > 80 { print; exit 1 }' out || fail "the table is wider than 80 columns"
 grep -q residual out || fail "the table does not show the residual"
 no_data_left
-# The run folder prints the same again.
+# The run directory prints the same again.
 cp out printed
 expect 0 "$TUTTI" show "$(last_run)"
 diff printed out || fail "tutti show differs from what run printed"

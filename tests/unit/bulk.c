@@ -127,18 +127,18 @@ static void readers_stand_in_for_others(void **state)
 
     (void)state;
     o.reorder = TT_BULK_CONSTANT;
-    assert_int_equal(tt_bulk_stand_in(&o, &nodes, 12, 1, 0, 1), 5);
-    assert_int_equal(tt_bulk_stand_in(&o, &nodes, 12, 9, 1, 1), 5);
-    assert_int_equal(tt_bulk_stand_in(&o, &cyclic, 12, 1, 0, 1), 2);
+    assert_int_equal(tt_bulk_reordered_rank(&o, &nodes, 12, 1, 0, 1), 5);
+    assert_int_equal(tt_bulk_reordered_rank(&o, &nodes, 12, 9, 1, 1), 5);
+    assert_int_equal(tt_bulk_reordered_rank(&o, &cyclic, 12, 1, 0, 1), 2);
     o.reorder = TT_BULK_RANDOM_RANK;
     for (uint64_t rank = 0; rank < 12; rank++) {
-        uint64_t of = tt_bulk_stand_in(&o, &nodes, 12, rank, 0, 1);
+        uint64_t of = tt_bulk_reordered_rank(&o, &nodes, 12, rank, 0, 1);
 
         assert_true((of + 12 - rank) % 12 >= 4);
     }
     o.reorder = TT_BULK_PERMUTATION;
     for (uint64_t rank = 0; rank < 12; rank++)
-        taken[tt_bulk_stand_in(&o, &nodes, 12, rank, 0, 1)]++;
+        taken[tt_bulk_reordered_rank(&o, &nodes, 12, rank, 0, 1)]++;
     for (unsigned i = 0; i < 12; i++)
         assert_int_equal(taken[i], 1);
 }

@@ -23,12 +23,12 @@
 
 #include "analysis/counters.h"
 #include "base/clock.h"
-#include "engine/counters_sources.h"
+#include "node/sources.h"
 
 #define SECOND INT64_C(1000000000)
 #define MIB 1048576.0
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static char top[64];
 
@@ -59,7 +59,7 @@ static const char *below(const char *name)
     return path;
 }
 
-/* A file with the folders that lead to it. */
+/* A file with the directories that lead to it. */
 static void put(const char *name, const char *text)
 {
     char path[512];
@@ -667,18 +667,18 @@ static void things_that_are_no_files(void **state)
     json_decref(all);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_top, remove_top)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_top, remove_top)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(files_of_a_node),     IN_FOLDER(node_without_anything),
-        IN_FOLDER(cpu_of_this_process), IN_FOLDER(process_that_ended),
-        IN_FOLDER(bytes_of_a_device),   IN_FOLDER(series_of_a_user),
-        IN_FOLDER(starting_and_not),    cmocka_unit_test(wrong_options),
-        IN_FOLDER(known_numbers),       IN_FOLDER(value_between_gaps),
-        IN_FOLDER(what_is_used_up),     IN_FOLDER(damaged_series),
-        IN_FOLDER(odd_series),          IN_FOLDER(things_that_are_no_files),
+        IN_DIRECTORY(files_of_a_node),     IN_DIRECTORY(node_without_anything),
+        IN_DIRECTORY(cpu_of_this_process), IN_DIRECTORY(process_that_ended),
+        IN_DIRECTORY(bytes_of_a_device),   IN_DIRECTORY(series_of_a_user),
+        IN_DIRECTORY(starting_and_not),    cmocka_unit_test(wrong_options),
+        IN_DIRECTORY(known_numbers),       IN_DIRECTORY(value_between_gaps),
+        IN_DIRECTORY(what_is_used_up),     IN_DIRECTORY(damaged_series),
+        IN_DIRECTORY(odd_series),          IN_DIRECTORY(things_that_are_no_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

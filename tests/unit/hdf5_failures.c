@@ -44,7 +44,7 @@ static bool everywhere(bool mine)
     return all;
 }
 
-static void fixture_make(struct fixture *f, const char *folder, const char *method,
+static void fixture_make(struct fixture *f, const char *directory, const char *method,
                          enum tt_policy policy)
 {
     memset(f, 0, sizeof *f);
@@ -60,7 +60,7 @@ static void fixture_make(struct fixture *f, const char *folder, const char *meth
                                        .ndims = 1,
                                        .dims = {ELEMENTS},
                                        .per_step = true};
-    snprintf(f->path, sizeof f->path, "%s/failure_%d.h5", folder, f->size);
+    snprintf(f->path, sizeof f->path, "%s/failure_%d.h5", directory, f->size);
     f->spec = (struct tt_file_spec){f->path, MPI_COMM_WORLD, TT_CREATE, policy, 0, 1, &f->variable};
     if (f->rank == 0)
         unlink(f->path);
@@ -94,12 +94,12 @@ static void existing_file(void **state)
     fixture_free(&f);
 }
 
-static void missing_folder(void **state)
+static void missing_directory(void **state)
 {
     struct fixture f;
 
     (void)state;
-    fixture_make(&f, "no-such-folder", "collective", TT_OVERWRITE);
+    fixture_make(&f, "no-such-directory", "collective", TT_OVERWRITE);
     assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_FAILED);
     assert_int_equal(f.e.sys_errno, ENOENT);
     f.spec.access = TT_READ_ONLY;
@@ -245,8 +245,8 @@ static void end_stuck_job(const struct tt_error *e)
 }
 
 /* A disk of 1 MiB in a name space of rank 0, which vanishes with it; the others reach it through
- * its root folder. False if that is not allowed. */
-static bool make_small_disk(char *folder, size_t size)
+ * its root directory. False if that is not allowed. */
+static bool make_small_disk(char *directory, size_t size)
 {
     int rank, pid = (int)getpid(), rc = 0;
     char own[64];
@@ -254,38 +254,38 @@ static bool make_small_disk(char *folder, size_t size)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(own, sizeof own, "/tmp/tutti_unit_%d", pid);
-    snprintf(folder, size, "/proc/%d/root%s", pid, own);
+    snprintf(directory, size, "/proc/%d/root%s", pid, own);
     if (rank == 0)
         rc = mkdir(own, 0700) || unshare(CLONE_NEWNS) ||
              mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
              mount("tmpfs", own, "tmpfs", 0, "size=1m");
     MPI_Barrier(MPI_COMM_WORLD);
-    return everywhere(rc == 0 && access(folder, W_OK) == 0);
+    return everywhere(rc == 0 && access(directory, W_OK) == 0);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(existing_file), cmocka_unit_test(missing_folder),
+        cmocka_unit_test(existing_file), cmocka_unit_test(missing_directory),
         cmocka_unit_test(not_hdf5),      cmocka_unit_test(other_shape),
         cmocka_unit_test(full_at_close), cmocka_unit_test(read_only_disk),
     };
     const struct CMUnitTest last[] = {cmocka_unit_test(full_disk)};
     const struct tt_last_resort resort = {10, end_stuck_job};
-    char folder[128];
+    char directory[128];
     int failed;
 
     hdf5 = tt_find_backend("hdf5", &(struct tt_error)TT_ERROR_CLEAR);
     if (!hdf5)
         return 77;
     MPI_Init(&argc, &argv);
-    small_disk = make_small_disk(folder, sizeof folder) ? folder : NULL;
+    small_disk = make_small_disk(directory, sizeof directory) ? directory : NULL;
     failed_before = cmocka_run_group_tests(tests, NULL, NULL);
     tt_agree_last_resort(&resort);
     failed = cmocka_run_group_tests(last, NULL, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
-    umount2(folder, MNT_DETACH); /* on one rank; the others have no such mount */
-    rmdir(folder);
+    umount2(directory, MNT_DETACH); /* on one rank; the others have no such mount */
+    rmdir(directory);
     MPI_Finalize();
     return failed_before || failed;
 }

@@ -211,10 +211,10 @@ static bool has_h5dump(void)
     char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = path;
     bool found = false;
 
-    for (const char *folder; !found && (folder = strsep(&rest, ":"));) {
+    for (const char *directory; !found && (directory = strsep(&rest, ":"));) {
         char file[4096];
 
-        snprintf(file, sizeof file, "%s/h5dump", folder);
+        snprintf(file, sizeof file, "%s/h5dump", directory);
         found = access(file, X_OK) == 0;
     }
     free(path);

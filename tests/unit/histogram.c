@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "engine/histogram.h"
+#include "record/histogram.h"
 
 #define SAMPLES 20000
 

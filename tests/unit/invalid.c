@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Golden pairs: every folder of tests/invalid holds what a user may get wrong, as args (a word a
+/* Golden pairs: every directory of tests/invalid holds what a user may get wrong, as args (a word a
  * line), as input.yaml, or both, and the one line that explains it, in error. */
 #include <dirent.h>
 #include <libgen.h>
@@ -44,7 +44,7 @@ static int split_lines(char *text, char **words)
     return n;
 }
 
-/* In the folder of the case, so that places read "input.yaml:3:1". */
+/* In the directory of the case, so that places read "input.yaml:3:1". */
 static int resolve(struct tt_error *e)
 {
     char *args = read_text("args"), *words[MAX_WORDS], *named = NULL;
@@ -74,15 +74,15 @@ static int is_case(const struct dirent *d)
 
 static void every_mistake_has_its_line(void **state)
 {
-    char source[] = __FILE__, folder[PATH_MAX], line[1024];
+    char source[] = __FILE__, directory[PATH_MAX], line[1024];
     struct dirent **cases;
     int n, wrong = 0;
 
     (void)state;
-    snprintf(folder, sizeof folder, "%s/../invalid", dirname(source));
-    n = scandir(folder, &cases, is_case, alphasort);
+    snprintf(directory, sizeof directory, "%s/../invalid", dirname(source));
+    n = scandir(directory, &cases, is_case, alphasort);
     assert_true(n >= 25);
-    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(chdir(directory), 0);
     for (int i = 0; i < n; i++) {
         struct tt_error e = TT_ERROR_CLEAR;
         char *expected;

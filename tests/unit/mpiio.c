@@ -24,7 +24,7 @@ enum { STEPS = 3, GAP = 0xee, MANY = 20000, FEW = 203 };
 
 static int rank, size;       /* set once, before the first test */
 static uint64_t nruns = FEW; /* of a rank */
-static char folder[] = "/tmp/tutti-mpiio-XXXXXX";
+static char directory[] = "/tmp/tutti-mpiio-XXXXXX";
 
 struct particle {
     double x[3];
@@ -290,7 +290,7 @@ static void rig_make(struct rig *r, const char *method, enum tt_policy policy)
     rig_set(r, "method", method);
     for (enum part i = 0; i < NPARTS; i++)
         dims_of(i, &r->variables[i]);
-    snprintf(r->path, sizeof r->path, "%s/file", folder);
+    snprintf(r->path, sizeof r->path, "%s/file", directory);
     r->spec = (struct tt_file_spec){.path = r->path,
                                     .policy = policy,
                                     .steps = STEPS,
@@ -501,7 +501,7 @@ static void foreign_file_is_refused(void **state)
     rig_free(&r);
 }
 
-static void missing_folder_is_named(void **state)
+static void missing_directory_is_named(void **state)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_file *file;
@@ -661,7 +661,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists_may_be_long),
         cmocka_unit_test(blocking_methods_do_not_submit),
         cmocka_unit_test(foreign_file_is_refused),
-        cmocka_unit_test(missing_folder_is_named),
+        cmocka_unit_test(missing_directory_is_named),
         cmocka_unit_test(short_files_are_noticed),
         cmocka_unit_test(lost_writes_are_noticed),
         cmocka_unit_test(hints_are_given_and_read_back),
@@ -673,12 +673,12 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (rank == 0 && !mkdtemp(folder))
+    if (rank == 0 && !mkdtemp(directory))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(directory, sizeof directory, MPI_CHAR, 0, MPI_COMM_WORLD);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (rank == 0)
-        rmdir(folder);
+        rmdir(directory);
     MPI_Finalize();
     return failed != 0;
 }

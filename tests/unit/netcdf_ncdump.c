@@ -240,10 +240,10 @@ static bool has_program(const char *name)
     char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = path;
     bool found = false;
 
-    for (const char *folder; !found && (folder = strsep(&rest, ":"));) {
+    for (const char *directory; !found && (directory = strsep(&rest, ":"));) {
         char file[4096];
 
-        snprintf(file, sizeof file, "%s/%s", folder, name);
+        snprintf(file, sizeof file, "%s/%s", directory, name);
         found = access(file, X_OK) == 0;
     }
     free(path);

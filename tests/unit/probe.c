@@ -20,7 +20,7 @@
 #include "plan/registry.h"
 
 static int rank; /* set once, before the first test */
-static char folder[] = "/tmp/tutti-probe-XXXXXX";
+static char directory[] = "/tmp/tutti-probe-XXXXXX";
 
 /* ---- a backend that writes when it is told to ---- */
 
@@ -122,7 +122,7 @@ static void probe(const struct tt_backend *backend, const void *opts, bool conti
     struct tt_error e = TT_ERROR_CLEAR;
     char path[64];
 
-    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(path, sizeof path, "%s/file", directory);
     assert_int_equal(tt_probe_native(&stack, MPI_COMM_WORLD, path, contiguous, out, &e), TT_OK);
     MPI_Barrier(MPI_COMM_WORLD);
     assert_int_not_equal(access(path, F_OK), 0);
@@ -203,12 +203,12 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0 && !mkdtemp(folder))
+    if (rank == 0 && !mkdtemp(directory))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(directory, sizeof directory, MPI_CHAR, 0, MPI_COMM_WORLD);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (rank == 0)
-        rmdir(folder);
+        rmdir(directory);
     MPI_Finalize();
     return failed != 0;
 }

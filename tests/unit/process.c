@@ -77,7 +77,7 @@ static void it_says_why_it_cannot_start(void **unused)
     fails(&(struct tt_process_spec){.words = nobody}, "no program 'no-such-program'");
     fails(&(struct tt_process_spec){.words = nobody, .instead = "nor-such"}, "neither");
     fails(&(struct tt_process_spec){.words = seven, .cgroup = "/nowhere"}, "control group");
-    fails(&(struct tt_process_spec){.words = seven, .folder = "/nowhere"}, "stdout");
+    fails(&(struct tt_process_spec){.words = seven, .directory = "/nowhere"}, "stdout");
     fails(&(struct tt_process_spec){.words = seven, .cpus = &none}, "affinity");
 }
 

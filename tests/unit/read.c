@@ -81,8 +81,8 @@ static void json_is_yaml(void **state)
         (const struct expected[]){{"write.every", "2", 1, 12}, {"write.path", "x", 1, 24}, {0}});
 }
 
-/* Merged keys come first: later settings win, so a key's own value beats the merged one, and the
- * first of a list of mappings beats the second. */
+/* Merged keys come first: later settings win, so a key's own value heartbeats the merged one, and
+ * the first of a list of mappings heartbeats the second. */
 static void anchors_are_resolved(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes and content of files, what is found in a folder, and what the page cache holds. */
+/* Sizes and content of files, what is found in a directory, and what the page cache holds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "engine/cache.h"
+#include "node/page_cache.h"
 #include "workloads/reader/reader.h"
 
 enum { MIB = 1 << 20 };
@@ -59,12 +59,12 @@ static void content_does_not_depend_on_pieces(void **unused)
     assert_memory_not_equal(whole, other, 8);
 }
 
-static void put(const char *folder, const char *name, size_t bytes)
+static void put(const char *directory, const char *name, size_t bytes)
 {
     char path[256];
     FILE *f;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     f = fopen(path, "wb");
     assert_non_null(f);
     for (size_t i = 0; i < bytes; i++)
@@ -72,48 +72,48 @@ static void put(const char *folder, const char *name, size_t bytes)
     assert_int_equal(fclose(f), 0);
 }
 
-static void remove_in(const char *folder, const char *name)
+static void remove_in(const char *directory, const char *name)
 {
     char path[256];
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     assert_int_equal(remove(path), 0);
 }
 
-static void a_folder_is_listed(void **unused)
+static void a_directory_is_listed(void **unused)
 {
-    char folder[] = "reader-XXXXXX", below[64], link[64];
+    char directory[] = "reader-XXXXXX", below[64], link[64];
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_reader_list list;
     const char *names[] = {"a", "below/c", "z"}, *at;
 
     (void)unused;
-    assert_non_null(mkdtemp(folder));
-    snprintf(below, sizeof below, "%s/below", folder);
-    snprintf(link, sizeof link, "%s/link", folder);
+    assert_non_null(mkdtemp(directory));
+    snprintf(below, sizeof below, "%s/below", directory);
+    snprintf(link, sizeof link, "%s/link", directory);
     assert_int_equal(mkdir(below, 0777), 0);
-    assert_int_equal(tt_reader_list(folder, &list, &e), TT_FAILED);
+    assert_int_equal(tt_reader_list(directory, &list, &e), TT_FAILED);
     assert_non_null(strstr(e.text, "holds no files"));
     free(list.paths);
-    put(folder, "z", 3);
-    put(folder, "a", 0);
+    put(directory, "z", 3);
+    put(directory, "a", 0);
     put(below, "c", 5000);
     assert_int_equal(symlink("/etc/passwd", link), 0);
     tt_error_clear(&e);
-    assert_int_equal(tt_reader_list(folder, &list, &e), TT_OK);
+    assert_int_equal(tt_reader_list(directory, &list, &e), TT_OK);
     assert_int_equal(list.n, 3);
     assert_int_equal(list.bytes, 5003);
     at = list.paths;
     for (int i = 0; i < 3; i++, at += strlen(at) + 1)
-        assert_string_equal(at + strlen(folder) + 1, names[i]);
+        assert_string_equal(at + strlen(directory) + 1, names[i]);
     assert_int_equal(at - list.paths, list.length);
     free(list.paths);
     for (int i = 0; i < 3; i++)
-        remove_in(folder, names[i]);
-    remove_in(folder, "link");
-    remove_in(folder, "below");
-    assert_int_equal(rmdir(folder), 0);
-    assert_int_equal(tt_reader_list(folder, &list, &e), TT_FAILED);
+        remove_in(directory, names[i]);
+    remove_in(directory, "link");
+    remove_in(directory, "below");
+    assert_int_equal(rmdir(directory), 0);
+    assert_int_equal(tt_reader_list(directory, &list, &e), TT_FAILED);
     free(list.paths);
 }
 
@@ -172,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_spread_over_magnitudes),
         cmocka_unit_test(content_does_not_depend_on_pieces),
-        cmocka_unit_test(a_folder_is_listed),
+        cmocka_unit_test(a_directory_is_listed),
         cmocka_unit_test(the_cache_is_seen_and_emptied),
         cmocka_unit_test(mincore_sees_it_too),
     };

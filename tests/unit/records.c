@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/records.h"
+#include "record/records.h"
 
 static char path[] = "/tmp/tutti-records-XXXXXX";
 

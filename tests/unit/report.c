@@ -21,9 +21,9 @@
 static char *golden_path(const char *name)
 {
     static char path[512];
-    int folder = (int)(strrchr(__FILE__, '/') - __FILE__);
+    int directory = (int)(strrchr(__FILE__, '/') - __FILE__);
 
-    snprintf(path, sizeof path, "%.*s/golden/%s", folder, __FILE__, name);
+    snprintf(path, sizeof path, "%.*s/golden/%s", directory, __FILE__, name);
     return path;
 }
 
@@ -120,13 +120,13 @@ static void wrong_types_do_no_harm(void **unused)
     json_decref(golden);
 }
 
-static char folder[] = "/tmp/tutti-report-XXXXXX";
+static char directory[] = "/tmp/tutti-report-XXXXXX";
 
 static char *inside(const char *name)
 {
     static char path[64];
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     return path;
 }
 
@@ -138,7 +138,7 @@ static void write_samples(void)
 
     assert_int_equal(mkdir(inside("records"), 0700), 0);
     for (unsigned r = 0; r < 2; r++) {
-        FILE *f = write_header(folder, (struct tt_records_header){.rank = r, .size = 2});
+        FILE *f = write_header(directory, (struct tt_records_header){.rank = r, .size = 2});
 
         write_chunk(f, TT_CHUNK_ITERATIONS, rows, (2 - r) * sizeof *rows);
         assert_int_equal(fclose(f), 0);
@@ -162,7 +162,7 @@ static void csv_is_golden_and_replaces(void **unused)
     write_samples();
     snprintf(path, sizeof path, "%s", inside("out.csv"));
     for (int i = 0; i < 2; i++) /* the second time over the first */
-        assert_int_equal(tt_report_csv(path, result, folder, &e), TT_OK);
+        assert_int_equal(tt_report_csv(path, result, directory, &e), TT_OK);
     text = read_all(path);
     expect_golden("result.csv", text);
     free(text);
@@ -180,7 +180,7 @@ static void json_reads_back(void **unused)
     (void)unused;
     write_samples();
     snprintf(path, sizeof path, "%s", inside("out.json"));
-    assert_int_equal(tt_report_json(path, result, folder, &e), TT_OK);
+    assert_int_equal(tt_report_json(path, result, directory, &e), TT_OK);
     back = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(back);
     ranks = json_object_get(json_object_get(back, "samples"), "ranks");
@@ -205,12 +205,12 @@ static void failure_leaves_nothing(void **unused)
     (void)unused;
     write_samples();
     snprintf(path, sizeof path, "%s", inside("no/such/out.json"));
-    assert_int_equal(tt_report_json(path, result, folder, &e), TT_FAILED);
+    assert_int_equal(tt_report_json(path, result, directory, &e), TT_FAILED);
     tt_error_clear(&e);
-    assert_int_equal(tt_report_csv("/dev/full", result, folder, &e), TT_FAILED);
+    assert_int_equal(tt_report_csv("/dev/full", result, directory, &e), TT_FAILED);
     remove_samples();
-    assert_int_equal(rmdir(folder), 0); /* it is empty */
-    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(rmdir(directory), 0); /* it is empty */
+    assert_int_equal(mkdir(directory, 0700), 0);
     json_decref(result);
 }
 
@@ -230,16 +230,16 @@ static void environment_knows_this_machine(void **unused)
     json_decref(env);
 }
 
-static int make_folder(void **unused)
+static int make_directory(void **unused)
 {
     (void)unused;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **unused)
+static int remove_directory(void **unused)
 {
     (void)unused;
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 int main(void)
@@ -253,5 +253,5 @@ int main(void)
         cmocka_unit_test(environment_knows_this_machine),
     };
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run folder of known numbers gives exactly the metrics that their definitions say; what a crash
- * or an intruder left gives a reason. */
+/* A run directory of known numbers gives exactly the metrics that their definitions say; what a
+ * crash or an intruder left gives a reason. */
 #include <ftw.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,22 +18,22 @@
 #include "analysis/metrics.h"
 #include "analysis/result.h"
 #include "analysis/samples.h"
-#include "engine/records.h"
-#include "plan/folder.h"
+#include "record/records.h"
+#include "plan/directory.h"
 #include "write_records.h"
 
 #define SECOND INT64_C(1000000000)
 #define MIB 1048576.0
 
-static char folder[] = "/tmp/tutti-result-XXXXXX";
+static char directory[] = "/tmp/tutti-result-XXXXXX";
 
-/* ---- making a run folder ---- */
+/* ---- making a run directory ---- */
 
 static void write_file(const char *name, const char *text)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    assert_int_equal(tt_folder_write_text(folder, name, text, &e), TT_OK);
+    assert_int_equal(tt_directory_write_text(directory, name, text, &e), TT_OK);
 }
 
 /* 16 iterations of 1 s; rank 1 computes 0.5 s in each, rank 0 only 0.3 s; a dump of 1 MiB in every
@@ -99,7 +99,7 @@ static void write_calls(FILE *f)
 
 static FILE *begin_rank(unsigned rank, enum tt_rank_state state, unsigned pid)
 {
-    return write_header(folder,
+    return write_header(directory,
                         (struct tt_records_header){
                             .rank = rank, .size = 2, .state = state, .pid = pid, .host = "node1"});
 }
@@ -133,15 +133,15 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-static int make_folder(void **unused)
+static int make_directory(void **unused)
 {
     char records[64];
 
     (void)unused;
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-    if (!mkdtemp(folder))
+    memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
+    if (!mkdtemp(directory))
         return -1;
-    snprintf(records, sizeof records, "%s/records", folder);
+    snprintf(records, sizeof records, "%s/records", directory);
     if (mkdir(records, 0777) != 0)
         return -1;
     write_file("plan.json",
@@ -154,10 +154,10 @@ static int make_folder(void **unused)
     return 0;
 }
 
-static int remove_folder(void **unused)
+static int remove_directory(void **unused)
 {
     (void)unused;
-    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- what is expected of it ---- */
@@ -167,7 +167,7 @@ static json_t *make(void)
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *result = NULL;
 
-    assert_int_equal(tt_result_make(folder, &result, &e), TT_OK);
+    assert_int_equal(tt_result_make(directory, &result, &e), TT_OK);
     assert_non_null(result);
     return result;
 }
@@ -260,7 +260,7 @@ static void reads_take_their_own_time(void **unused)
         char path[96];
         FILE *f;
 
-        snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+        snprintf(path, sizeof path, "%s/records/%05u.ttr", directory, rank);
         f = fopen(path, "ab");
         assert_non_null(f);
         write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
@@ -293,7 +293,7 @@ static void details_are_there(void **unused)
     assert_true(fabs(json_number_value(json_object_get(write, "max")) - 24e-9) < 1e-15);
     assert_null(json_object_get(json_object_get(result, "calls"), "read"));
     assert_true(json_is_null(json_object_get(result, "epochs"))); /* they are in the file */
-    assert_int_equal(tt_folder_read_json(folder, "result.json", &written, &e), TT_OK);
+    assert_int_equal(tt_directory_read_json(directory, "result.json", &written, &e), TT_OK);
     assert_int_equal(json_array_size(json_object_get(written, "epochs")), 5);
     json_object_del(written, "epochs");
     json_object_del(result, "epochs");
@@ -430,7 +430,7 @@ static void samples_are_the_records(void **unused)
     struct sixth sixth = {0};
 
     (void)unused;
-    assert_int_equal(tt_samples_open(folder, &samples, &e), TT_OK);
+    assert_int_equal(tt_samples_open(directory, &samples, &e), TT_OK);
     assert_int_equal(samples.n, 2);
     assert_int_equal(samples.ranks[1].header.rank, 1);
     assert_int_equal(tt_records_scan(samples.ranks[1].path, sixth_row, &sixth, &header, &e), TT_OK);
@@ -446,7 +446,7 @@ static void remove_file(const char *name)
 {
     char path[96];
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -504,10 +504,10 @@ static void nothing_run_is_not_zero(void **unused)
     remove_file("outcome.json");
     remove_file("records/00000.ttr");
     remove_file("records/00001.ttr");
-    write_file("stderr", "noise of a launcher\ntutti: no such folder\nmore noise\n");
+    write_file("stderr", "noise of a launcher\ntutti: no such directory\nmore noise\n");
     result = make();
     assert_string_equal(text(result, "status"), "failed");
-    assert_string_equal(text(result, "error"), "no rank has started: no such folder");
+    assert_string_equal(text(result, "error"), "no rank has started: no such directory");
     for (int i = 0; i < TT_NMETRICS; i++)
         expect_no_metric(result, tt_metrics[i].name, "");
     json_decref(result);
@@ -538,7 +538,7 @@ static void garbage_is_refused(void **unused)
 
     (void)unused;
     write_file("plan.json", "{\"workload\": ");
-    assert_int_equal(tt_result_make(folder, &result, &e), TT_CORRUPT);
+    assert_int_equal(tt_result_make(directory, &result, &e), TT_CORRUPT);
     assert_null(result);
     tt_error_clear(&e);
     assert_int_equal(tt_result_make("/nonexistent", &result, &e), TT_FAILED);
@@ -546,7 +546,7 @@ static void garbage_is_refused(void **unused)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_directory, remove_directory)
     const struct CMUnitTest tests[] = {
         TEST(metrics_follow_their_definitions),
         TEST(reads_take_their_own_time),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order in which points are played, when to stop, and what a journal may hold; and the files by
+/* The order in which points are run, when to stop, and what a journal may hold; and the files by
  * which a driver starts and stops a run. */
 #include <math.h>
 #include <setjmp.h>
@@ -17,35 +17,35 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "plan/cues.h"
+#include "plan/control.h"
 #include "plan/runner.h"
 #include "scratch.h"
 
 #define POINTS 5
 #define MOST_PLAYED 1000
 
-static char folder[64];
+static char directory[64];
 
-static int make_folder(void **unused)
+static int make_directory(void **unused)
 {
     (void)unused;
-    snprintf(folder, sizeof folder, "%s/tutti-runner-XXXXXX",
+    snprintf(directory, sizeof directory, "%s/tutti-runner-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **unused)
+static int remove_directory(void **unused)
 {
     (void)unused;
-    return nftw(folder, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return nftw(directory, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* An owner that notes what it is asked to play. */
+/* An owner that notes what it is asked to run. */
 struct owner {
     size_t n, points[MOST_PLAYED];
     uint64_t numbers[MOST_PLAYED];
     struct tt_runner_state states[MOST_PLAYED];
-    size_t die_after;    /* so many: play fails, as a driver that is interrupted; 0: never */
+    size_t die_after;    /* so many: run fails, as a driver that is interrupted; 0: never */
     size_t always_fails; /* this point is never complete; POINTS: none */
     double seconds;
     uint64_t bytes;
@@ -80,7 +80,7 @@ static int note_play(void *context, const struct tt_runner_state *state, struct 
         nanosleep(&pause, NULL);
     r->complete = r->point != o->always_fails;
     r->bytes = o->bytes;
-    snprintf(r->folder, sizeof r->folder, "p%zu-%zu", r->point, o->n);
+    snprintf(r->directory, sizeof r->directory, "p%zu-%zu", r->point, o->n);
     snprintf(r->why, sizeof r->why, "%s", r->complete ? "" : "it \"failed\"\n, and \\ how");
     return TT_OK;
 }
@@ -105,7 +105,7 @@ static struct tt_runner_report run(struct owner *o, struct tt_runner_rules rules
     struct tt_runner_report report;
     struct tt_error e = TT_ERROR_CLEAR;
 
-    assert_int_equal(tt_runner_run(folder, &rules, &owner, &report, &e), expected);
+    assert_int_equal(tt_runner_run(directory, &rules, &owner, &report, &e), expected);
     return report;
 }
 
@@ -113,7 +113,7 @@ static void start_again(void)
 {
     char path[80];
 
-    snprintf(path, sizeof path, "%s/journal", folder);
+    snprintf(path, sizeof path, "%s/journal", directory);
     unlink(path);
 }
 
@@ -122,7 +122,7 @@ static void write_journal(const char *how, const char *text)
     char path[80];
     FILE *f;
 
-    snprintf(path, sizeof path, "%s/journal", folder);
+    snprintf(path, sizeof path, "%s/journal", directory);
     f = fopen(path, how);
     assert_non_null(f);
     fputs(text, f);
@@ -270,7 +270,7 @@ static void budget_in_bytes(void **unused)
     assert_true(report.out_of_budget);
     assert_non_null(strstr(report.why, "--max-bytes"));
     free(report.list);
-    /* What was written before counts; the folder's budget is used up. */
+    /* What was written before counts; the directory's budget is used up. */
     o.n = 0;
     report = run(&o, rules, TT_OK);
     assert_int_equal(o.n, 0);
@@ -296,7 +296,7 @@ static void budget_in_time(void **unused)
 
 #define GOOD \
     "{\"point\": 1, \"number\": 1, \"complete\": true, \"seconds\": 1.5, \"bytes\": 7, " \
-    "\"folder\": \"a\", \"why\": \"\"}\n"
+    "\"directory\": \"a\", \"why\": \"\"}\n"
 
 static void torn_last_line_is_played_again(void **unused)
 {
@@ -306,7 +306,7 @@ static void torn_last_line_is_played_again(void **unused)
 
     (void)unused;
     write_journal("w", GOOD "{\"point\": 2, \"number\": 1, \"comp");
-    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, 1);
     assert_int_equal(report.list[0].bytes, 7);
     free(report.list);
@@ -315,7 +315,7 @@ static void torn_last_line_is_played_again(void **unused)
     assert_int_equal(o.n, POINTS - 1);
     free(report.list);
     /* It was cut off: all lines can be read. */
-    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, POINTS);
     free(report.list);
 }
@@ -328,21 +328,21 @@ static void journal_is_garbage(void **unused)
         "{}\n",
         "[1]\n",
         "{\"point\": 5, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "\"directory\": \"a\", \"why\": \"\"}\n",
         "{\"point\": -1, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "\"directory\": \"a\", \"why\": \"\"}\n",
         "{\"point\": 0, \"number\": 0, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "\"directory\": \"a\", \"why\": \"\"}\n",
         "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": -1, "
-        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "\"directory\": \"a\", \"why\": \"\"}\n",
         "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"../a\", \"why\": \"\"}\n",
+        "\"directory\": \"../a\", \"why\": \"\"}\n",
         "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"/etc\", \"why\": \"\"}\n",
+        "\"directory\": \"/etc\", \"why\": \"\"}\n",
         "{\"point\": 0, \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"\", \"why\": \"\"}\n",
+        "\"directory\": \"\", \"why\": \"\"}\n",
         "{\"point\": \"0\", \"number\": 1, \"complete\": true, \"seconds\": 1.0, \"bytes\": 0, "
-        "\"folder\": \"a\", \"why\": \"\"}\n",
+        "\"directory\": \"a\", \"why\": \"\"}\n",
     };
     static struct owner o = {.always_fails = POINTS};
     char *many = malloc(10002);
@@ -359,7 +359,7 @@ static void journal_is_garbage(void **unused)
         write_journal("w", GOOD);
         write_journal("a", line);
         write_journal("a", GOOD);
-        assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_CORRUPT);
+        assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_CORRUPT);
         assert_non_null(strstr(e.text, "journal:2: is no repetition"));
         free(report.list);
         free(run(&o, (struct tt_runner_rules){.repeat = 1}, TT_CORRUPT).list);
@@ -377,10 +377,10 @@ static void journal_is_there_for_one(void **unused)
     FILE *held;
 
     (void)unused;
-    assert_int_equal(tt_journal_read(folder, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, 0);
     write_journal("w", "");
-    snprintf(path, sizeof path, "%s/journal", folder);
+    snprintf(path, sizeof path, "%s/journal", directory);
     held = fopen(path, "r");
     assert_non_null(held);
     assert_int_equal(flock(fileno(held), LOCK_EX), 0);
@@ -396,7 +396,7 @@ static void put(const char *name, const char *text)
     char path[80];
     FILE *f;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);
@@ -410,18 +410,18 @@ static void cues_are_written_in_place(void **unused)
     char path[80];
 
     (void)unused;
-    snprintf(path, sizeof path, "%s/go", folder);
-    assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
-    assert_int_equal(tt_cues_prepare(folder, &e), TT_OK);
+    snprintf(path, sizeof path, "%s/go", directory);
+    assert_int_equal(tt_control_read(directory, TT_CONTROL_GO), 0);
+    assert_int_equal(tt_control_prepare(directory, &e), TT_OK);
     assert_int_equal(stat(path, &before), 0);
-    assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
-    assert_int_equal(tt_cue_write(folder, TT_CUE_GO, 1234567890123456789, &e), TT_OK);
-    assert_true(tt_cue_read(folder, TT_CUE_GO) == 1234567890123456789);
-    assert_int_equal(tt_cue_read(folder, TT_CUE_READY), 0);
+    assert_int_equal(tt_control_read(directory, TT_CONTROL_GO), 0);
+    assert_int_equal(tt_control_write(directory, TT_CONTROL_GO, 1234567890123456789, &e), TT_OK);
+    assert_true(tt_control_read(directory, TT_CONTROL_GO) == 1234567890123456789);
+    assert_int_equal(tt_control_read(directory, TT_CONTROL_READY), 0);
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
-    /* A folder is prepared once. */
-    assert_int_equal(tt_cues_prepare(folder, &e), TT_FAILED);
+    /* A directory is prepared once. */
+    assert_int_equal(tt_control_prepare(directory, &e), TT_FAILED);
 }
 
 static void torn_cues_are_none(void **unused)
@@ -440,31 +440,31 @@ static void torn_cues_are_none(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         put("go", texts[i]);
-        assert_int_equal(tt_cue_read(folder, TT_CUE_GO), 0);
+        assert_int_equal(tt_control_read(directory, TT_CONTROL_GO), 0);
     }
 }
 
 static void signs_of_life_and_stop(void **unused)
 {
-    struct tt_cue_listener l = {0};
+    struct tt_control_listener l = {0};
     struct tt_error e = TT_ERROR_CLEAR;
 
     (void)unused;
-    assert_int_equal(tt_cues_prepare(folder, &e), TT_OK);
-    assert_int_equal(tt_cue_listen(folder, &l), TT_OK);
-    assert_int_equal(l.beats, 0);
+    assert_int_equal(tt_control_prepare(directory, &e), TT_OK);
+    assert_int_equal(tt_control_listen(directory, &l), TT_OK);
+    assert_int_equal(l.heartbeats, 0);
     /* Nothing for an hour: the driver is dead. */
     l.heard_ns = tt_now_ns() - INT64_C(3600000000000);
-    assert_int_equal(tt_cue_listen(folder, &l), TT_INTERRUPTED);
-    assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
-    assert_int_equal(tt_cue_beat(folder, false, &e), TT_OK);
-    assert_int_equal(tt_cue_listen(folder, &l), TT_OK);
-    assert_int_equal(l.beats, 2);
-    assert_int_equal(tt_cue_beat(folder, true, &e), TT_OK);
-    assert_int_equal(tt_cue_listen(folder, &l), TT_STOPPED);
+    assert_int_equal(tt_control_listen(directory, &l), TT_INTERRUPTED);
+    assert_int_equal(tt_control_heartbeat(directory, false, &e), TT_OK);
+    assert_int_equal(tt_control_heartbeat(directory, false, &e), TT_OK);
+    assert_int_equal(tt_control_listen(directory, &l), TT_OK);
+    assert_int_equal(l.heartbeats, 2);
+    assert_int_equal(tt_control_heartbeat(directory, true, &e), TT_OK);
+    assert_int_equal(tt_control_listen(directory, &l), TT_STOPPED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
 
 int main(void)
 {

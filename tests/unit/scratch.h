@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For unit tests that open stacks: a folder of their own, the same on all ranks. */
+/* For unit tests that open stacks: a directory of their own, the same on all ranks. */
 #ifndef TT_TESTS_SCRATCH_H
 #define TT_TESTS_SCRATCH_H
 
@@ -13,7 +13,7 @@
 #define SCRATCH_PATH 256
 
 struct scratch {
-    char folder[SCRATCH_PATH];
+    char directory[SCRATCH_PATH];
     int rank, size;
 };
 
@@ -30,24 +30,24 @@ static inline void scratch_make(struct scratch *s)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s->size);
-    snprintf(s->folder, sizeof s->folder, "%s/tutti-unit-XXXXXX", top);
-    if (s->rank == 0 && !mkdtemp(s->folder))
+    snprintf(s->directory, sizeof s->directory, "%s/tutti-unit-XXXXXX", top);
+    if (s->rank == 0 && !mkdtemp(s->directory))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Bcast(s->folder, sizeof s->folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(s->directory, sizeof s->directory, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
 static inline void scratch_remove(const struct scratch *s)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     if (s->rank == 0)
-        nftw(s->folder, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        nftw(s->directory, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline char *scratch_path(const struct scratch *s, const char *name)
 {
     char *path = malloc(SCRATCH_PATH + 64);
 
-    snprintf(path, SCRATCH_PATH + 64, "%s/%s", s->folder, name);
+    snprintf(path, SCRATCH_PATH + 64, "%s/%s", s->directory, name);
     return path;
 }
 

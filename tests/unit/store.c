@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real SQLite files over run folders of known content, of garbage, and of runs that are not over.
+/* Real SQLite files over run directories of known content, of garbage, and of runs that are not
+ * over.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -19,17 +20,17 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "engine/records.h"
-#include "plan/folder.h"
+#include "record/records.h"
+#include "plan/directory.h"
 #include "store/store.h"
 
 static char results[64];
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static char *path_of(const char *name)
 {
-    char *path = tt_folder_path(results, name);
+    char *path = tt_directory_path(results, name);
 
     assert_non_null(path);
     return path;
@@ -47,24 +48,24 @@ static void write_file(const char *name, const char *text)
 {
     struct tt_error e = TT_ERROR_CLEAR;
 
-    assert_int_equal(tt_folder_write_text(results, name, text, &e), TT_OK);
+    assert_int_equal(tt_directory_write_text(results, name, text, &e), TT_OK);
 }
 
-static void write_in(const char *folder, const char *name, const char *text)
+static void write_in(const char *directory, const char *name, const char *text)
 {
     char both[128];
 
-    snprintf(both, sizeof both, "%s/%s", folder, name);
+    snprintf(both, sizeof both, "%s/%s", directory, name);
     write_file(both, text);
 }
 
 /* Give a file an age. */
-static void set_age(const char *folder, const char *name, time_t seconds)
+static void set_age(const char *directory, const char *name, time_t seconds)
 {
     struct timespec times[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
     char both[128], *path;
 
-    snprintf(both, sizeof both, "%s/%s", folder, name);
+    snprintf(both, sizeof both, "%s/%s", directory, name);
     path = path_of(both);
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     free(path);
@@ -91,7 +92,7 @@ static void write_plan(const struct sample *s)
              "{\"version\": 1, \"id\": \"%s\", \"workload\": \"stencil\", \"ranks\": 2, \"hash\": "
              "\"00%02x\", \"parameters\": {\"ranks\": \"2\", \"backend\": \"%s\", \"overlap\": "
              "\"none\", \"label\": \"%s\", \"max_time\": \"2.5\", \"stencil.size\": \"%d\"}}",
-             tt_folder_id(s->id), s->size & 255, s->backend, s->label, s->size);
+             tt_directory_id(s->id), s->size & 255, s->backend, s->label, s->size);
     write_in(s->id, "plan.json", text);
 }
 
@@ -103,7 +104,7 @@ static void write_result(const struct sample *s)
 
     if (s->rate > 0)
         snprintf(rate, sizeof rate, "%.17g", s->rate);
-    assert_int_equal(tt_folder_read_json(path, "plan.json", &plan, &e), TT_OK);
+    assert_int_equal(tt_directory_read_json(path, "plan.json", &plan, &e), TT_OK);
     result = json_pack("{s:{s:i}, s:s, s:b, s:o, s:o, s:{s:{s:f, s:f}}, s:{s:s, s:i, s:{s:s}}, "
                        "s:[{s:I}, {s:I}]}",
                        "tutti", "format", 1, "status", s->status, "valid",
@@ -115,7 +116,7 @@ static void write_result(const struct sample *s)
     json_object_set_new(
         json_object_get(result, "metrics"), "write_rate",
         json_pack("{s:o, s:s}", "value", json_loads(rate, JSON_DECODE_ANY, NULL), "unit", "B/s"));
-    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    assert_int_equal(tt_directory_write_json(path, "result.json", result, &e), TT_OK);
     json_decref(result);
     free(path);
 }
@@ -128,7 +129,7 @@ static void make_run(const struct sample *s)
 }
 
 /* A rank's records, enough for a result to be made of them. */
-static void write_records(const char *folder, enum tt_rank_state state, const char *host)
+static void write_records(const char *directory, enum tt_rank_state state, const char *host)
 {
     static const char summary[] = "{\"environment\": {\"host\": \"node1\"}, \"runtime_ns\": 1000}";
     struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
@@ -141,7 +142,7 @@ static void write_records(const char *folder, enum tt_rank_state state, const ch
     FILE *f;
 
     snprintf(h.host, sizeof h.host, "%s", host);
-    snprintf(name, sizeof name, "%s/records/00000.ttr", folder);
+    snprintf(name, sizeof name, "%s/records/00000.ttr", directory);
     path = path_of(name);
     f = fopen(path, "wb");
     assert_non_null(f);
@@ -289,7 +290,7 @@ static void a_result_of_another_plan_is_not_taken(void **unused)
     tt_store_close(s);
 }
 
-static void groups_of_folders_are_searched(void **unused)
+static void groups_of_directories_are_searched(void **unused)
 {
     struct sample grouped = samples[0];
     struct tt_error e = TT_ERROR_CLEAR;
@@ -308,8 +309,8 @@ static void groups_of_folders_are_searched(void **unused)
     s = open_store();
     expect_index(s, false, "1 added 0 kept 0 removed 0 refused 0 unfinished");
     assert_int_equal(tt_store_find(s, 0, NULL, &rows, &e), TT_OK);
-    assert_non_null(strstr(rows.rows[0].folder, "/group/2026"));
-    assert_int_equal(strncmp(rows.rows[0].folder, results, strlen(results)), 0);
+    assert_non_null(strstr(rows.rows[0].directory, "/group/2026"));
+    assert_int_equal(strncmp(rows.rows[0].directory, results, strlen(results)), 0);
     tt_run_rows_free(&rows);
     tt_store_close(s);
 }
@@ -445,7 +446,7 @@ static void bad_filters_have_their_line(void **unused)
     tt_store_close(s);
 }
 
-static void values_are_as_in_the_folder(void **unused)
+static void values_are_as_in_the_directory(void **unused)
 {
     struct tt_store *s = three_runs();
     struct tt_error e = TT_ERROR_CLEAR;
@@ -542,21 +543,21 @@ static void a_flood_of_values_is_refused(void **unused)
 
     (void)unused;
     make_run(&samples[0]);
-    assert_int_equal(tt_folder_read_json(path, "result.json", &result, &e), TT_OK);
+    assert_int_equal(tt_directory_read_json(path, "result.json", &result, &e), TT_OK);
     environment = json_object_get(result, "environment");
     memset(text, 'x', 99999);
     json_object_set_new(environment, "long", json_string(text));
-    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    assert_int_equal(tt_directory_write_json(path, "result.json", result, &e), TT_OK);
     expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
     json_object_clear(environment);
     for (int i = 0; i < 5000; i++) {
         snprintf(key, sizeof key, "%d", i);
         json_object_set_new(environment, key, json_integer(i));
     }
-    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    assert_int_equal(tt_directory_write_json(path, "result.json", result, &e), TT_OK);
     expect_index(s, false, "0 added 0 kept 0 removed 1 refused 0 unfinished");
     json_object_clear(environment);
-    assert_int_equal(tt_folder_write_json(path, "result.json", result, &e), TT_OK);
+    assert_int_equal(tt_directory_write_json(path, "result.json", result, &e), TT_OK);
     expect_index(s, false, "1 added 0 kept 0 removed 0 refused 0 unfinished");
     json_decref(result);
     free(text);
@@ -586,8 +587,8 @@ static void write_whole(const char *path, const char *data, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Whatever a folder holds, it is indexed or refused, and nothing else happens. */
-static void mutated_folders_do_no_harm(void **unused)
+/* Whatever a directory holds, it is indexed or refused, and nothing else happens. */
+static void mutated_directories_do_no_harm(void **unused)
 {
     static const char *const names[] = {"plan.json", "result.json"};
     static const char bytes[] = "\0{}[]\":,09ne-\\\xff";
@@ -709,9 +710,9 @@ static void wrong_places_are_named(void **unused)
     assert_int_equal(tt_store_open(results, false, &s, &e), TT_FAILED);
     assert_non_null(strstr(e.text, "has no index yet"));
     write_file("plan.json", "{}");
-    expect_refused("is itself a run folder");
+    expect_refused("is itself a run directory");
     results[strlen(results) - 1] ^= 1;
-    expect_refused("there is no results folder");
+    expect_refused("there is no results directory");
     results[strlen(results) - 1] ^= 1;
 }
 
@@ -839,15 +840,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(only_what_changed_is_read),
         TEST(a_result_of_another_plan_is_not_taken),
-        TEST(groups_of_folders_are_searched),
+        TEST(groups_of_directories_are_searched),
         TEST(a_missing_result_is_made),
         TEST(a_run_that_is_not_over_waits),
         TEST(filters_find_runs),
         TEST(bad_filters_have_their_line),
-        TEST(values_are_as_in_the_folder),
+        TEST(values_are_as_in_the_directory),
         TEST(garbage_is_refused_with_its_reason),
         TEST(a_flood_of_values_is_refused),
-        TEST(mutated_folders_do_no_harm),
+        TEST(mutated_directories_do_no_harm),
         TEST(what_was_refused_is_remembered),
         TEST(a_result_that_was_put_in_place_is_seen),
         TEST(other_schemas_are_told_apart),

@@ -12,7 +12,7 @@
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "engine/perform.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "plan/registry.h"
 #include "scratch.h"
 
@@ -27,7 +27,7 @@ struct scene {
     struct tt_series *series;
     unsigned seen[CHUNKS];
 };
-static unsigned depth;      /* of the scene to be played */
+static unsigned depth;      /* of the scene to be run */
 static uint64_t behind_end; /* chunks that one rank reads and nobody has written */
 
 static uint64_t value(uint64_t chunk, uint64_t i)
@@ -177,14 +177,14 @@ static int perform(int (*run)(struct tt_engine *, struct tt_error *), const char
     struct tt_workload workload;
     struct tt_config config;
     struct scratch scratch;
-    char folder[SCRATCH_PATH] = "", ranks[16], *made = NULL;
+    char directory[SCRATCH_PATH] = "", ranks[16], *made = NULL;
     int rc;
 
     scratch_make(&scratch);
     snprintf(ranks, sizeof ranks, "%d", scratch.size);
     tt_settings_add(&settings, "ranks", ranks, "test", e);
-    tt_settings_add(&settings, "dir", scratch.folder, "test", e);
-    tt_settings_add(&settings, "results", scratch.folder, "test", e);
+    tt_settings_add(&settings, "dir", scratch.directory, "test", e);
+    tt_settings_add(&settings, "results", scratch.directory, "test", e);
     tt_settings_add(&settings, "min_free", "0", "test", e);
     for (; *words; words += 2)
         tt_settings_add(&settings, words[0], words[1], "test", e);
@@ -195,10 +195,10 @@ static int perform(int (*run)(struct tt_engine *, struct tt_error *), const char
     workload = *config.workload;
     workload.run = run;
     config.workload = &workload;
-    if (scratch.rank == 0 && tt_folder_create(&config, &made, e) == TT_OK)
-        snprintf(folder, sizeof folder, "%s", made);
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    rc = tt_perform(MPI_COMM_WORLD, MPI_THREAD_MULTIPLE, folder, &config, how, NULL, e);
+    if (scratch.rank == 0 && tt_directory_create(&config, &made, e) == TT_OK)
+        snprintf(directory, sizeof directory, "%s", made);
+    MPI_Bcast(directory, sizeof directory, MPI_CHAR, 0, MPI_COMM_WORLD);
+    rc = tt_perform(MPI_COMM_WORLD, MPI_THREAD_MULTIPLE, directory, &config, how, NULL, e);
     free(made);
     tt_config_free(&config);
     tt_settings_free(&settings);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/ask.h"
+#include "base/run_command.h"
 #include "engine/stripe.h"
 
 static void file_systems_are_told_apart(void **state)
@@ -136,12 +136,12 @@ static void programs_are_asked(void **state)
     char *none[] = {"no-such-program-of-ours", NULL}, answer[64], little[4];
 
     (void)state;
-    assert_true(tt_ask(echo, answer, sizeof answer));
+    assert_true(tt_run_command(echo, answer, sizeof answer));
     assert_string_equal(answer, "a;b $HOME\n");
-    tt_ask(echo, little, sizeof little);
+    tt_run_command(echo, little, sizeof little);
     assert_string_equal(little, "a;b");
-    assert_false(tt_ask(no, answer, sizeof answer));
-    assert_false(tt_ask(none, answer, sizeof answer));
+    assert_false(tt_run_command(no, answer, sizeof answer));
+    assert_false(tt_run_command(none, answer, sizeof answer));
     assert_non_null(strstr(answer, "no-such-program-of-ours"));
 }
 

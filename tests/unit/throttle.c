@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "io/throttle.h"
-#include "io/tier.h"
+#include "io/layers/throttle/rate.h"
+#include "io/layers/throttle/burst_buffer.h"
 
 #define SECOND INT64_C(1000000000)
 #define MIB (UINT64_C(1) << 20)
@@ -111,7 +111,7 @@ static void no_limit_is_no_limit(void **state)
     assert_int_equal(tt_throttle_sync(&t, 7), 7);
 }
 
-/* What was written last is in the tier, whoever wrote it. */
+/* What was written last is in the burst buffer, whoever wrote it. */
 static void the_tier_holds_what_was_written_last(void **state)
 {
     char log[] = "/tmp/tutti-unit-XXXXXX";
@@ -122,16 +122,16 @@ static void the_tier_holds_what_was_written_last(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_holds(log, "/a", 100, &holds, &e), TT_OK);
     assert_false(holds);
-    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_OK);
-    assert_int_equal(tt_tier_note(log, "/b c", 40, &e), TT_OK);
-    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_note(log, "/a", 60, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_note(log, "/b c", 40, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_holds(log, "/a", 100, &holds, &e), TT_OK);
     assert_true(holds);
-    assert_int_equal(tt_tier_note(log, "/d", 1, &e), TT_OK);
-    assert_int_equal(tt_tier_holds(log, "/a", 100, &holds, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_note(log, "/d", 1, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_holds(log, "/a", 100, &holds, &e), TT_OK);
     assert_false(holds);
-    assert_int_equal(tt_tier_holds(log, "/b c", 100, &holds, &e), TT_OK);
+    assert_int_equal(tt_burst_buffer_holds(log, "/b c", 100, &holds, &e), TT_OK);
     assert_true(holds);
     unlink(log);
 }
@@ -139,29 +139,29 @@ static void the_tier_holds_what_was_written_last(void **state)
 /* Neither somebody's file nor a pipe, for whose writer it would wait, is taken for a log. */
 static void only_its_own_log_is_used(void **state)
 {
-    char folder[] = "/tmp/tutti-unit-XXXXXX", log[64];
+    char directory[] = "/tmp/tutti-unit-XXXXXX", log[64];
     struct tt_error e = TT_ERROR_CLEAR;
     bool holds = true;
     FILE *foreign;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(log, sizeof log, "%s/log", folder);
+    assert_non_null(mkdtemp(directory));
+    snprintf(log, sizeof log, "%s/log", directory);
     foreign = fopen(log, "w");
     assert_non_null(foreign);
     fputs("precious\n", foreign);
     fclose(foreign);
-    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_FAILED);
+    assert_int_equal(tt_burst_buffer_note(log, "/a", 60, &e), TT_FAILED);
     tt_error_clear(&e);
-    assert_int_equal(tt_tier_holds(log, "/a", 60, &holds, &e), TT_FAILED);
+    assert_int_equal(tt_burst_buffer_holds(log, "/a", 60, &holds, &e), TT_FAILED);
     unlink(log);
     assert_int_equal(mkfifo(log, 0600), 0);
     tt_error_clear(&e);
-    assert_int_equal(tt_tier_note(log, "/a", 60, &e), TT_FAILED);
+    assert_int_equal(tt_burst_buffer_note(log, "/a", 60, &e), TT_FAILED);
     tt_error_clear(&e);
-    assert_int_equal(tt_tier_holds(log, "/a", 60, &holds, &e), TT_FAILED);
+    assert_int_equal(tt_burst_buffer_holds(log, "/a", 60, &holds, &e), TT_FAILED);
     unlink(log);
-    rmdir(folder);
+    rmdir(directory);
 }
 
 int main(void)

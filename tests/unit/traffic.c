@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/perform.h"
-#include "plan/folder.h"
+#include "plan/directory.h"
 #include "scratch.h"
 #include "workloads/traffic/traffic.h"
 
@@ -132,7 +132,7 @@ static void add(struct tt_settings *s, const char *key, const char *value)
 
 static int perform(const char *pattern, const char *outstanding, struct tt_error *e)
 {
-    char ranks[16], size[16], folder[4096] = "", *made = NULL;
+    char ranks[16], size[16], directory[4096] = "", *made = NULL;
     struct tt_settings settings = {0};
     struct tt_config config = {0};
     struct scratch s;
@@ -142,8 +142,8 @@ static int perform(const char *pattern, const char *outstanding, struct tt_error
     snprintf(ranks, sizeof ranks, "%d", s.size);
     snprintf(size, sizeof size, "%d", SIZE);
     add(&settings, "ranks", ranks);
-    add(&settings, "dir", s.folder);
-    add(&settings, "results", s.folder);
+    add(&settings, "dir", s.directory);
+    add(&settings, "results", s.directory);
     add(&settings, "pattern", pattern);
     add(&settings, "outstanding", outstanding);
     add(&settings, "size", size);
@@ -151,12 +151,12 @@ static int perform(const char *pattern, const char *outstanding, struct tt_error
     rc = tt_config_make(&config, "traffic", &settings, e);
     assert_int_equal(rc, TT_OK);
     if (s.rank == 0) {
-        assert_int_equal(tt_folder_create(&config, &made, e), TT_OK);
-        snprintf(folder, sizeof folder, "%s", made);
+        assert_int_equal(tt_directory_create(&config, &made, e), TT_OK);
+        snprintf(directory, sizeof directory, "%s", made);
     }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    rc = tt_perform(MPI_COMM_WORLD, thread_level, folder, &config, (struct tt_perform_how){0}, NULL,
-                    e);
+    MPI_Bcast(directory, sizeof directory, MPI_CHAR, 0, MPI_COMM_WORLD);
+    rc = tt_perform(MPI_COMM_WORLD, thread_level, directory, &config, (struct tt_perform_how){0},
+                    NULL, e);
     tt_config_free(&config);
     tt_settings_free(&settings);
     free(made);

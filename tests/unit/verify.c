@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "io/ledger.h"
-#include "io/verify.h"
+#include "io/layers/verify/ledger.h"
+#include "io/layers/verify/check.h"
 #include "plan/registry.h"
 #include "scratch.h"
 
@@ -54,7 +54,7 @@ static int setup(void **state)
     f->stack = (struct tt_stack){.n = 2,
                                  .elements = {&tt_layer_verify, &tt_backend_posix},
                                  .opts = {NULL, &odirect},
-                                 .folder = f->scratch.folder};
+                                 .directory = f->scratch.directory};
     *state = f;
     return 0;
 }
@@ -169,7 +169,7 @@ static void reopened_files_are_compared(void **state)
     close_file(f);
 }
 
-static void folder_is_verified(void **state)
+static void directory_is_verified(void **state)
 {
     struct fixture *f = *state;
     bool last = f->scratch.rank == f->scratch.size - 1;
@@ -180,14 +180,15 @@ static void folder_is_verified(void **state)
     write_steps(f, 3);
     close_file(f);
     assert_int_equal(
-        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e), TT_OK);
+        tt_verify_directory(MPI_COMM_WORLD, &f->stack, f->scratch.directory, NULL, &report, &e),
+        TT_OK);
     assert_int_equal(report.blocks, 3);
     assert_int_equal(report.bytes, 3 * sizeof f->data);
     assert_int_equal(report.wrong_blocks, 0);
 
     tamper(f, 1);
     assert_int_equal(
-        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
+        tt_verify_directory(MPI_COMM_WORLD, &f->stack, f->scratch.directory, NULL, &report, &e),
         TT_CORRUPT);
     assert_int_equal(report.wrong_blocks, last);
     assert_int_equal(e.rank, f->scratch.size - 1);
@@ -211,7 +212,8 @@ static void new_steps_replace_old_ones(void **state)
     close_file(f);
     /* step 4 covers part of all others: only it can be known */
     assert_int_equal(
-        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e), TT_OK);
+        tt_verify_directory(MPI_COMM_WORLD, &f->stack, f->scratch.directory, NULL, &report, &e),
+        TT_OK);
     assert_int_equal(report.blocks, 1);
     assert_int_equal(report.bytes, 6 * COLUMNS * sizeof(double));
 }
@@ -224,13 +226,13 @@ static void missing_ledger_is_noticed(void **state)
     char *path;
 
     assert_int_equal(
-        tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
+        tt_verify_directory(MPI_COMM_WORLD, &f->stack, f->scratch.directory, NULL, &report, &e),
         TT_FAILED);
     tt_error_clear(&e);
     open_for(f, TT_CREATE);
     write_steps(f, 1);
     close_file(f);
-    path = tt_ledger_path(f->scratch.folder, f->scratch.size - 1, f->path);
+    path = tt_ledger_path(f->scratch.directory, f->scratch.size - 1, f->path);
     MPI_Barrier(MPI_COMM_WORLD);
     if (f->scratch.rank == 0)
         assert_int_equal(unlink(path), 0);
@@ -238,7 +240,7 @@ static void missing_ledger_is_noticed(void **state)
     free(path);
     if (f->scratch.size > 1)
         assert_int_equal(
-            tt_verify_folder(MPI_COMM_WORLD, &f->stack, f->scratch.folder, NULL, &report, &e),
+            tt_verify_directory(MPI_COMM_WORLD, &f->stack, f->scratch.directory, NULL, &report, &e),
             TT_CORRUPT);
 }
 
@@ -353,7 +355,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_are_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(reopened_files_are_compared, setup, teardown),
-        cmocka_unit_test_setup_teardown(folder_is_verified, setup, teardown),
+        cmocka_unit_test_setup_teardown(directory_is_verified, setup, teardown),
         cmocka_unit_test_setup_teardown(new_steps_replace_old_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(missing_ledger_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(selections_are_kept_once, setup, teardown),

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "analysis/window.h"
-#include "engine/records.h"
-#include "plan/folder.h"
+#include "record/records.h"
+#include "plan/directory.h"
 #include "scratch.h"
 #include "write_records.h"
 
@@ -24,17 +24,17 @@
 #define START (WALL + 2 * SECOND)
 #define RANKS 2
 
-static char folder[] = "/tmp/tutti-window-XXXXXX";
+static char directory[] = "/tmp/tutti-window-XXXXXX";
 
 /* ---- a run of ten iterations of one second ---- */
 
 static FILE *open_rank(unsigned rank)
 {
-    return write_header(folder, (struct tt_records_header){.rank = rank,
-                                                           .size = RANKS,
-                                                           .state = TT_RANK_DONE,
-                                                           .start_wall_ns = WALL,
-                                                           .host = "node1"});
+    return write_header(directory, (struct tt_records_header){.rank = rank,
+                                                              .size = RANKS,
+                                                              .state = TT_RANK_DONE,
+                                                              .start_wall_ns = WALL,
+                                                              .host = "node1"});
 }
 
 /* Rank 1 takes twice as long to compute as rank 0; iteration 5 of both waits for a second. */
@@ -76,16 +76,16 @@ static int make_run(void **unused)
     char path[96];
 
     (void)unused;
-    strcpy(folder + sizeof folder - 7, "XXXXXX");
-    if (!mkdtemp(folder))
+    strcpy(directory + sizeof directory - 7, "XXXXXX");
+    if (!mkdtemp(directory))
         return -1;
-    snprintf(path, sizeof path, "%s/records", folder);
+    snprintf(path, sizeof path, "%s/records", directory);
     mkdir(path, 0777);
-    tt_folder_write_text(folder, "plan.json",
-                         "{\"version\": 1, \"id\": \"20260101T000000Z-00000001\", \"workload\": "
-                         "\"stencil\", \"ranks\": 2, "
-                         "\"hash\": \"1\", \"parameters\": {}}",
-                         &e);
+    tt_directory_write_text(directory, "plan.json",
+                            "{\"version\": 1, \"id\": \"20260101T000000Z-00000001\", \"workload\": "
+                            "\"stencil\", \"ranks\": 2, "
+                            "\"hash\": \"1\", \"parameters\": {}}",
+                            &e);
     for (unsigned rank = 0; rank < RANKS; rank++)
         write_rank(rank);
     return 0;
@@ -94,7 +94,7 @@ static int make_run(void **unused)
 static int remove_run(void **unused)
 {
     (void)unused;
-    return nftw(folder, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return nftw(directory, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- tests ---- */
@@ -114,7 +114,7 @@ static void work_in(double from, double to, double iterations, double written, d
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *o = NULL;
 
-    assert_int_equal(tt_window_work(folder, &w, &o, &e), TT_OK);
+    assert_int_equal(tt_window_work(directory, &w, &o, &e), TT_OK);
     assert_near(number(o, "iterations"), iterations);
     assert_near(number(o, "bytes_written"), written);
     assert_near(number(o, "bytes_read"), read);
@@ -145,7 +145,7 @@ static void window_of_the_run(void **unused)
     struct tt_window w;
 
     (void)unused;
-    assert_int_equal(tt_window_of_run(folder, &w, &e), TT_OK);
+    assert_int_equal(tt_window_of_run(directory, &w, &e), TT_OK);
     assert_true(w.from_ns == START);
     assert_true(w.to_ns == START + 10 * SECOND);
 }
@@ -156,7 +156,7 @@ static void phases_of_the_slowest_rank(void **unused)
     json_t *o = NULL, *phase;
 
     (void)unused;
-    assert_int_equal(tt_phase_times(folder, &o, &e), TT_OK);
+    assert_int_equal(tt_phase_times(directory, &o, &e), TT_OK);
     phase = json_object_get(o, "compute");
     assert_near(number(phase, "median"), 0.2);
     assert_near(number(phase, "total"), 9 * 0.2 + 0.8);
@@ -194,10 +194,10 @@ static void records_lie(void **unused)
         write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
         write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
         fclose(f);
-        assert_int_equal(tt_window_work(folder, &w, &o, &e), TT_OK);
+        assert_int_equal(tt_window_work(directory, &w, &o, &e), TT_OK);
         json_decref(o);
-        assert_int_equal(tt_window_of_run(folder, &window, &e), TT_OK);
-        assert_int_equal(tt_phase_times(folder, &o, &e), TT_OK);
+        assert_int_equal(tt_window_of_run(directory, &window, &e), TT_OK);
+        assert_int_equal(tt_phase_times(directory, &o, &e), TT_OK);
         json_decref(o);
     }
 }
@@ -212,12 +212,12 @@ static void no_records(void **unused)
 
     (void)unused;
     for (unsigned rank = 0; rank < RANKS; rank++) {
-        snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, rank);
+        snprintf(path, sizeof path, "%s/records/%05u.ttr", directory, rank);
         unlink(path);
     }
-    assert_int_not_equal(tt_window_of_run(folder, &window, &e), TT_OK);
+    assert_int_not_equal(tt_window_of_run(directory, &window, &e), TT_OK);
     tt_error_clear(&e);
-    if (tt_window_work(folder, &w, &o, &e) == TT_OK)
+    if (tt_window_work(directory, &w, &o, &e) == TT_OK)
         assert_near(number(o, "iterations"), 0);
     json_decref(o);
 }

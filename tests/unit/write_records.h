@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "engine/records.h"
+#include "record/records.h"
 
 static inline void write_chunk(FILE *f, uint32_t type, const void *data, size_t length)
 {
@@ -16,14 +16,14 @@ static inline void write_chunk(FILE *f, uint32_t type, const void *data, size_t 
 }
 
 /* The file of a rank with this header, whose magic and size of phases are filled in. */
-static inline FILE *write_header(const char *folder, struct tt_records_header h)
+static inline FILE *write_header(const char *directory, struct tt_records_header h)
 {
     char path[128];
     FILE *f;
 
     h.magic = TT_RECORDS_MAGIC;
     h.nphases = TT_NPHASES;
-    snprintf(path, sizeof path, "%s/records/%05u.ttr", folder, h.rank);
+    snprintf(path, sizeof path, "%s/records/%05u.ttr", directory, h.rank);
     f = fopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);

@@ -4,27 +4,27 @@
  * The limits hold for all ranks of a file together; each has an equal share, also when the others
  * are idle. Every file has a store of its own, so a file per process or per step has the whole rate
  * each. Reads queue behind what the buffer still has to drain; close does not wait for it.
- * With a log of the tier it is a write buffer as flash stores have it: what is in it is safe, and
- * is read at full speed until enough has been written after it, also by later runs. submit and wait
- * are left out: sleeping belongs into the helper thread. */
+ * With a log of the burst buffer it is a write buffer as flash stores have it: what is in it is
+ * safe, and is read at full speed until enough has been written after it, also by later runs.
+ * submit and wait are left out: sleeping belongs into the helper thread. */
 #include "base/clock.h"
 #include "base/note.h"
 #include "io/file.h"
-#include "io/throttle.h"
-#include "io/tier.h"
+#include "io/layers/throttle/rate.h"
+#include "io/layers/throttle/burst_buffer.h"
 
 #define MIN_RATE 1e-3 /* less is no store, and soon no number */
 
 struct throttle_opts {
     double rate, ops;
     uint64_t buffer;
-    char *tier;
+    char *buffer_log;
 };
 
 struct throttle_state {
     struct tt_throttle store;
     uint64_t written; /* by this rank */
-    bool in_tier;     /* the file, when it was opened to be read */
+    bool is_buffered; /* the file, when it was opened to be read */
 };
 
 static const struct tt_param params[] = {
@@ -33,8 +33,8 @@ static const struct tt_param params[] = {
     {"ops", TT_PARAM_REAL, offsetof(struct throttle_opts, ops), "0", "1/s",
      "writes and reads per second over all ranks of a file; 0: no limit"},
     {"buffer", TT_PARAM_BYTES, offsetof(struct throttle_opts, buffer), "0", "B",
-     "a fast tier over all ranks that drains at the rate; sync waits until it is empty"},
-    {"tier", TT_PARAM_TEXT, offsetof(struct throttle_opts, tier), NULL, NULL,
+     "a burst buffer over all ranks that drains at the rate; sync waits until it is empty"},
+    {"buffer_log", TT_PARAM_TEXT, offsetof(struct throttle_opts, buffer_log), NULL, NULL,
      "a log that makes the buffer one for all files and runs: what is in it is durable, and is "
      "read "
      "without limits until as much has been written after it",
@@ -53,8 +53,8 @@ static int throttle_check(const void *opts, struct tt_error *e)
                        "throttle.rate and throttle.ops are 0 (no limit) or at least %g", MIN_RATE);
     if (o->buffer > 0 && o->rate <= 0)
         return tt_fail(e, TT_USAGE, "throttle.buffer needs throttle.rate, at which it drains");
-    if (o->tier && o->buffer == 0)
-        return tt_fail(e, TT_USAGE, "throttle.tier needs throttle.buffer, its size");
+    if (o->buffer_log && o->buffer == 0)
+        return tt_fail(e, TT_USAGE, "throttle.buffer_log needs throttle.buffer, its size");
     return TT_OK;
 }
 
@@ -67,10 +67,10 @@ static int throttle_open(struct tt_file *file, struct tt_error *e)
     s->store.rate = o->rate / file->size;
     s->store.ops = o->ops / file->size;
     s->store.buffer = (double)o->buffer / file->size;
-    if (o->tier && file->spec->access == TT_READ_ONLY)
-        rc = tt_tier_holds(o->tier, file->spec->path, o->buffer, &s->in_tier, e);
-    else if (o->tier) /* found before anything is written */
-        rc = tt_tier_check(o->tier, e);
+    if (o->buffer_log && file->spec->access == TT_READ_ONLY)
+        rc = tt_burst_buffer_holds(o->buffer_log, file->spec->path, o->buffer, &s->is_buffered, e);
+    else if (o->buffer_log) /* found before anything is written */
+        rc = tt_burst_buffer_check(o->buffer_log, e);
     below = tt_below_open(file, file->spec, e);
     return rc == TT_OK ? below : rc;
 }
@@ -119,7 +119,7 @@ static int throttle_read(struct tt_file *file, uint64_t step, const struct tt_bl
     int64_t now = tt_now_ns();
     int rc = tt_file_read(file->below, step, b, e);
 
-    if (bytes > 0 && !s->in_tier)
+    if (bytes > 0 && !s->is_buffered)
         sleep_until(tt_throttle_read(&s->store, now, bytes));
     return rc;
 }
@@ -131,7 +131,7 @@ static int throttle_sync(struct tt_file *file, struct tt_error *e)
     int64_t now = tt_now_ns();
     int rc = tt_file_sync(file->below, e);
 
-    if (!o->tier)
+    if (!o->buffer_log)
         sleep_until(tt_throttle_sync(&s->store, now));
     return rc;
 }
@@ -142,8 +142,8 @@ static int throttle_close(struct tt_file *file, struct tt_error *e)
     const struct throttle_state *s = file->state;
     int rc = TT_OK, below;
 
-    if (o->tier && s->written > 0)
-        rc = tt_tier_note(o->tier, file->spec->path, s->written, e);
+    if (o->buffer_log && s->written > 0)
+        rc = tt_burst_buffer_note(o->buffer_log, file->spec->path, s->written, e);
     below = tt_below_close(file, e);
     return rc == TT_OK ? below : rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Remembers the hash of every block written, compares what is read later with it, and leaves a
- * ledger in the run folder from which tt_verify_folder() checks the files after the run or in
+ * ledger in the run directory from which tt_verify_directory() checks the files after the run or in
  * another one.
  *
  * Hashing happens inside the write call, so it costs there; how much is reported as a fact. Only a
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "io/ledger.h"
+#include "io/layers/verify/ledger.h"
 
 struct verify_state {
     struct tt_ledger ledger;
@@ -25,7 +25,7 @@ struct verify_state {
 /* What was written by this run to a file that is now read. Without a ledger nothing is compared. */
 static int find_ledger(struct tt_file *file, int rank, struct tt_ledger *l, struct tt_error *e)
 {
-    char *path = tt_ledger_path(file->folder, rank, file->spec->path);
+    char *path = tt_ledger_path(file->directory, rank, file->spec->path);
     int rc = TT_OK;
 
     if (!path)
@@ -45,7 +45,7 @@ static int verify_open(struct tt_file *file, struct tt_error *e)
     int rank, rc = TT_OK, below;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (file->spec->access == TT_READ_ONLY && file->folder)
+    if (file->spec->access == TT_READ_ONLY && file->directory)
         rc = find_ledger(file, rank, &s->ledger, e);
     if (rc == TT_OK && !s->ledger.image &&
         tt_ledger_start(&s->ledger, rank, file->size, file->spec) != TT_OK)
@@ -115,20 +115,20 @@ static int verify_sync(struct tt_file *file, struct tt_error *e)
 static int save(struct tt_file *file, struct tt_error *e)
 {
     struct verify_state *s = file->state;
-    char *path = tt_ledger_path(file->folder, s->ledger.rank, file->spec->path);
-    char *folder = NULL;
+    char *path = tt_ledger_path(file->directory, s->ledger.rank, file->spec->path);
+    char *directory = NULL;
     int rc = TT_OK;
 
-    if (!path || asprintf(&folder, "%s/verify", file->folder) < 0) {
+    if (!path || asprintf(&directory, "%s/verify", file->directory) < 0) {
         free(path);
         return tt_fail_nomem(e, "a path");
     }
-    /* also for a file that was only read: an empty folder says that nothing is missing */
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        rc = tt_fail_call(e, errno, "mkdir", folder, -1);
+    /* also for a file that was only read: an empty directory says that nothing is missing */
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        rc = tt_fail_call(e, errno, "mkdir", directory, -1);
     if (rc == TT_OK && file->spec->access == TT_CREATE)
         rc = tt_ledger_save(&s->ledger, path, e);
-    free(folder);
+    free(directory);
     free(path);
     return rc;
 }
@@ -138,7 +138,7 @@ static int verify_close(struct tt_file *file, struct tt_error *e)
     struct verify_state *s = file->state;
     int rc = TT_OK, below;
 
-    if (file->folder)
+    if (file->directory)
         rc = save(file, e);
     below = tt_below_close(file, e);
     tt_ledger_free(&s->ledger);

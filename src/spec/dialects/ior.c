@@ -26,7 +26,7 @@ struct parameters {
     double deadline;
     int64_t reorder_seed, offset_seed;
     unsigned write, read, check_write, check_read, keep, keep_wrong, fsync, fsync_per_write;
-    unsigned barriers, per_process, unique_folders, multi_file, wear_out, collective, direct;
+    unsigned barriers, per_process, unique_directories, multi_file, wear_out, collective, direct;
     unsigned random_offset, reorder, reorder_random, verbose;
 };
 
@@ -55,7 +55,7 @@ static const struct option options[] = {
     {'s', "segmentCount", COUNT, AT(segments)},
     {'F', "filePerProc", FLAG, AT(per_process)},
     {'o', "testFile", NAME, AT(file)},
-    {'u', "uniqueDir", FLAG, AT(unique_folders)},
+    {'u', "uniqueDir", FLAG, AT(unique_directories)},
     {'m', "multiFile", FLAG, AT(multi_file)},
     {'i', "repetitions", COUNT, AT(repetitions)},
     {'w', "writeFile", FLAG, AT(write)},
@@ -99,7 +99,7 @@ static const struct {
     {"-I", "there is one dataset in a file"},
     {"-j", "stragglers are warned about in every result"},
     {"-J", "use --hdf5.alignment"},
-    {"-L", "logs go to the run folder"},
+    {"-L", "logs go to the run directory"},
     {"-N", "the launcher says how many tasks there are"},
     {"-p", "files are not preallocated"},
     {"-P", "there are no shared file pointers"},
@@ -305,17 +305,17 @@ static void emit_paths(struct emitter *to, const char *file)
 }
 
 /* Whatever else belongs to the run is beside the (first) file; a relative one starts at --dir. */
-static void emit_folder(struct emitter *to, const char *file)
+static void emit_directory(struct emitter *to, const char *file)
 {
-    char folder[TEXT];
+    char directory[TEXT];
     char *end;
 
-    snprintf(folder, sizeof folder, "%.*s", (int)strcspn(file, "@"), file);
-    end = strrchr(folder, '/');
+    snprintf(directory, sizeof directory, "%.*s", (int)strcspn(file, "@"), file);
+    end = strrchr(directory, '/');
     if (end)
-        end[end == folder] = '\0';
-    if (folder[0] == '/')
-        emit(to, "-o", "dir", folder);
+        end[end == directory] = '\0';
+    if (directory[0] == '/')
+        emit(to, "-o", "dir", directory);
 }
 
 static bool asks_to_read(const struct parameters *p)
@@ -354,7 +354,7 @@ static void emit_sizes(struct emitter *to, const struct parameters *p)
     emit(to, "-F", "bulk.files", p->per_process ? "process" : "shared");
     emit_number(to, "-i", "bulk.repetitions", p->repetitions);
     emit_flag(to, "-m", "bulk.numbered", p->multi_file);
-    emit_flag(to, "-u", "bulk.own_folders", p->unique_folders);
+    emit_flag(to, "-u", "bulk.own_directories", p->unique_directories);
     if (p->memory[0])
         emit(to, "-M", "bulk.ballast", p->memory);
     if (p->minutes) {
@@ -427,7 +427,7 @@ static int add_test(struct tt_ior_tests *tests, const struct parameters *p, stru
     emit_accesses(&to, p);
     emit_orders(&to, p);
     emit_paths(&to, p->file);
-    emit_folder(&to, p->file);
+    emit_directory(&to, p->file);
     return rc == TT_OK ? to.rc : rc;
 }
 

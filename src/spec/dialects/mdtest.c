@@ -16,10 +16,10 @@ static const struct option {
 } options[] = {
     {'b', true, "metadata.branch"},
     {'z', true, "metadata.depth"},
-    {'I', true, "metadata.per_folder"},
+    {'I', true, "metadata.per_directory"},
     {'n', true, "metadata.items"},
     {'L', false, "metadata.leaves_only"},
-    {'u', false, "metadata.own_folders"},
+    {'u', false, "metadata.own_directories"},
     {'w', true, "metadata.write"},
     {'e', true, "metadata.read"},
     {'y', false, "metadata.fsync"},
@@ -64,8 +64,8 @@ static const struct {
 struct reading {
     struct tt_settings *s;
     struct tt_error *e;
-    bool files, folders, create, stat, open, remove;
-    const char *folder;
+    bool files, directories, create, stat, open, remove;
+    const char *directory;
 };
 
 static int add(struct reading *r, const char *place, const char *key, const char *value)
@@ -103,7 +103,7 @@ static int take_flag(struct reading *r, char letter)
         r->files = true;
         break;
     case 'D':
-        r->folders = true;
+        r->directories = true;
         break;
     case 'C':
         r->create = true;
@@ -117,7 +117,7 @@ static int take_flag(struct reading *r, char letter)
     case 'r':
         r->remove = true;
         break;
-    default: /* -v: everything is in the run folder anyway */
+    default: /* -v: everything is in the run directory anyway */
         break;
     }
     return TT_OK;
@@ -126,7 +126,7 @@ static int take_flag(struct reading *r, char letter)
 static int take_value(struct reading *r, char letter, const char *value)
 {
     if (letter == 'd')
-        r->folder = value;
+        r->directory = value;
     else if (strcasecmp(value, "POSIX") != 0)
         return tt_fail(r->e, TT_USAGE, "-a: '%.40s' is not POSIX, whose calls are what is measured",
                        value);
@@ -190,13 +190,13 @@ static int add_phases(struct reading *r)
 
 static int finish(struct reading *r)
 {
-    bool both = r->files == r->folders;
-    int rc = add(r, "-F", "metadata.what", both ? "both" : r->files ? "files" : "folders");
+    bool both = r->files == r->directories;
+    int rc = add(r, "-F", "metadata.what", both ? "both" : r->files ? "files" : "directories");
 
-    if (rc == TT_OK && (both || r->folders) && !r->stat && !r->create && !r->open && !r->remove)
+    if (rc == TT_OK && (both || r->directories) && !r->stat && !r->create && !r->open && !r->remove)
         rc = add(r, "-D", "metadata.rename", "yes");
-    if (rc == TT_OK && r->folder)
-        rc = add(r, "-d", "dir", r->folder);
+    if (rc == TT_OK && r->directory)
+        rc = add(r, "-d", "dir", r->directory);
     return rc == TT_OK ? add_phases(r) : rc;
 }
 

@@ -26,10 +26,10 @@ struct tt_bulk_options {
     int files; /* 0 shared, 1 a file per process */
     int order, reorder, data;
     bool write, read, check_write, check_read, timed_check, barriers, wear_out, cold;
-    bool reorder_anew; /* other readers in every repetition */
-    bool keep_wrong;   /* a file in which something wrong was found is left */
-    bool numbered;     /* a file of its own for every repetition */
-    bool own_folders;  /* every rank's files in a folder of its number */
+    bool reorder_anew;    /* other readers in every repetition */
+    bool keep_wrong;      /* a file in which something wrong was found is left */
+    bool numbered;        /* a file of its own for every repetition */
+    bool own_directories; /* every rank's files in a directory of its number */
     double deadline, compressible, duplicate;
     struct tt_words paths;
     char *count_file;
@@ -69,8 +69,8 @@ struct tt_bulk_nodes {
 };
 /* The rank whose data this one reads; extra: 1 when checking after a write, whose readers move on
  * once more. */
-uint64_t tt_bulk_stand_in(const struct tt_bulk_options *o, const struct tt_bulk_nodes *n,
-                          uint64_t ranks, uint64_t rank, uint64_t extra, uint64_t seed);
+uint64_t tt_bulk_reordered_rank(const struct tt_bulk_options *o, const struct tt_bulk_nodes *n,
+                                uint64_t ranks, uint64_t rank, uint64_t extra, uint64_t seed);
 
 /* ---- run.c ---- */
 /* Columns of the table "accesses" in a result: a row for every write, check and read. */

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/agree.h"
-#include "engine/cache.h"
+#include "node/page_cache.h"
 #include "engine/counts.h"
 #include "spec/units.h"
 
-static char *in_folder_of(const char *path, uint64_t rank)
+static char *in_directory_of(const char *path, uint64_t rank)
 {
     const char *slash = strrchr(path, '/');
     int head = slash ? (int)(slash - path) : 1;
@@ -37,7 +37,7 @@ char *tt_bulk_path_of(struct tt_bulk *b, uint64_t rank, uint64_t repetition)
         snprintf(number, sizeof number, ".%08llu", (unsigned long long)rank);
     if (o->numbered)
         snprintf(repeated, sizeof repeated, ".%llu", (unsigned long long)repetition);
-    placed = base && o->own_folders ? in_folder_of(base, rank) : base;
+    placed = base && o->own_directories ? in_directory_of(base, rank) : base;
     if (placed != base)
         free(base);
     if (placed && asprintf(&out, "%s%s%s", placed, number, repeated) < 0)
@@ -129,16 +129,16 @@ int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
     return TT_OK;
 }
 
-static int make_folder(struct tt_bulk *b, const char *path, struct tt_error *e)
+static int make_directory(struct tt_bulk *b, const char *path, struct tt_error *e)
 {
-    char *folder = strdup(path);
+    char *directory = strdup(path);
     int rc;
 
-    if (!folder)
+    if (!directory)
         return tt_fail_nomem(e, "a path");
-    *strrchr(folder, '/') = '\0';
-    rc = tt_data_own_folder(b->engine, folder, e);
-    free(folder);
+    *strrchr(directory, '/') = '\0';
+    rc = tt_data_own_directory(b->engine, directory, e);
+    free(directory);
     return rc;
 }
 
@@ -148,8 +148,8 @@ int tt_bulk_make_room(struct tt_bulk *b, const char *path, struct tt_error *e)
 
     if (b->options->files || b->engine->rank == 0)
         rc = tt_data_remove(b->engine, path, e);
-    if (rc == TT_OK && b->options->own_folders)
-        rc = make_folder(b, path, e);
+    if (rc == TT_OK && b->options->own_directories)
+        rc = make_directory(b, path, e);
     return tt_agree(b->engine->comm, rc, e);
 }
 

@@ -4,7 +4,7 @@
 
 #define ORDER_SALT 0x6f72646572u /* so that seeds of different uses do not meet */
 #define READING_SALT 0x72656164u
-#define STAND_IN_SALT 0x7374616e64u
+#define REORDER_SALT 0x7374616e64u
 
 uint64_t tt_bulk_transfers(const struct tt_bulk_options *o)
 {
@@ -84,11 +84,11 @@ static uint64_t draw_rank(const struct tt_bulk_options *o, const struct tt_bulk_
     uint64_t least = away * n->ranks_of_first;
     uint64_t room = ranks > least ? ranks - least : 1;
 
-    return (rank + (least + tt_mix(tt_mix(seed ^ STAND_IN_SALT) + rank) % room)) % ranks;
+    return (rank + (least + tt_mix(tt_mix(seed ^ REORDER_SALT) + rank) % room)) % ranks;
 }
 
-uint64_t tt_bulk_stand_in(const struct tt_bulk_options *o, const struct tt_bulk_nodes *n,
-                          uint64_t ranks, uint64_t rank, uint64_t extra, uint64_t seed)
+uint64_t tt_bulk_reordered_rank(const struct tt_bulk_options *o, const struct tt_bulk_nodes *n,
+                                uint64_t ranks, uint64_t rank, uint64_t extra, uint64_t seed)
 {
     uint64_t shift = n->blocked ? n->ranks_of_first : 1;
     struct tt_permutation p;
@@ -99,7 +99,7 @@ uint64_t tt_bulk_stand_in(const struct tt_bulk_options *o, const struct tt_bulk_
     case TT_BULK_RANDOM_RANK:
         return draw_rank(o, n, ranks, rank, seed + extra);
     case TT_BULK_PERMUTATION:
-        p = tt_permutation_make(ranks, (seed + extra) ^ STAND_IN_SALT);
+        p = tt_permutation_make(ranks, (seed + extra) ^ REORDER_SALT);
         return tt_permute(&p, rank);
     default:
         return rank;

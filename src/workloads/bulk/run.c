@@ -152,8 +152,8 @@ static uint64_t reads_data_of(const struct tt_bulk *b, enum tt_bulk_access kind,
 
     if (kind == TT_BULK_WRITE)
         return b->rank;
-    return tt_bulk_stand_in(o, &b->nodes, b->ranks, b->rank, kind == TT_BULK_CHECK,
-                            seed + (o->reorder_anew ? repetition : 0));
+    return tt_bulk_reordered_rank(o, &b->nodes, b->ranks, b->rank, kind == TT_BULK_CHECK,
+                                  seed + (o->reorder_anew ? repetition : 0));
 }
 
 /* Collective. The transfers of each rank, so that whoever stands in for it reads no more. */
@@ -232,7 +232,7 @@ static int begin_access(struct tt_bulk *b, const struct tt_bulk_access_state *a,
     int rc = a->path ? TT_OK : tt_fail_nomem(e, "a path");
 
     if (rc == TT_OK && a->kind == TT_BULK_CHECK)
-        rc = tt_aside_begin(b->engine, e);
+        rc = tt_unmeasured_begin(b->engine, e);
     rc = tt_agree(b->engine->comm, rc, e);
     if (rc == TT_OK && a->kind != TT_BULK_CHECK)
         rc = tt_iteration_begin(b->engine, ++b->accesses, b->measured, e);
@@ -246,7 +246,7 @@ static int begin_access(struct tt_bulk *b, const struct tt_bulk_access_state *a,
 static void end_access(struct tt_bulk *b, const struct tt_bulk_access_state *a)
 {
     if (a->kind == TT_BULK_CHECK)
-        tt_aside_end(b->engine);
+        tt_unmeasured_end(b->engine);
     else
         tt_iteration_end(b->engine);
     b->progress += a->done;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
-#include "engine/cache.h"
+#include "node/page_cache.h"
 #include "workloads/frames/job.h"
 
 /* Collective. Every node forgets the file; then rank 0 looks what its own still has. */

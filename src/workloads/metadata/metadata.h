@@ -11,12 +11,12 @@
 
 struct tt_engine;
 
-enum tt_metadata_what { TT_METADATA_FILES, TT_METADATA_FOLDERS, TT_METADATA_BOTH };
+enum tt_metadata_what { TT_METADATA_FILES, TT_METADATA_DIRECTORIES, TT_METADATA_BOTH };
 
 struct tt_metadata_options {
-    uint64_t items, per_folder, branch, depth, write, read, shift, repetitions;
+    uint64_t items, per_directory, branch, depth, write, read, shift, repetitions;
     int what; /* enum tt_metadata_what */
-    bool leaves_only, own_folders, fsync, sync_phases, shuffle;
+    bool leaves_only, own_directories, fsync, sync_phases, shuffle;
     bool create, stat, open, rename, remove;
     double deadline;
     char *path, *count_file;
@@ -24,28 +24,30 @@ struct tt_metadata_options {
 
 /* ---- tree.c ---- */
 #define TT_METADATA_MAX_DEPTH 32
-/* Folders of a tree, and those of them that hold items. 0: too many to count. */
-uint64_t tt_metadata_folders(const struct tt_metadata_options *o);
+/* Directories of a tree, and those of them that hold items. 0: too many to count. */
+uint64_t tt_metadata_directories(const struct tt_metadata_options *o);
 uint64_t tt_metadata_holders(const struct tt_metadata_options *o);
 /* Items of every rank. */
 uint64_t tt_metadata_items(const struct tt_metadata_options *o);
 
-/* Paths of items, made with as little work as can be: neighbours share their folder. */
+/* Paths of items, made with as little work as can be: neighbours share their directory. */
 struct tt_metadata_names {
     const struct tt_metadata_options *options;
     char path[4096];
-    size_t root;     /* length of the root's path, with the rank's own folder */
-    size_t folder;   /* length of the current folder's, with its slash */
-    uint64_t holder; /* the folder that path is of; UINT64_MAX: none */
+    size_t root;      /* length of the root's path, with the rank's own directory */
+    size_t directory; /* length of the current directory's, with its slash */
+    uint64_t holder;  /* the directory that path is of; UINT64_MAX: none */
     uint64_t rank, per_holder;
 };
 /* The items of a rank below root. */
 int tt_metadata_names_begin(struct tt_metadata_names *n, const struct tt_metadata_options *o,
                             const char *root, uint64_t rank, struct tt_error *e);
-/* The i-th folder of the tree, 0 being the rank's root, parents before children. */
-const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i);
-/* An item: "file.RANK.I", "folder.RANK.I"; with renamed, what a folder is called after that. */
-const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed);
+/* The i-th directory of the tree, 0 being the rank's root, parents before children. */
+const char *tt_metadata_directory(struct tt_metadata_names *n, uint64_t i);
+/* An item: "file.RANK.I", "directory.RANK.I"; with renamed, what a directory is called after that.
+ */
+const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_directory,
+                             bool renamed);
 
 /* Whether one of so many ranks makes this entry: the reverse, by its path from the root. */
 bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, const char *path,
@@ -75,7 +77,7 @@ enum tt_metadata_operation {
 /* Columns of the table "operations" in a result: a row for every phase. */
 enum tt_metadata_column {
     TT_METADATA_OPERATION,
-    TT_METADATA_OF_FOLDERS, /* 1 if the items are folders */
+    TT_METADATA_OF_DIRECTORIES, /* 1 if the items are directories */
     TT_METADATA_REPETITION,
     TT_METADATA_COUNT,   /* of all ranks */
     TT_METADATA_SECONDS, /* of the slowest rank, with the barrier at the end */

@@ -36,7 +36,7 @@ struct metadata {
 struct phase {
     struct metadata *m;
     enum tt_metadata_operation operation;
-    bool folders, renamed;
+    bool directories, renamed;
     uint64_t owner; /* the rank whose items these are */
     struct tt_metadata_names names;
     uint64_t done;
@@ -125,12 +125,12 @@ static int look_up(struct phase *p, const char *path, struct tt_error *e)
 
     if (stat(path, &st) != 0)
         return fail(e, "stat", path);
-    if (p->folders ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+    if (p->directories ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
         return tt_fail(e, TT_CORRUPT, "'%s' is not what was made there", path);
     return TT_OK;
 }
 
-static int rename_folder(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
+static int rename_directory(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
 {
     char from[sizeof p->names.path];
 
@@ -139,20 +139,20 @@ static int rename_folder(struct phase *p, const char *path, uint64_t i, struct t
     return rename(from, path) == 0 ? TT_OK : fail(e, "rename", from);
 }
 
-static int remove_item(const struct phase *p, const char *path, bool folder, struct tt_error *e)
+static int remove_item(const struct phase *p, const char *path, bool directory, struct tt_error *e)
 {
     const char *below = path + strlen(p->m->root) + 1;
 
-    return unlinkat(p->m->root_fd, below, folder ? AT_REMOVEDIR : 0) == 0
+    return unlinkat(p->m->root_fd, below, directory ? AT_REMOVEDIR : 0) == 0
                ? TT_OK
-               : fail(e, folder ? "rmdir" : "unlink", path);
+               : fail(e, directory ? "rmdir" : "unlink", path);
 }
 
 static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
 {
     switch (p->operation) {
     case TT_METADATA_CREATE:
-        if (!p->folders)
+        if (!p->directories)
             return create_file(p, path, i, e);
         return mkdir(path, 0777) == 0 ? TT_OK : fail(e, "mkdir", path);
     case TT_METADATA_STAT:
@@ -160,9 +160,9 @@ static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error
     case TT_METADATA_OPEN:
         return open_file(p, path, i, e);
     case TT_METADATA_RENAME:
-        return rename_folder(p, path, i, e);
+        return rename_directory(p, path, i, e);
     default:
-        return remove_item(p, path, p->folders, e);
+        return remove_item(p, path, p->directories, e);
     }
 }
 
@@ -174,7 +174,7 @@ static int act(struct phase *p, uint64_t i, struct tt_error *e)
                                           [TT_METADATA_RENAME] = TT_DOING_WRITE,
                                           [TT_METADATA_REMOVE] = TT_DOING_REMOVE};
     bool renamed = p->renamed && p->operation != TT_METADATA_RENAME;
-    const char *path = tt_metadata_item(&p->names, i, p->folders, renamed);
+    const char *path = tt_metadata_item(&p->names, i, p->directories, renamed);
     uint64_t before = tt_note_begin(doing[p->operation], tt_note_file(path));
     int rc = act_on(p, path, i, e);
 
@@ -186,21 +186,21 @@ static int act(struct phase *p, uint64_t i, struct tt_error *e)
 
 static bool grows_tree(const struct metadata *m)
 {
-    return m->options->own_folders || m->engine->rank == 0;
+    return m->options->own_directories || m->engine->rank == 0;
 }
 
 /* Parents before children, and the other way round. */
 static int grow_or_fell(struct phase *p, struct tt_error *e)
 {
-    uint64_t n = tt_metadata_folders(p->m->options);
+    uint64_t n = tt_metadata_directories(p->m->options);
     bool fell = p->operation == TT_METADATA_FELL;
     int rc = TT_OK;
 
     for (uint64_t k = 0; rc == TT_OK && k < n; k++) {
         uint64_t i = fell ? n - 1 - k : k;
-        const char *path = tt_metadata_folder(&p->names, i);
+        const char *path = tt_metadata_directory(&p->names, i);
 
-        if (i == 0 && !p->m->options->own_folders)
+        if (i == 0 && !p->m->options->own_directories)
             continue; /* the root itself */
         if (fell)
             rc = remove_item(p, path, true, e);
@@ -299,7 +299,7 @@ static void add_row(struct metadata *m, const struct phase *p, uint64_t repetiti
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, m->engine->comm);
     MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, m->engine->comm);
     row[TT_METADATA_OPERATION] = p->operation;
-    row[TT_METADATA_OF_FOLDERS] = p->folders;
+    row[TT_METADATA_OF_DIRECTORIES] = p->directories;
     row[TT_METADATA_REPETITION] = (double)repetition;
     row[TT_METADATA_COUNT] = sum;
     row[TT_METADATA_SECONDS] = slowest;
@@ -320,13 +320,13 @@ static uint64_t owner_of(const struct metadata *m, enum tt_metadata_operation op
 }
 
 /* Collective. */
-static int run_phase(struct metadata *m, enum tt_metadata_operation operation, bool folders,
+static int run_phase(struct metadata *m, enum tt_metadata_operation operation, bool directories,
                      uint64_t repetition, struct tt_error *e)
 {
     struct phase p = {.m = m,
                       .operation = operation,
-                      .folders = folders,
-                      .renamed = folders && m->options->rename,
+                      .directories = directories,
+                      .renamed = directories && m->options->rename,
                       .owner = owner_of(m, operation)};
     int64_t t;
     int rc = tt_metadata_names_begin(&p.names, m->options, m->root, p.owner, e);
@@ -353,19 +353,21 @@ static int run_phase(struct metadata *m, enum tt_metadata_operation operation, b
     return tt_agree(m->engine->comm, rc, e);
 }
 
-static int work_on(struct metadata *m, bool folders, uint64_t repetition, struct tt_error *e)
+static int work_on(struct metadata *m, bool directories, uint64_t repetition, struct tt_error *e)
 {
     const struct tt_metadata_options *o = m->options;
     const bool wanted[TT_METADATA_NOPERATIONS] = {
-        [TT_METADATA_CREATE] = o->create,         [TT_METADATA_STAT] = o->stat,
-        [TT_METADATA_OPEN] = o->open && !folders, [TT_METADATA_RENAME] = o->rename && folders,
+        [TT_METADATA_CREATE] = o->create,
+        [TT_METADATA_STAT] = o->stat,
+        [TT_METADATA_OPEN] = o->open && !directories,
+        [TT_METADATA_RENAME] = o->rename && directories,
         [TT_METADATA_REMOVE] = o->remove,
     };
     int rc = TT_OK;
 
     for (int k = TT_METADATA_CREATE; rc == TT_OK && k <= TT_METADATA_REMOVE; k++)
         if (wanted[k])
-            rc = run_phase(m, (enum tt_metadata_operation)k, folders, repetition, e);
+            rc = run_phase(m, (enum tt_metadata_operation)k, directories, repetition, e);
     return rc;
 }
 
@@ -380,7 +382,7 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
         rc = run_phase(m, TT_METADATA_TREE, true, repetition, e);
     if (rc == TT_OK && o->what != TT_METADATA_FILES)
         rc = work_on(m, true, repetition, e);
-    if (rc == TT_OK && o->what != TT_METADATA_FOLDERS)
+    if (rc == TT_OK && o->what != TT_METADATA_DIRECTORIES)
         rc = work_on(m, false, repetition, e);
     if (rc == TT_OK && o->remove)
         rc = run_phase(m, TT_METADATA_FELL, true, repetition, e);
@@ -389,7 +391,7 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
 
 /* ---- the root of everything ---- */
 
-/* Rank 0: a folder that did not exist, or one that an earlier run has made. */
+/* Rank 0: a directory that did not exist, or one that an earlier run has made. */
 static int take_root(struct metadata *m, struct tt_error *e)
 {
     if (m->options->create)
@@ -399,11 +401,11 @@ static int take_root(struct metadata *m, struct tt_error *e)
 
 static uint64_t phases_of(const struct tt_metadata_options *o)
 {
-    uint64_t files = o->what != TT_METADATA_FOLDERS, folders = o->what != TT_METADATA_FILES;
-    uint64_t kinds = files + folders;
+    uint64_t files = o->what != TT_METADATA_DIRECTORIES, directories = o->what != TT_METADATA_FILES;
+    uint64_t kinds = files + directories;
 
     return (o->create ? 1 + kinds : 0) + (o->stat ? kinds : 0) + (o->open ? files : 0) +
-           (o->rename ? folders : 0) + (o->remove ? kinds + 1 : 0);
+           (o->rename ? directories : 0) + (o->remove ? kinds + 1 : 0);
 }
 
 static int prepare(struct metadata *m, struct tt_error *e)

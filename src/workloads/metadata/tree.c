@@ -16,7 +16,7 @@ static uint64_t width(const struct tt_metadata_options *o, uint64_t level)
     return n;
 }
 
-uint64_t tt_metadata_folders(const struct tt_metadata_options *o)
+uint64_t tt_metadata_directories(const struct tt_metadata_options *o)
 {
     uint64_t all = 0;
 
@@ -31,27 +31,27 @@ uint64_t tt_metadata_folders(const struct tt_metadata_options *o)
 
 uint64_t tt_metadata_holders(const struct tt_metadata_options *o)
 {
-    return o->leaves_only ? width(o, o->depth) : tt_metadata_folders(o);
+    return o->leaves_only ? width(o, o->depth) : tt_metadata_directories(o);
 }
 
 uint64_t tt_metadata_items(const struct tt_metadata_options *o)
 {
     uint64_t n;
 
-    if (o->per_folder == 0)
+    if (o->per_directory == 0)
         return o->items;
-    return __builtin_mul_overflow(o->per_folder, tt_metadata_holders(o), &n) ? 0 : n;
+    return __builtin_mul_overflow(o->per_directory, tt_metadata_holders(o), &n) ? 0 : n;
 }
 
 int tt_metadata_names_begin(struct tt_metadata_names *n, const struct tt_metadata_options *o,
                             const char *root, uint64_t rank, struct tt_error *e)
 {
     uint64_t holders = tt_metadata_holders(o);
-    int length = o->own_folders
+    int length = o->own_directories
                      ? snprintf(n->path, sizeof n->path, "%s/%llu", root, (unsigned long long)rank)
                      : snprintf(n->path, sizeof n->path, "%s", root);
 
-    /* room for the deepest folder and the longest name */
+    /* room for the deepest directory and the longest name */
     if (length < 0 || (size_t)length + 22 * TT_METADATA_MAX_DEPTH + 96 > sizeof n->path)
         return tt_fail(e, TT_USAGE, "'%.200s...' is too long a path", root);
     n->options = o;
@@ -62,8 +62,8 @@ int tt_metadata_names_begin(struct tt_metadata_names *n, const struct tt_metadat
     return TT_OK;
 }
 
-/* Children of folder i are i * branch + 1 and the following. */
-const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i)
+/* Children of directory i are i * branch + 1 and the following. */
+const char *tt_metadata_directory(struct tt_metadata_names *n, uint64_t i)
 {
     uint64_t chain[TT_METADATA_MAX_DEPTH + 1];
     size_t length = n->root;
@@ -75,7 +75,7 @@ const char *tt_metadata_folder(struct tt_metadata_names *n, uint64_t i)
         length += (size_t)snprintf(n->path + length, sizeof n->path - length, "/%llu",
                                    (unsigned long long)chain[levels]);
     n->path[length] = '\0';
-    n->folder = length;
+    n->directory = length;
     n->holder = UINT64_MAX;
     return n->path;
 }
@@ -94,19 +94,20 @@ static char *put_number(char *at, uint64_t number)
 }
 
 /* A file system makes a file in microseconds: snprintf would be seen in the figures. */
-const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_folder, bool renamed)
+const char *tt_metadata_item(struct tt_metadata_names *n, uint64_t i, bool is_directory,
+                             bool renamed)
 {
     const struct tt_metadata_options *o = n->options;
     uint64_t holder = i / n->per_holder;
-    const char *kind = is_folder ? "/folder." : "/file.";
+    const char *kind = is_directory ? "/directory." : "/file.";
     char *at;
 
     if (holder != n->holder) {
-        tt_metadata_folder(
-            n, holder + (o->leaves_only ? tt_metadata_folders(o) - tt_metadata_holders(o) : 0));
+        tt_metadata_directory(
+            n, holder + (o->leaves_only ? tt_metadata_directories(o) - tt_metadata_holders(o) : 0));
         n->holder = holder;
     }
-    at = n->path + n->folder;
+    at = n->path + n->directory;
     memcpy(at, kind, strlen(kind));
     at = put_number(at + strlen(kind), n->rank);
     *at++ = '.';
@@ -132,19 +133,19 @@ static bool take_number(const char **at, const char *ends, uint64_t *out)
 }
 
 static bool makes_item(const struct tt_metadata_options *o, const char *name, uint64_t first_rank,
-                       uint64_t end_rank, uint64_t holder, bool is_folder)
+                       uint64_t end_rank, uint64_t holder, bool is_directory)
 {
-    const char *kind = is_folder ? "folder." : "file.", *at = name + strlen(kind);
+    const char *kind = is_directory ? "directory." : "file.", *at = name + strlen(kind);
     uint64_t items = tt_metadata_items(o), holders = tt_metadata_holders(o), rank, i;
 
     if (strncmp(name, kind, strlen(kind)) != 0 ||
-        o->what == (is_folder ? TT_METADATA_FILES : TT_METADATA_FOLDERS) ||
+        o->what == (is_directory ? TT_METADATA_FILES : TT_METADATA_DIRECTORIES) ||
         !take_number(&at, ".", &rank) || *at++ != '.' || !take_number(&at, "r", &i))
         return false;
-    if (*at == 'r' && is_folder && o->rename)
+    if (*at == 'r' && is_directory && o->rename)
         at++;
     if (o->leaves_only)
-        holder -= tt_metadata_folders(o) - holders; /* no leaf: beyond all */
+        holder -= tt_metadata_directories(o) - holders; /* no leaf: beyond all */
     return !*at && rank >= first_rank && rank < end_rank && i < items &&
            i / ((items + holders - 1) / holders) == holder;
 }
@@ -152,12 +153,12 @@ static bool makes_item(const struct tt_metadata_options *o, const char *name, ui
 bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, const char *path,
                        bool is_directory)
 {
-    uint64_t folder = 0, level = 0, first = 0, end = ranks;
+    uint64_t directory = 0, level = 0, first = 0, end = ranks;
     const char *at = path;
 
     if (!strcmp(path, TT_METADATA_COUNT_FILE))
         return !is_directory;
-    if (o->own_folders) {
+    if (o->own_directories) {
         if (!take_number(&at, "/", &first) || first >= ranks)
             return false;
         end = first + 1;
@@ -166,13 +167,13 @@ bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, cons
     while (*at >= '0' && *at <= '9') {
         uint64_t next;
 
-        if (!take_number(&at, "/", &next) || level++ >= o->depth || next <= folder * o->branch ||
-            next > folder * o->branch + o->branch)
+        if (!take_number(&at, "/", &next) || level++ >= o->depth || next <= directory * o->branch ||
+            next > directory * o->branch + o->branch)
             return false;
-        folder = next;
+        directory = next;
         at += *at == '/';
     }
     if (!*at)
         return is_directory;
-    return !strchr(at, '/') && makes_item(o, at, first, end, folder, is_directory);
+    return !strchr(at, '/') && makes_item(o, at, first, end, directory, is_directory);
 }

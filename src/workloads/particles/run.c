@@ -89,7 +89,7 @@ static int share_rows(struct cloud *c, struct tt_error *e)
     return TT_OK;
 }
 
-/* A rank's own file has h5bench's name for it, in the folder of the shared one. */
+/* A rank's own file has h5bench's name for it, in the directory of the shared one. */
 static char *file_path(const struct cloud *c)
 {
     char *shared = tt_data_path_of(c->engine, c->options->path, "particles"), *own = NULL;

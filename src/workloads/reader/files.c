@@ -76,25 +76,25 @@ static int visit(struct tt_reader_list *list, const FTSENT *entry, struct tt_err
     }
 }
 
-int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_error *e)
+int tt_reader_list(const char *directory, struct tt_reader_list *out, struct tt_error *e)
 {
-    char *const roots[] = {(char *)folder, NULL};
+    char *const roots[] = {(char *)directory, NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     const FTSENT *entry;
     int rc = TT_OK;
 
     memset(out, 0, sizeof *out);
     if (!tree)
-        return tt_fail_call(e, errno, "open", folder, -1);
+        return tt_fail_call(e, errno, "open", directory, -1);
     errno = 0;
     while (rc == TT_OK && (entry = fts_read(tree)) != NULL)
         rc = visit(out, entry, e);
     if (rc == TT_OK && errno != 0)
-        rc = tt_fail_call(e, errno, "open", folder, -1);
+        rc = tt_fail_call(e, errno, "open", directory, -1);
     fts_close(tree);
     if (rc == TT_OK && out->n == 0)
         rc = tt_fail(e, TT_FAILED, "'%s' holds no files to read; choose another reader.path",
-                     folder);
+                     directory);
     return rc;
 }
 
@@ -102,9 +102,9 @@ int tt_reader_list_of(const struct tt_config *config, struct tt_reader_list *out
                       struct tt_error *e)
 {
     const struct tt_reader_options *o = tt_config_opts(config, "reader");
-    char *folder = tt_config_path(config, o->path);
-    int rc = folder ? tt_reader_list(folder, out, e) : tt_fail_nomem(e, "a path");
+    char *directory = tt_config_path(config, o->path);
+    int rc = directory ? tt_reader_list(directory, out, e) : tt_fail_nomem(e, "a path");
 
-    free(folder);
+    free(directory);
     return rc;
 }

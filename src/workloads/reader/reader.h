@@ -33,9 +33,9 @@ struct tt_reader_list {
     char *paths;
     uint64_t bytes;
 };
-/* All regular files in a folder and in those below, in the order of their names; links are not
+/* All regular files in a directory and in those below, in the order of their names; links are not
  * followed. Caller frees paths, also after a failure. */
-int tt_reader_list(const char *folder, struct tt_reader_list *out, struct tt_error *e);
+int tt_reader_list(const char *directory, struct tt_reader_list *out, struct tt_error *e);
 /* The same of reader.path. */
 int tt_reader_list_of(const struct tt_config *config, struct tt_reader_list *out,
                       struct tt_error *e);

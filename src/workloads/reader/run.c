@@ -19,7 +19,7 @@
 #include "base/sys.h"
 #include "engine/crew.h"
 #include "engine/engine.h"
-#include "engine/cache.h"
+#include "node/page_cache.h"
 #include "workloads/reader/reader.h"
 
 struct file {

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ensemble/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/slowdown.h"
+#include "analysis/statistics.h"
+#include "base/text.h"
+#include "build_info.h"
+#include "ensemble/collect.h"
+#include "ensemble/stale.h"
+#include "ensemble/trial.h"
+#include "plan/directory.h"
+#include "plan/settings_json.h"
+#include "plan/limits.h"
+#include "plan/workload.h"
+#include "spec/units.h"
+
+#define PLAN_VERSION 1
+
+/* ---- the directory ---- */
+
+int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
+                       bool is_matrix, char **directory, struct tt_error *e)
+{
+    json_t *plan = tt_ensemble_to_json(x);
+    int rc = tt_directory_make(x->o.results, "ensemble-", directory, e);
+
+    if (rc == TT_OK && plan) {
+        json_object_set_new(plan, "version", json_integer(PLAN_VERSION));
+        json_object_set_new(plan, "id", json_string(tt_directory_id(*directory)));
+        json_object_set_new(plan, "label", x->o.label ? tt_json_text(x->o.label) : json_null());
+        json_object_set_new(plan, "matrix", json_boolean(is_matrix));
+        json_object_set_new(plan, "settings", tt_settings_to_json(settings));
+        rc = tt_directory_write_json(*directory, TT_ENSEMBLE_PLAN, plan, e);
+    } else if (rc == TT_OK) {
+        rc = tt_fail_nomem(e, "the plan");
+    }
+    json_decref(plan);
+    return rc;
+}
+
+int tt_ensemble_load(const char *directory, struct tt_settings *settings, bool *is_matrix,
+                     struct tt_error *e)
+{
+    json_t *plan = NULL;
+    int rc =
+        tt_settings_from_directory(directory, TT_ENSEMBLE_PLAN, PLAN_VERSION, &plan, settings, e);
+
+    *is_matrix = json_is_true(json_object_get(plan, "matrix"));
+    json_decref(plan);
+    return rc;
+}
+
+/* ---- a repetition ---- */
+
+struct owner {
+    const struct tt_ensemble *ensemble;
+    const char *directory;
+    uint64_t *bytes; /* on disk, of a job of each job */
+};
+
+/* Once: a workload may have to try out how fast it is. The caller frees the list. */
+static int estimate_specs(const struct tt_ensemble *x, uint64_t **bytes, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    *bytes = calloc(x->nspecs + 1, sizeof **bytes);
+    if (!*bytes)
+        return tt_fail_nomem(e, "the jobs");
+    for (size_t i = 0; i < x->nspecs && rc == TT_OK; i++) {
+        const struct tt_config *config = &x->specs[i].config;
+        struct tt_estimate estimate = {0};
+
+        rc = config->workload->estimate(config, &estimate, e);
+        (*bytes)[i] = estimate.bytes_on_disk;
+    }
+    return rc;
+}
+
+/* What the jobs of a step have on a file system at once. */
+struct disk {
+    dev_t device;
+    uint64_t bytes;
+};
+
+/* The disk of that device; there is room for one more than there are. */
+static struct disk *find_disk(struct disk *disks, size_t *n, dev_t device)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (disks[i].device == device)
+            return &disks[i];
+    disks[*n] = (struct disk){.device = device};
+    return &disks[(*n)++];
+}
+
+static int add_job(const struct tt_job_spec *p, uint64_t bytes, struct disk *disks, size_t *n,
+                   struct tt_error *e)
+{
+    const struct tt_run_options *run = p->config.run;
+    struct disk *disk;
+    struct stat st;
+    char *dir;
+    int rc;
+
+    if (stat(run->dir, &st) != 0)
+        return tt_fail(e, TT_FAILED,
+                       "data directory '%s' of %s does not exist; create it, or choose another "
+                       "with dir",
+                       run->dir, p->name);
+    if (!S_ISDIR(st.st_mode))
+        return tt_fail(e, TT_FAILED,
+                       "data directory '%s' of %s is no directory; choose another with dir",
+                       run->dir, p->name);
+    if (bytes == 0)
+        return TT_OK;
+    dir = tt_config_data_directory(&p->config);
+    rc = dir && stat(dir, &st) == 0 ? TT_OK : tt_fail_call(e, errno, "stat", dir ? dir : "", -1);
+    free(dir);
+    if (rc != TT_OK)
+        return rc;
+    disk = find_disk(disks, n, st.st_dev);
+    if (__builtin_add_overflow(disk->bytes, bytes, &disk->bytes))
+        disk->bytes = UINT64_MAX;
+    return tt_limits_check_room(&p->config, disk->bytes, e);
+}
+
+static int check_space(const struct tt_ensemble *x, const struct tt_step *step,
+                       const uint64_t *bytes_of, struct tt_error *e)
+{
+    struct disk *disks = calloc(x->nspecs + 1, sizeof *disks);
+    int rc = disks ? TT_OK : tt_fail_nomem(e, "the data directories");
+    size_t n = 0;
+
+    for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
+        size_t spec = k == 0 ? step->reference : tt_step_load(x, step, k - 1);
+
+        rc = add_job(&x->specs[spec], bytes_of[spec], disks, &n, e);
+    }
+    free(disks);
+    return rc;
+}
+
+/* How many processes the kernel has numbers for, and this user may have. */
+static double most_processes(void)
+{
+    FILE *in = fopen("/proc/sys/kernel/pid_max", "re");
+    struct rlimit own;
+    double most = INFINITY;
+
+    if (in && fscanf(in, "%lf", &most) != 1)
+        most = INFINITY;
+    if (in)
+        fclose(in);
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
+        most = fmin(most, (double)own.rlim_cur);
+    return most;
+}
+
+/* Every job is at least a launcher and its ranks, and all of them run at once; where the ranks are
+ * elsewhere, still a launcher. */
+static int check_processes(const struct tt_ensemble *x, const struct tt_step *step,
+                           struct tt_error *e)
+{
+    double processes = 0, most = most_processes();
+
+    for (uint64_t k = 0; k <= step->others; k++) {
+        const struct tt_job_spec *p =
+            &x->specs[k == 0 ? step->reference : tt_step_load(x, step, k - 1)];
+
+        processes += 1 + (tt_trial_is_local(p) ? (double)p->config.run->ranks : 0);
+    }
+    if (processes <= most)
+        return TT_OK;
+    return tt_fail(e, TT_LIMIT,
+                   "others: %" PRIu64
+                   " are %.0f processes at once, and this machine allows %.0f; use fewer others",
+                   step->others, processes, most);
+}
+
+int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e)
+{
+    uint64_t *bytes = NULL;
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
+        rc = check_processes(x, &x->steps[i], e);
+    if (rc == TT_OK)
+        rc = estimate_specs(x, &bytes, e);
+    for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
+        rc = check_space(x, &x->steps[i], bytes, e);
+    free(bytes);
+    return rc;
+}
+
+/* A repetition that a dead driver left unfinished keeps its directory; the new one gets another
+ * name.
+ */
+static int make_directory(const struct owner *c, struct tt_repetition *r, char **path,
+                          struct tt_error *e)
+{
+    for (unsigned attempt = 1; attempt < 1000; attempt++) {
+        char again[16] = "";
+
+        if (attempt > 1)
+            snprintf(again, sizeof again, "-%u", attempt);
+        snprintf(r->directory, sizeof r->directory, "step%zu-run%" PRIu64 "%s", r->point, r->number,
+                 again);
+        *path = tt_directory_path(c->directory, r->directory);
+        if (!*path)
+            return tt_fail_nomem(e, "a path");
+        if (mkdir(*path, 0777) == 0)
+            return TT_OK;
+        if (errno != EEXIST)
+            return tt_fail_call(e, errno, "mkdir", *path, -1);
+        free(*path);
+        *path = NULL;
+    }
+    return tt_fail(e, TT_FAILED, "'%s' is full of unfinished repetitions", c->directory);
+}
+
+/* "stencil with 2 others", or the title that its owner gave it. */
+static void describe(const struct tt_ensemble *x, const struct tt_step *step, char *out,
+                     size_t size)
+{
+    const struct tt_job_spec *reference = &x->specs[step->reference];
+    const char *load = step->others == 1 ? "other" : "others";
+
+    if (step->others > 0 && x->nmixes > 1)
+        load = x->specs[tt_step_load(x, step, 0)].name;
+    if (reference->title)
+        snprintf(out, size, "%s", reference->title);
+    else
+        snprintf(out, size, "%s with %" PRIu64 " %s", reference->name, step->others, load);
+}
+
+static void tell(const struct owner *c, const struct tt_runner_state *state,
+                 const struct tt_repetition *r)
+{
+    char what[256];
+
+    if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
+        return;
+    describe(c->ensemble, &c->ensemble->steps[r->point], what, sizeof what);
+    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s%s%s\n", state->done + r->complete,
+            state->planned, what, r->complete ? "" : " is not used: ", r->why);
+}
+
+static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
+{
+    const struct owner *c = context;
+
+    return tt_stale_remove(c->directory, list, n, e);
+}
+
+static int play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+                struct tt_error *e)
+{
+    const struct owner *c = context;
+    const struct tt_step *step = &c->ensemble->steps[r->point];
+    const char *title = c->ensemble->specs[step->reference].title;
+    struct tt_trial stage = {0};
+    char *directory = NULL;
+    int rc = check_space(c->ensemble, step, c->bytes, e);
+
+    if (rc == TT_OK)
+        rc = make_directory(c, r, &directory, e);
+    if (rc == TT_OK)
+        rc = tt_trial_make(&stage, c->ensemble, step, state, directory, e);
+    if (rc == TT_OK) {
+        rc = tt_trial_run(&stage, e);
+        if (rc == TT_OK)
+            rc = tt_collect(&stage, r, e);
+        else
+            tt_collect_nothing(&stage);
+    }
+    /* What cannot be done alone even once will not be done with others. */
+    if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
+        rc = tt_fail(e, TT_FAILED, "%s%s %s (more: %s)", title ? title : "alone", title ? ":" : ",",
+                     r->why, directory);
+    if (rc == TT_OK)
+        tell(c, state, r);
+    tt_trial_free(&stage);
+    free(directory);
+    return rc;
+}
+
+/* ---- the stop rule ---- */
+
+static double runtime_of(const struct owner *c, const struct tt_repetition *r)
+{
+    char *path = tt_directory_path(c->directory, r->directory);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *o = NULL;
+    double runtime = NAN;
+
+    if (path && tt_directory_read_json(path, TT_REPETITION, &o, &ignored) == TT_OK) {
+        const json_t *value =
+            json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "runtime");
+
+        runtime = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    json_decref(o);
+    free(path);
+    return runtime;
+}
+
+static double width(void *context, size_t point, const struct tt_repetition *list, size_t n)
+{
+    double *values = malloc((n + 1) * sizeof *values), half = NAN;
+    struct tt_sample s = {0, values};
+    struct tt_interval interval = {0};
+
+    for (size_t i = 0; values && i < n; i++) {
+        double runtime =
+            list[i].point == point && list[i].complete ? runtime_of(context, &list[i]) : NAN;
+
+        if (isfinite(runtime))
+            values[s.n++] = runtime;
+    }
+    if (s.n > 0) {
+        double median = tt_median(values, s.n);
+
+        interval = tt_median_interval(&s, TT_LEVEL);
+        if (interval.known && median > 0)
+            half = (interval.high - interval.low) / 2 / median;
+    }
+    free(values);
+    return half;
+}
+
+int tt_ensemble_run(const struct tt_ensemble *x, const char *directory,
+                    struct tt_runner_report *report, struct tt_error *e)
+{
+    struct owner c = {x, directory, NULL};
+    const struct tt_runner_rules rules = {.repeat = x->o.repeat,
+                                          .width = x->o.ci.percent / 100,
+                                          .at_most = x->o.at_most,
+                                          .max_time = x->o.max_time,
+                                          .max_bytes = x->o.max_bytes,
+                                          .seed = x->o.seed};
+    const struct tt_runner_owner owner = {
+        .context = &c, .npoints = x->nsteps, .begin = begin, .play = play, .width = width};
+    int rc = estimate_specs(x, &c.bytes, e);
+
+    /* Ctrl-C between two repetitions waits for the next one, which it ends. */
+    tt_processes_begin();
+    if (rc == TT_OK)
+        rc = tt_runner_run(directory, &rules, &owner, report, e);
+    tt_processes_end();
+    free(c.bytes);
+    return rc;
+}
+
+/* ---- the answer ---- */
+
+/* One that is lost or damaged is named; the others count. */
+static int read_repetitions(const struct tt_ensemble *x, const char *directory, json_t *list,
+                            struct tt_error *e)
+{
+    struct tt_runner_report report;
+    int rc = tt_journal_read(directory, x->nsteps, &report, e);
+
+    for (size_t i = 0; i < report.n && rc == TT_OK; i++) {
+        char *path = tt_directory_path(directory, report.list[i].directory), text[400];
+        struct tt_error why = TT_ERROR_CLEAR;
+        json_t *o = NULL;
+
+        if (!path) {
+            rc = tt_fail_nomem(e, "a path");
+        } else if (tt_directory_read_json(path, TT_REPETITION, &o, &why) == TT_OK) {
+            json_array_append_new(list, o);
+        } else {
+            tt_error_format(&why, text, sizeof text);
+            fprintf(stderr, "tutti: a repetition is not used: %s\n", text);
+        }
+        free(path);
+    }
+    free(report.list);
+    return rc;
+}
+
+int tt_answer_keep(const char *directory, const json_t *answer, struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc = tt_directory_write_json(directory, "answer.json", answer, &why);
+
+    if (why.sys_errno == EACCES || why.sys_errno == EROFS || why.sys_errno == EPERM)
+        return TT_OK;
+    if (rc != TT_OK)
+        *e = why;
+    return rc;
+}
+
+int tt_ensemble_answer(const struct tt_ensemble *x, const char *directory, json_t **answer,
+                       struct tt_error *e)
+{
+    json_t *plan = tt_ensemble_to_json(x), *repetitions = json_array();
+    int rc = plan && repetitions ? read_repetitions(x, directory, repetitions, e)
+                                 : tt_fail_nomem(e, "the answer");
+
+    if (rc == TT_OK)
+        rc = tt_slowdown(plan, repetitions, x->o.seed, answer, e);
+    if (rc == TT_OK) {
+        json_object_set_new(*answer, "tutti",
+                            json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision",
+                                      TT_REVISION, "format", TT_ANSWER_FORMAT));
+        json_object_set_new(*answer, "id", json_string(tt_directory_id(directory)));
+        json_object_set_new(*answer, "directory", tt_json_text(directory));
+        json_object_set_new(*answer, "label", x->o.label ? tt_json_text(x->o.label) : json_null());
+        json_object_set_new(*answer, "repeat", json_integer((json_int_t)x->o.repeat));
+        json_object_set(*answer, "jobs", json_object_get(plan, "jobs"));
+        json_object_set(*answer, "repetitions", repetitions);
+        rc = tt_answer_keep(directory, *answer, e);
+    }
+    json_decref(plan);
+    json_decref(repetitions);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The directory of an ensemble:
+ *
+ *   ensemble.json    its settings, jobs and steps
+ *   journal          a line a finished repetition (plan/runner.h)
+ *   STEP-NUMBER/     a repetition: the run directories of its jobs, and repetition.json
+ *   answer.json      what analysis made of it
+ */
+#ifndef TT_ENSEMBLE_RUN_H
+#define TT_ENSEMBLE_RUN_H
+
+#include "ensemble/ensemble.h"
+
+#define TT_ENSEMBLE_PLAN "ensemble.json"
+
+/* Make <results>/ensemble-<utc>-<id>/ with ensemble.json; caller frees the path. */
+int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
+                       bool is_matrix, char **directory, struct tt_error *e);
+/* The settings it was made with, to go on with it. */
+int tt_ensemble_load(const char *directory, struct tt_settings *settings, bool *is_matrix,
+                     struct tt_error *e);
+
+/* Whether all data directories exist and have room for what the jobs of every step write, and the
+ * machine for their processes. */
+int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e);
+
+/* Run what is still to be run. TT_INTERRUPTED after Ctrl-C. */
+int tt_ensemble_run(const struct tt_ensemble *x, const char *directory,
+                    struct tt_runner_report *report, struct tt_error *e);
+/* Analyse what has been run and write answer.json; *answer is a new reference. */
+int tt_ensemble_answer(const struct tt_ensemble *x, const char *directory, json_t **answer,
+                       struct tt_error *e);
+/* Write answer.json, unless this is a directory that we may only look at. */
+int tt_answer_keep(const char *directory, const json_t *answer, struct tt_error *e);
+
+#endif

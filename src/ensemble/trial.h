@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The jobs of one repetition on their stage: started, held until ready, told to go and to stop,
+ * watched all the time. */
+#ifndef TT_ENSEMBLE_TRIAL_H
+#define TT_ENSEMBLE_TRIAL_H
+
+#include "ensemble/ensemble.h"
+#include "ensemble/shares.h"
+#include "launch/launch.h"
+
+struct tt_trial_job {
+    const struct tt_job_spec *spec;
+    bool is_load, loops;
+    char *directory; /* its run directory */
+    struct tt_job job;
+    int64_t go_ns;      /* wall clock; 0: not yet */
+    uint64_t iteration; /* last seen, */
+    int64_t seen_ns;    /* and when it changed */
+    char nodes[1024];   /* Slurm: where it runs; empty: the launcher's choice */
+};
+
+struct tt_trial {
+    const struct tt_ensemble *ensemble;
+    const struct tt_step *step;
+    const struct tt_runner_state *state; /* for the display */
+    const char *directory;               /* of the repetition */
+    struct tt_shares shares;             /* local jobs only; else empty */
+    size_t n;
+    struct tt_trial_job *jobs; /* the reference first */
+    double phase;              /* seconds after the steady state at which the reference started */
+    int64_t heartbeat_ns;      /* of the last sign of life to the jobs */
+    const struct tt_trial_job
+        *early;        /* the job that ended before its time; its result may say why */
+    char trouble[512]; /* what made the repetition useless; empty: nothing */
+};
+
+/* Whether its ranks run on this machine. */
+bool tt_trial_is_local(const struct tt_job_spec *p);
+
+int tt_trial_make(struct tt_trial *s, const struct tt_ensemble *x, const struct tt_step *step,
+                  const struct tt_runner_state *state, const char *directory, struct tt_error *e);
+/* From the start of the first job to the end of the last. TT_OK also if there was trouble;
+ * TT_INTERRUPTED after Ctrl-C, with all jobs ended. */
+int tt_trial_run(struct tt_trial *s, struct tt_error *e);
+void tt_trial_free(struct tt_trial *s);
+
+#endif

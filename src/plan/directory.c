@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "plan/removal.h"
+#include "plan/workload.h"
+
+#define PLAN_VERSION 1
+/* No sane plan or result is larger; a directory is untrusted. */
+#define MAX_JSON_BYTES (256l << 20)
+
+char *tt_directory_path(const char *directory, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+const char *tt_directory_id(const char *directory)
+{
+    const char *slash = strrchr(directory, '/');
+
+    return slash ? slash + 1 : directory;
+}
+
+/* ---- whole files ---- */
+
+static int write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, text, length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        text += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_renamed(const char *path, const char *text, struct tt_error *e)
+{
+    char *temporary;
+    int fd, failed, rc = TT_OK;
+
+    /* Two processes may make the same result at once. */
+    if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0)
+        return tt_fail_nomem(e, "a path");
+    fd = open(temporary, O_CREAT | O_TRUNC | O_WRONLY | TT_DIRECTORY_OPEN, 0666);
+    failed = fd < 0 ? errno : write_all(fd, text, strlen(text));
+    if (fd >= 0 && close(fd) != 0 && !failed)
+        failed = errno;
+    if (!failed && rename(temporary, path) != 0)
+        failed = errno;
+    if (failed) {
+        rc = tt_fail_call(e, failed, "write", path, -1);
+        unlink(temporary);
+    }
+    free(temporary);
+    return rc;
+}
+
+int tt_directory_write_text(const char *directory, const char *name, const char *text,
+                            struct tt_error *e)
+{
+    char *path = tt_directory_path(directory, name);
+    int rc = path ? write_renamed(path, text, e) : tt_fail_nomem(e, "a path");
+
+    free(path);
+    return rc;
+}
+
+bool tt_directory_note_failure(const char *directory, const char *line)
+{
+    char *path = tt_directory_path(directory, "failure");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    bool noted = fd >= 0 && write(fd, line, strlen(line)) >= 0;
+
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return noted;
+}
+
+int tt_directory_write_json(const char *directory, const char *name, const json_t *value,
+                            struct tt_error *e)
+{
+    char *text = json_dumps(value, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    int rc = text ? tt_directory_write_text(directory, name, text, e) : tt_fail_nomem(e, name);
+
+    free(text);
+    return rc;
+}
+
+int tt_directory_sync(const char *directory, const char *name, struct tt_error *e)
+{
+    char *path = tt_directory_path(directory, name);
+    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, rc = TT_OK;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (fd < 0 || fsync(fd) != 0)
+        rc = tt_fail_call(e, errno, "fsync", path, -1);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
+FILE *tt_directory_open_file(const char *directory, const char *name)
+{
+    char *path = tt_directory_path(directory, name);
+    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, why = errno;
+    FILE *file = NULL;
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        why = EINVAL;
+    else if (fd >= 0 && !(file = fdopen(fd, "r")))
+        why = errno;
+    if (fd >= 0 && !file)
+        close(fd);
+    free(path);
+    errno = why;
+    return file;
+}
+
+int tt_directory_read_json(const char *directory, const char *name, json_t **value,
+                           struct tt_error *e)
+{
+    char *path = tt_directory_path(directory, name);
+    FILE *in = path ? tt_directory_open_file(directory, name) : NULL;
+    json_error_t why;
+    struct stat st;
+    int rc = TT_OK;
+
+    *value = NULL;
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (!in && errno != ELOOP && errno != EINVAL)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    else if (!in || fstat(fileno(in), &st) != 0 || st.st_size > MAX_JSON_BYTES)
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
+    else if (!(*value = json_loadf(in, JSON_REJECT_DUPLICATES, &why)))
+        rc = tt_fail(e, TT_CORRUPT, "%s:%d:%d: %s", path, why.line, why.column, why.text);
+    else if (!json_is_object(*value)) {
+        json_decref(*value);
+        *value = NULL;
+        rc = tt_fail(e, TT_CORRUPT, "'%s' does not hold a JSON object", path);
+    }
+    if (in)
+        fclose(in);
+    free(path);
+    return rc;
+}
+
+/* ---- making a directory ---- */
+
+/* What a result depends on: every parameter but where it is reported, what it is called and
+ * who watches. */
+static uint64_t hash_parameters(const json_t *parameters)
+{
+    static const char *const unhashed[] = {"json",    "csv",   "quiet", "dry_run",
+                                           "results", "label", "dir",   NULL};
+    json_t *copy = json_copy((json_t *)parameters), *value;
+    const char *key;
+    char *text;
+    uint64_t hash;
+    void *next;
+
+    for (int i = 0; unhashed[i]; i++)
+        json_object_del(copy, unhashed[i]);
+    json_object_foreach_safe(copy, next, key, value)
+    {
+        if (!strncmp(key, "launch.", 7) || !strncmp(key, "counters.", 9))
+            json_object_del(copy, key);
+    }
+    text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    hash = text ? XXH3_64bits(text, strlen(text)) : 0;
+    free(text);
+    json_decref(copy);
+    return hash;
+}
+
+static int write_plan(const struct tt_config *config, const char *directory, struct tt_error *e)
+{
+    json_t *parameters = tt_config_to_json(config), *plan;
+    char hash[20];
+    int rc;
+
+    if (!parameters)
+        return tt_fail_nomem(e, "the plan");
+    snprintf(hash, sizeof hash, "%016" PRIx64, hash_parameters(parameters));
+    plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "version", PLAN_VERSION, "id",
+                     tt_directory_id(directory), "workload", config->workload->name, "ranks",
+                     (json_int_t)config->run->ranks, "hash", hash, "parameters", parameters);
+    if (plan)
+        json_object_set_new(plan, "described", tt_config_describe_modules(config));
+    rc = plan ? tt_directory_write_json(directory, "plan.json", plan, e)
+              : tt_fail_nomem(e, "the plan");
+    json_decref(plan);
+    return rc;
+}
+
+int tt_directory_make(const char *results, const char *prefix, char **path, struct tt_error *e)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    char stamp[32];
+    uint32_t id;
+
+    if (mkdir(results, 0777) != 0 && errno != EEXIST)
+        return tt_fail_call(e, errno, "mkdir", results, -1);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    if (getrandom(&id, sizeof id, 0) != sizeof id)
+        id = (uint32_t)getpid();
+    /* Launchers get it as a word, which must not look like an option. */
+    if (asprintf(path, "%s%s/%s%s-%08" PRIx32, results[0] == '-' ? "./" : "", results, prefix,
+                 stamp, id) < 0) {
+        *path = NULL;
+        return tt_fail_nomem(e, "a path");
+    }
+    if (mkdir(*path, 0777) != 0)
+        return tt_fail_call(e, errno, "mkdir", *path, -1);
+    return TT_OK;
+}
+
+int tt_directory_create(const struct tt_config *config, char **path, struct tt_error *e)
+{
+    char *records = NULL;
+    int rc;
+
+    *path = NULL;
+    rc = tt_directory_make(config->run->results, "", path, e);
+    if (rc == TT_OK)
+        rc = write_plan(config, *path, e);
+    if (rc == TT_OK)
+        rc = tt_directory_write_text(*path, "manifest", "", e);
+    if (rc == TT_OK) {
+        records = tt_directory_path(*path, "records");
+        if (!records)
+            rc = tt_fail_nomem(e, "a path");
+        else if (mkdir(records, 0777) != 0)
+            rc = tt_fail_call(e, errno, "mkdir", records, -1);
+        free(records);
+    }
+    if (rc != TT_OK) {
+        free(*path);
+        *path = NULL;
+    }
+    return rc;
+}
+
+int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
+                           json_t **plan, struct tt_error *e)
+{
+    struct tt_settings settings = {.closed = use == TT_PLAN_TO_LOOK};
+    json_t *read = NULL;
+    const char *workload;
+    int rc = tt_directory_read_json(directory, "plan.json", &read, e);
+
+    if (rc == TT_OK && json_integer_value(json_object_get(read, "version")) != PLAN_VERSION)
+        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json was made by another version of tutti", directory);
+    workload = json_string_value(json_object_get(read, "workload"));
+    if (rc == TT_OK && !workload)
+        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json names no workload", directory);
+    if (rc == TT_OK && !tt_plan_id(directory, read, e))
+        rc = TT_CORRUPT;
+    if (rc == TT_OK)
+        rc = tt_settings_from_json(&settings, json_object_get(read, "parameters"), "plan.json", e);
+    if (rc == TT_OK)
+        rc = tt_config_make(config, workload, &settings, e);
+    tt_settings_free(&settings);
+    if (plan && rc == TT_OK)
+        *plan = json_incref(read);
+    json_decref(read);
+    return rc;
+}
+
+/* ---- progress ---- */
+
+#define PROGRESS_BYTES 80
+
+void tt_progress_write(int fd, const struct tt_progress *p)
+{
+    char text[PROGRESS_BYTES + 1];
+
+    if (fd < 0)
+        return;
+    snprintf(text, sizeof text, "%-*s", PROGRESS_BYTES, "");
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %.3f", p->iteration, p->total, p->seconds);
+    text[strlen(text)] = ' ';
+    text[PROGRESS_BYTES - 1] = '\n';
+    (void)!pwrite(fd, text, PROGRESS_BYTES, 0);
+}
+
+int tt_progress_read(const char *directory, struct tt_progress *p)
+{
+    char *path = tt_directory_path(directory, "progress"), text[PROGRESS_BYTES + 1] = "";
+    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, n = 0;
+
+    if (fd >= 0 && read(fd, text, PROGRESS_BYTES) > 0)
+        n = sscanf(text, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return n == 3 ? 0 : -1;
+}

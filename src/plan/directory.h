@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The run directory: everything one run left behind, and the truth.
+ *
+ *   plan.json       what is to be done: resolved parameters and their hash
+ *   ready           written by rank 0 when all ranks are prepared
+ *   go              the wall-clock instant (ns) at which they start
+ *   stop            the driver's word that a load has run long enough (plan/control.h)
+ *   records/N.ttr   what rank N recorded (record/records.h), appended while it runs
+ *   counters/HOST.csv  what each node counted meanwhile (node/counters.h)
+ *   manifest, manifest-RANK        what the run made elsewhere (plan/manifest.h); nothing else is
+ * ever deleted progress        where the loop is; overwritten in place failure         the first
+ * failed call of a rank, or who is stuck, in case nobody lives to write the outcome notes a page a
+ * rank: what it is doing now (base/note.h); removed when all is well outcome.json    how the ranks
+ * ended, written by rank 0: {"status", "error"} result.json     what analysis made of the records
+ *   stdout, stderr  of the ranks, where a driver launched them
+ */
+#ifndef TT_PLAN_DIRECTORY_H
+#define TT_PLAN_DIRECTORY_H
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "plan/config.h"
+
+/* Make the directory <results>/<prefix><utc>-<id>/, and results if need be. *path: caller frees. */
+int tt_directory_make(const char *results, const char *prefix, char **path, struct tt_error *e);
+/* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees.
+ */
+int tt_directory_create(const struct tt_config *config, char **path, struct tt_error *e);
+/* Read plan.json and resolve it again; plan (may be NULL) is a new reference. The directory may be
+ * anybody's: how ranks are started (launch.*) is never taken from there. */
+enum tt_plan_use {
+    TT_PLAN_TO_LOOK, /* opens no module: a backend that is one is not in the stack */
+    TT_PLAN_TO_RUN,  /* or to verify */
+};
+int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
+                           json_t **plan, struct tt_error *e);
+/* "<directory>/<name>"; caller frees; NULL: no memory. */
+char *tt_directory_path(const char *directory, const char *name);
+const char *tt_directory_id(const char *directory); /* its last component */
+
+/* How files in a directory are opened to be written: one that somebody sent may hold a link to a
+ * file of ours, or a pipe that nobody reads from. */
+#define TT_DIRECTORY_OPEN (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* A regular file of a directory that may be anybody's, to be read; NULL, and errno: there is none.
+ * ELOOP: it is a link. EINVAL: it is no file. */
+FILE *tt_directory_open_file(const char *directory, const char *name);
+
+/* Whole files, written to a temporary name and renamed, so that readers never see half of one. */
+int tt_directory_write_json(const char *directory, const char *name, const json_t *value,
+                            struct tt_error *e);
+int tt_directory_read_json(const char *directory, const char *name, json_t **value,
+                           struct tt_error *e);
+/* On disk, before something refers to it. */
+int tt_directory_sync(const char *directory, const char *name, struct tt_error *e);
+int tt_directory_write_text(const char *directory, const char *name, const char *text,
+                            struct tt_error *e);
+/* The file `failure`: false if it is there already, since the first one counts. */
+bool tt_directory_note_failure(const char *directory, const char *line);
+
+struct tt_progress {
+    uint64_t iteration, total;
+    double seconds; /* since the start of the loop */
+};
+void tt_progress_write(int fd, const struct tt_progress *p);
+int tt_progress_read(const char *directory,
+                     struct tt_progress *p); /* 0, or -1 if there is none yet */
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TT_RECORD_LIVENESS_H
+#define TT_RECORD_LIVENESS_H
+
+#include "base/error.h"
+
+/* Whether all ranks of a run have ended: TT_BUSY if one still runs on this node, TT_FAILED if one
+ * did not end in order on another. */
+int tt_check_liveness(const char *directory, struct tt_error *e);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank spends its time on. One list yields enum, names and record columns. */
+#ifndef TT_RECORD_PHASES_H
+#define TT_RECORD_PHASES_H
+
+/* Time of the rank's main thread, never counted twice. */
+#define TT_PHASES(X) \
+    X(COMPUTE, compute, "computation") \
+    X(HALO, halo, "waiting for and moving halo data") \
+    X(COLLECTIVE, collective, "collective communication") \
+    X(COPY, copy, "copying data to a staging buffer so that computation may go on") \
+    X(SUBMIT, submit, "handing a write over, or the blocking write itself without overlap") \
+    X(WAIT, wait, "waiting for writes handed over earlier") \
+    X(SYNC, sync, "making data durable, in the caller") \
+    X(OPEN, open, "opening files") \
+    X(CLOSE, close, "closing files") \
+    X(LOAD, read, "reading, or waiting for reads started earlier") \
+    X(METADATA, metadata, "making, looking up, opening and removing files that are not dumps") \
+    X(IO_WRITE, io_write, \
+      "the write calls' own duration, wherever they ran; until waited for if native") \
+    X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran") \
+    X(IO_READ, io_read, "the read calls' own duration, wherever they ran") \
+    X(IO_DEFINE, io_define, "the part of io_write that made groups and variables for new steps")
+
+enum tt_phase {
+#define X(id, name, text) TT_##id,
+    TT_PHASES(X)
+#undef X
+        TT_NPHASES
+};
+
+extern const char *const tt_phase_names[TT_NPHASES];
+extern const char *const tt_phase_texts[TT_NPHASES];
+
+/* Calls whose latency is kept in a histogram. */
+#define TT_CALLS(X) \
+    X(CALL_OPEN, open) \
+    X(CALL_WRITE, write) \
+    X(CALL_READ, read) \
+    X(CALL_SYNC, sync) \
+    X(CALL_CLOSE, close) \
+    X(CALL_SUBMIT, submit) \
+    X(CALL_WAIT, wait) \
+    X(CALL_CREATE, create) \
+    X(CALL_STAT, stat) \
+    X(CALL_RENAME, rename) \
+    X(CALL_REMOVE, remove) \
+    X(CALL_HALO, halo) \
+    X(CALL_COLLECTIVE, collective)
+
+enum tt_call {
+#define X(id, name) TT_##id,
+    TT_CALLS(X)
+#undef X
+        TT_NCALLS
+};
+extern const char *const tt_call_names[TT_NCALLS];
+
+#endif

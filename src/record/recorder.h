@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes what record/records.h describes. One per rank; no other thread touches it. */
+#ifndef TT_RECORD_RECORDER_H
+#define TT_RECORD_RECORDER_H
+
+#include "record/records.h"
+
+struct tt_recorder;
+
+/* Makes DIRECTORY/records/<rank>.ttr, on this rank alone. */
+int tt_recorder_open(const char *directory, int rank, int size, struct tt_recorder **out,
+                     struct tt_error *e);
+void tt_recorder_iteration(struct tt_recorder *r, const struct tt_iteration_record *record);
+void tt_recorder_epoch(struct tt_recorder *r, const struct tt_epoch_record *record);
+/* All latencies, once, at the end. */
+void tt_recorder_calls(struct tt_recorder *r, const struct tt_histogram *calls);
+void tt_recorder_json(struct tt_recorder *r, const json_t *object);
+/* Writes out what is buffered, sets the rank's state and frees. A record that could not be written
+ * (full results disk) is an error here. */
+int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt_error *e);
+
+/* The two clocks at the start of the records, and the instant of the common start. */
+const struct tt_records_header *tt_recorder_header(const struct tt_recorder *r);
+
+/* Only async-signal-safe calls: write out what is buffered and the record under way (NULL: none),
+ * and mark the rank as terminated. */
+void tt_recorder_terminate(struct tt_recorder *r, const struct tt_iteration_record *last);
+
+#endif
