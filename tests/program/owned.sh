@@ -304,3 +304,18 @@ if [ -n "${FAULTS:-}" ]; then
     done
     rm "$data/swap"
 fi
+# Names that a library takes for those of other files: it would truncate them.
+mkdir ' blank' blank 'a\b' a a/b
+for backend in mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    for name in ' blank' 'a\b'; do
+        echo mine >blank/out
+        echo mine >a/b/out
+        status=0
+        "$TUTTI" run "${job[@]}" --backend $backend --write every=2,path=out --dir "$name" --results "$runs" 2>err || status=$?
+        precious blank/out
+        precious a/b/out
+        [ $backend != netcdf ] || { equal $status 1 "status of netcdf in '$name'"; one_line 'of another file'; }
+        [ -z "$(ls "$name")" ] || fail "files are left in '$name'"
+    done
+done

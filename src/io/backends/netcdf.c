@@ -141,12 +141,28 @@ static int netcdf_close(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
+/* NetCDF passes over blanks at the beginning of a path and takes '\\' for '/': it would truncate
+ * another file than the one that was made, and maybe somebody's. */
+static int check_name(const char *path, struct tt_error *e)
+{
+    if ((unsigned char)path[0] > ' ' && !strchr(path, '\\'))
+        return TT_OK;
+    return tt_fail(
+        e, TT_FAILED,
+        "'%s': NetCDF takes a path with '\\', or with a blank at its beginning, for that "
+        "of another file; choose another data directory or path, or another backend",
+        path);
+}
+
 static int prepare(struct tt_file *file, struct tt_error *e)
 {
     const struct netcdf_opts *o = file->opts;
     struct netcdf_state *s = file->state;
+    int rc = check_name(file->spec->path, e);
 
     s->file = -1;
+    if (rc != TT_OK)
+        return rc;
     s->slots = calloc(file->spec->nvariables ? file->spec->nvariables : 1, sizeof *s->slots);
     if (!s->slots)
         return tt_fail_nomem(e, "the variables");
