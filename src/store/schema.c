@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
 #include "store/private.h"
 
 #define SCHEMA_VERSION 2
@@ -75,6 +78,46 @@ static int make(struct tt_store *s, struct tt_error *e)
     return rc;
 }
 
+/* All that is defined in a database; NULL: it cannot be said. */
+static char *definitions(sqlite3 *db)
+{
+    sqlite3_stmt *q = NULL;
+    const char *text = NULL;
+    char *out;
+
+    if (sqlite3_prepare_v2(db,
+                           "SELECT group_concat(name || ' ' || coalesce(sql, ''), ';')"
+                           " FROM (SELECT name, sql FROM sqlite_schema ORDER BY name)",
+                           -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW)
+        text = (const char *)sqlite3_column_text(q, 0);
+    out = text ? strdup(text) : NULL;
+    sqlite3_finalize(q);
+    return out;
+}
+
+/* The file may come from anywhere, and a view in the place of a table can go on for ever. */
+static int check_definitions(struct tt_store *s, struct tt_error *e)
+{
+    char *is = definitions(s->db), *must = NULL;
+    sqlite3 *db = NULL;
+    int rc = TT_OK;
+
+    if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
+        sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK)
+        must = definitions(db);
+    if (!is)
+        rc = tt__sql_fail(s, e);
+    else if (!must)
+        rc = tt_fail_nomem(e, "the index");
+    else if (strcmp(is, must) != 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' is not an index of tutti; move it away", s->file);
+    sqlite3_close(db);
+    free(is);
+    free(must);
+    return rc;
+}
+
 int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e)
 {
     enum state state = EMPTY;
@@ -83,6 +126,8 @@ int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e)
     /* One snapshot: between two looks another tutti may make the tables. */
     if (rc == TT_OK)
         rc = judge(s, &state, e);
+    if (rc == TT_OK && state == READY)
+        rc = check_definitions(s, e);
     sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     if (rc != TT_OK || state == READY)
         return rc;

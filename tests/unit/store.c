@@ -689,7 +689,13 @@ static void other_schemas_are_told_apart(void **unused)
     s = open_store(); /* an older one is made again */
     expect_index(s, false, "3 added 0 kept 0 removed 0 refused 0 unfinished");
     tt_store_close(s);
-    run_sql("PRAGMA application_id = 7");
+    run_sql("ALTER TABLE refused RENAME TO kept; CREATE VIEW refused(directory, stamp, why) AS WITH"
+            " RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x, x, x FROM t");
+    expect_refused("is not an index of tutti"); /* and not counted to the end */
+    run_sql("DROP VIEW refused; ALTER TABLE kept RENAME TO refused;"
+            "CREATE TRIGGER more AFTER INSERT ON named BEGIN DELETE FROM run; END");
+    expect_refused("is not an index of tutti");
+    run_sql("DROP TRIGGER more; PRAGMA application_id = 7");
     expect_refused("is not an index of tutti");
     remove_below("index.sqlite");
     run_sql("CREATE TABLE diary(day)");
