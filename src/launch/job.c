@@ -168,6 +168,7 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
     double silence = fmax(TT_STALL * patience, l->run->max_time + 2 * patience) + grace;
     char *notes = tt_directory_path(job->directory, "notes");
     int64_t look = notes ? tt_notes_last_look(notes) : 0, last = s->last_ns;
+    bool over = has(job->directory, "outcome.json"); /* soon rank 0 takes its notes away */
 
     free(notes);
     s->last_ns = tt_now_ns();
@@ -182,9 +183,12 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
         s->failed = s->now;
     if (s->failed > 0 && s->now - s->failed > TT_STALL * patience + grace)
         return tt_fail(e, TT_FAILED, "the job did not end after a rank had failed");
-    if (look != s->look || look == 0)
+    if (look != s->look || (look == 0 && !over))
         s->looked = s->now;
     s->look = look;
+    if (s->now - s->looked > silence && over)
+        return tt_fail(e, TT_FAILED, "the run was over, but its launcher did not end for %.0f s",
+                       silence);
     if (s->now - s->looked > silence)
         return tt_fail(e, TT_FAILED, "rank 0 has not answered for %.0f s, and the job did not end",
                        silence);

@@ -44,6 +44,12 @@ printf '#!/bin/sh\nexec sleep 60\n' >launcher
 chmod +x launcher
 expect 1 "${job[@]}" --launch.by template --launch.template "$work/launcher,{ranks},{command}" --launch.start_timeout 1s
 one_line "no rank has begun after launch.start_timeout, 1 s"
+# One that goes on when its ranks have ended.
+printf '#!/bin/sh\n%s "$@"\nexec sleep 60\n' "$RANKS" >launcher
+expect 1 "${job[@]}" --launch.by template --launch.template "$work/launcher,{ranks},{command}"
+one_line "the run was over, but its launcher did not end for 14 s"
+no_process_left
+no_data_left
 expect 1 bash -c 'ulimit -f 100; exec "$@"' - "${job[@]}"
 one_line "ulimit -f"
 no_process_left
