@@ -335,6 +335,66 @@ static int check_sequence(const char *workload, size_t n, struct tt_settings *li
     return rc;
 }
 
+static bool is_said_by_all(const char *key)
+{
+    return strcmp(key, "json") != 0 && strcmp(key, "csv") != 0 && strcmp(key, "quiet") != 0;
+}
+
+/* What rank 0 has, and this one has not. */
+static int compare_settings(const char *theirs, const json_t *own, struct tt_error *e)
+{
+    json_t *first = json_loads(theirs, 0, NULL), *value;
+    const char *key;
+    int rc = first ? TT_OK : tt_fail_nomem(e, "the settings");
+
+    json_object_foreach(first, key, value)
+    {
+        if (rc == TT_OK && is_said_by_all(key) && !json_equal(value, json_object_get(own, key)))
+            rc = tt_fail(e, TT_USAGE,
+                         "%s is not what rank 0 has; give all ranks the same settings, by the same "
+                         "file",
+                         key);
+    }
+    json_decref(first);
+    return rc;
+}
+
+/* Each rank has read its own words, and files that may be others on its node. Collective. */
+static int check_same_settings(const struct tt_config *config, struct tt_error *e)
+{
+    json_t *own = tt_config_to_json(config);
+    char *text = own ? json_dumps(own, JSON_COMPACT) : NULL;
+    int rank, length = text ? (int)strlen(text) + 1 : 0, rc = TT_OK;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank != 0) {
+        free(text);
+        text = length ? malloc((size_t)length) : NULL;
+    }
+    rc = tt_agree(MPI_COMM_WORLD, own && text ? TT_OK : tt_fail_nomem(e, "the settings"), e);
+    if (rc == TT_OK) {
+        MPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+        rc = tt_agree(MPI_COMM_WORLD, compare_settings(text, own, e), e);
+    }
+    free(text);
+    json_decref(own);
+    return rc;
+}
+
+/* Collective: what is wrong on one rank, whose node may lack a file, ends all. */
+static int make_config(struct tt_config *config, const char *workload,
+                       const struct tt_settings *settings, struct tt_error *e)
+{
+    int rc = tt_agree(MPI_COMM_WORLD, tt_config_make(config, workload, settings, e), e);
+
+    if (rc == TT_OK)
+        rc = check_same_settings(config, e);
+    if (e->rank == 0)
+        e->rank = -1; /* what is wrong on all is nobody's */
+    return rc;
+}
+
 /* The launcher has said how many ranks there are, for all of the runs. */
 static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list,
                         struct tt_printer printer)
@@ -358,7 +418,7 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
     for (size_t i = 0; i < n && status == 0; i++) {
         struct tt_config config = {0};
 
-        rc = tt_config_make(&config, workload, &list[i], &e);
+        rc = make_config(&config, workload, &list[i], &e);
         status = rc == TT_OK ? perform_as_ranks(&config, level, printer) : tt_report_error(&e);
         tt_config_free(&config);
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -61,3 +61,13 @@ expect 0 "$TUTTI" run "${job[@]}" -n 2 "${here[@]}" --dry-run
 grep -q 'B' out || fail "a dry run says no bytes"
 equal "$before" "$(find "$work" | sort)" "the files before and after a dry run"
 no_data_left
+
+# Ranks that read other settings, as files of the same name on their nodes may have them.
+for other in "--iterations 9" "--size x"; do
+    status=0
+    timeout -k 5 20 "${ranks[@]}" 1 "$TUTTI" run "${job[@]}" "${here[@]}" : -n 1 "$TUTTI" run "${job[@]}" "${here[@]}" $other \
+        >out 2>err </dev/null || status=$?
+    equal $status 2 "status with $other on one rank"
+    grep -qE "^tutti: rank 1: .*(iterations is not what rank 0 has|size: 'x')" err || fail "said: $(cat err)"
+    no_data_left
+done
