@@ -15,7 +15,7 @@
 #endif
 
 #include "base/clock.h"
-#include "workloads/stencil/halo.h"
+#include "workloads/stencil/stencil.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "workloads/stencil/grid.h"
+#include "workloads/stencil/stencil.h"
 
 static const struct tt_caches caches = {.second = 64 << 10, .last = 1 << 20};
 static const char *const shape_names[] = {"star2d", "box2d", "star3d", "box3d"};

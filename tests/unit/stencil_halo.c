@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "workloads/stencil/halo.h"
+#include "workloads/stencil/stencil.h"
 
 static const struct tt_caches caches = {.second = 64 << 10, .last = 1 << 20};
 

@@ -2,7 +2,7 @@
 /* The two arrays of a block and the sweeps over them. Threads divide the rows of a box among them;
  * inside a thread, tiles are chosen so that what the next row (or plane) needs is still in cache.
  */
-#include "workloads/stencil/grid.h"
+#include "workloads/stencil/stencil.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,34 @@
 #include <omp.h>
 #endif
 
+#include <hwloc.h>
+
 #define HUGE_PAGE ((size_t)2 << 20)
+
+/* sysconf() is no help: on virtual machines it reports the whole host's. */
+static uint64_t size_of(hwloc_topology_t topology, hwloc_obj_type_t type, uint64_t otherwise)
+{
+    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+
+    return cache && cache->attr->cache.size ? cache->attr->cache.size : otherwise;
+}
+
+struct tt_caches tt_caches_find(void)
+{
+    struct tt_caches c = {.second = 512 << 10, .last = 32 << 20};
+    hwloc_topology_t topology;
+
+    if (hwloc_topology_init(&topology) != 0)
+        return c;
+    if (hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
+        hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
+        hwloc_topology_load(topology) == 0) {
+        c.second = size_of(topology, HWLOC_OBJ_L2CACHE, c.second);
+        c.last = size_of(topology, HWLOC_OBJ_L3CACHE, c.second);
+    }
+    hwloc_topology_destroy(topology);
+    return c;
+}
 
 /* Both arrays in one piece; the second is skewed by half a page, or stores to it would be taken for
  * stores to what is loaded next. */
@@ -164,11 +191,6 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* One thread's share: rows a <= n < b of the box, counted over its planes. */
 static void sweep_share(const struct tt_grid *g, const struct tt_box *box, int64_t a, int64_t b)
 {
@@ -178,7 +200,7 @@ static void sweep_share(const struct tt_grid *g, const struct tt_box *box, int64
     for (int64_t c = box->first[2]; c < box->last[2]; c += width)
         for (int64_t r = 0; r < rows; r += height)
             for (int64_t plane = a / rows; plane * rows < b; plane++) {
-                int64_t from = larger(r, a - plane * rows);
+                int64_t from = r > a - plane * rows ? r : a - plane * rows;
                 int64_t to = smaller(smaller(r + height, rows), b - plane * rows);
 
                 sweep_rows(g, box->first[0] + plane, box->first[1] + from, box->first[1] + to, c,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workloads/stencil/halo.h"
+#include "workloads/stencil/stencil.h"
 
 #include "base/agree.h"
 

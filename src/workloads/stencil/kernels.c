@@ -10,8 +10,6 @@
 #include <immintrin.h>
 #endif
 
-#include "workloads/stencil/sine.h"
-
 #ifndef TT_ISA
 #define TT_ISA baseline
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is solved: weights, boundary values and cost. */
-#include "workloads/stencil/grid.h"
+/* What is solved: weights, boundary values and cost; and which of the compiled instruction sets
+ * this CPU has. */
+#include "workloads/stencil/stencil.h"
 
 const struct tt_stencil_facts tt_stencil_facts[TT_NSHAPES] = {
     [TT_STAR2D] = {.ndims = 2, .diagonals = false, .flops = 4, .source = 1.0 / 4},
@@ -40,3 +41,39 @@ double tt_problem_flops(const struct tt_problem *p)
     return tt_stencil_facts[p->shape].flops + 2.0 * (double)p->work +
            (p->perturbation == TT_PERTURBATION_SINE ? TT_STENCIL_SINE_FLOPS : 0.0);
 }
+
+/* ---- instruction sets ---- */
+
+extern const struct tt_stencil_kernels tt_stencil_kernels_baseline;
+
+double tt_stencil_sine(double x)
+{
+    return TT_SINE(x, double);
+}
+
+#if defined(__x86_64__)
+
+extern const struct tt_stencil_kernels tt_stencil_kernels_avx2, tt_stencil_kernels_avx512;
+
+const struct tt_stencil_kernels *tt_stencil_kernels(unsigned i)
+{
+    const struct tt_stencil_kernels *found[4] = {NULL};
+    unsigned n = 0;
+
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        found[n++] = &tt_stencil_kernels_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        found[n++] = &tt_stencil_kernels_avx2;
+    found[n] = &tt_stencil_kernels_baseline;
+    return i <= n ? found[i] : NULL;
+}
+
+#else
+
+const struct tt_stencil_kernels *tt_stencil_kernels(unsigned i)
+{
+    return i == 0 ? &tt_stencil_kernels_baseline : NULL;
+}
+
+#endif

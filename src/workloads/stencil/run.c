@@ -8,8 +8,7 @@
 
 #include "base/agree.h"
 #include "engine/engine.h"
-#include "workloads/stencil/halo.h"
-#include "workloads/stencil/options.h"
+#include "workloads/stencil/stencil.h"
 
 /* Points computed between two looks at MPI: a fraction of a millisecond. */
 #define POINTS_PER_TEST 131072

@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's block of the grid in memory, and sweeps over boxes of it. */
-#ifndef TT_STENCIL_GRID_H
-#define TT_STENCIL_GRID_H
+/* The parts of the stencil workload: which rank owns which block of the grid, the block in memory
+ * and the sweeps over it, the exchange of what lies around it, its options, and what a rank does.
+ */
+#ifndef TT_WORKLOADS_STENCIL_H
+#define TT_WORKLOADS_STENCIL_H
 
-#include <stddef.h>
+#include <mpi.h>
 
-#include "workloads/stencil/decomposition.h"
+#include "base/error.h"
 #include "workloads/stencil/kernels.h"
+
+struct tt_engine;
+
+/* ---- decomposition.c ---- */
+/* Every point, boundary included, has one owner. */
+enum tt_decomposition { TT_ROWS, TT_BLOCKS };
+
+/* Plane, row, column; a 2D grid is not cut in the first and has one plane. */
+struct tt_partition {
+    int ndims;
+    uint64_t size; /* points in every direction */
+    int parts[3];
+};
+struct tt_owned {
+    int coords[3];
+    uint64_t start[3], count[3];
+};
+
+/* rows cuts the slowest dimension only; blocks cuts so that the surface is smallest. TT_USAGE if
+ * the ranks do not fit. */
+int tt_partition_make(struct tt_partition *p, int ndims, uint64_t size, enum tt_decomposition how,
+                      int ranks, struct tt_error *e);
+/* The first (size mod parts) blocks in a direction have one point more. */
+void tt_partition_owned(const struct tt_partition *p, int rank, struct tt_owned *out);
+/* The rank that many blocks away in every direction, or -1 outside the grid. */
+int tt_partition_neighbour(const struct tt_partition *p, const struct tt_owned *o,
+                           const int offset[3]);
 
 /* Where the points of a block lie: rows aligned, one halo point all around, also at the edge of the
  * grid, where it stays unused. */
@@ -30,6 +59,7 @@ struct tt_box tt_box_computed(const struct tt_partition *p, const struct tt_owne
 int tt_box_shell(const struct tt_partition *p, const struct tt_owned *o, struct tt_box *inner,
                  struct tt_box shell[6]);
 
+/* ---- problem.c ---- */
 struct tt_problem {
     enum tt_stencil_shape shape;
     enum tt_stencil_perturbation perturbation;
@@ -41,6 +71,7 @@ double tt_problem_boundary(const struct tt_problem *p, const uint64_t at[3]);
 /* Floating-point operations per point. */
 double tt_problem_flops(const struct tt_problem *p);
 
+/* ---- grid.c ---- */
 struct tt_grid {
     struct tt_layout layout;
     struct tt_owned owned;
@@ -73,4 +104,45 @@ void tt_grid_sweep(const struct tt_grid *g, const struct tt_box *box);
 void tt_grid_swap(struct tt_grid *g);
 /* Largest |values[0] - values[1]| over the box. */
 double tt_grid_difference(const struct tt_grid *g, const struct tt_box *box);
+
+/* ---- halo.c ---- */
+/* Exchange of the points around a block, with all neighbours at once. */
+#define TT_MAX_NEIGHBOURS 26
+
+struct tt_halo {
+    MPI_Comm comm;
+    int n;
+    struct {
+        int rank, send_tag, receive_tag;
+        MPI_Datatype send, receive;
+    } neighbours[TT_MAX_NEIGHBOURS];
+    MPI_Request requests[2 * TT_MAX_NEIGHBOURS];
+    uint64_t bytes; /* sent in one exchange */
+};
+int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
+                 const struct tt_owned *o, const struct tt_layout *l, bool diagonals,
+                 struct tt_error *e);
+void tt_halo_free(struct tt_halo *h);
+
+/* values: the padded array. Its halo and its outermost owned points must not change until done. */
+int tt_halo_post(struct tt_halo *h, double *values, struct tt_error *e);
+/* Let MPI make progress; true when all is done. */
+bool tt_halo_test(struct tt_halo *h);
+int tt_halo_wait(struct tt_halo *h, struct tt_error *e);
+
+/* ---- stencil.c ---- */
+enum tt_halo_mode { TT_HALO_AFTER, TT_HALO_OVERLAP };
+
+struct tt_stencil_options {
+    uint64_t size, iterations, threads, work;
+    int dims, shape, perturbation, decomposition, halo; /* choices */
+    char *variable;
+};
+struct tt_problem tt_stencil_problem(const struct tt_stencil_options *o);
+int tt_stencil_partition(const struct tt_stencil_options *o, int ranks, struct tt_partition *p,
+                         struct tt_error *e);
+
+/* ---- run.c ---- */
+int tt_stencil_run(struct tt_engine *engine, struct tt_error *e);
+
 #endif
