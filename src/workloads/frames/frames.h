@@ -65,7 +65,6 @@ void tt_frames_header(const struct tt_frames_shape *s, const struct tt_frames_op
                       char *text);
 void tt_frames_metadata(const char *which, uint64_t frame, uint64_t size, char *text);
 
-/* ---- compute.c ---- */
 /* What stands for the simulation between two frames: diffusion, explicit in time. */
 struct tt_frames_field {
     uint64_t n;
@@ -75,7 +74,7 @@ int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_error 
 void tt_frames_field_step(struct tt_frames_field *f);
 void tt_frames_field_free(struct tt_frames_field *f);
 
-/* ---- figures.c ---- */
+/* ---- run.c ---- */
 /* Columns of the table "frames" in a result: a row for every frame written or read. Seconds of the
  * parts are medians over ranks. */
 enum tt_frames_column {
@@ -104,8 +103,6 @@ enum tt_frames_part {
 /* Fills the row's seconds from those of all ranks, which are sorted on the way:
  * seconds[part * ranks + rank]. */
 void tt_frames_row_times(double *row, double *seconds, uint64_t ranks);
-
-/* ---- run.c ---- */
 int tt_frames_run(struct tt_engine *engine, struct tt_error *e);
 
 #endif

@@ -1,16 +1,60 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank does: compute, convert and write frame after frame, then read them all. */
+/* What a rank does: compute, convert and write frame after frame, then read them all, from storage
+ * and not from the page cache, and check every byte of them. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/agree.h"
-#include "workloads/frames/job.h"
+#include "engine/engine.h"
+#include "node/page_cache.h"
+#include "workloads/frames/frames.h"
+
+/* Variables of a file, in the order in which they lie there. */
+enum { TT_FRAMES_HEADER, TT_FRAMES_BEFORE, TT_FRAMES_DATA, TT_FRAMES_AFTER, TT_FRAMES_NVARIABLES };
+
+struct job {
+    struct tt_engine *engine;
+    const struct tt_frames_options *options;
+    struct tt_frames_shape shape;
+    struct tt_variable variables[TT_FRAMES_NVARIABLES]; /* without those of no size */
+    unsigned nvariables;
+    unsigned index[TT_FRAMES_NVARIABLES]; /* of each among them */
+    char *texts[TT_FRAMES_NVARIABLES]; /* all but TT_FRAMES_DATA: as they are to be, or were read */
+    char *right;                       /* room for the longest of them */
+    double *doubles;                   /* NULL without conversion */
+    float *floats;
+    struct tt_frames_field field;
+    char *path;
+    struct tt_write_options rules; /* a frame in every iteration */
+    struct tt_output *output;
+    struct tt_series *series;             /* to read from */
+    struct tt_step_times *written, *read; /* per frame */
+    double *converting;                   /* seconds, per frame */
+    uint64_t nwritten, nread;             /* frames */
+    uint64_t iteration;
+    double cached;
+    bool cache_unknown;
+};
+
+static bool has_files(const struct tt_frames_options *o)
+{
+    return o->style != TT_FRAMES_SINGLE;
+}
+
+static uint64_t text_size(const struct tt_frames_options *o, int which)
+{
+    return which == TT_FRAMES_HEADER ? o->header : o->metadata;
+}
 
 /* ---- preparation ---- */
 
 /* In a raw file this is the layout: the header, then per frame metadata, data, metadata. With a
  * file per frame the header belongs to each of them. */
-static void describe_variables(struct tt_frames_job *f)
+static void describe_variables(struct job *f)
 {
     static const char *const names[] = {"header", "before", "data", "after"};
     const struct tt_frames_options *o = f->options;
@@ -19,14 +63,14 @@ static void describe_variables(struct tt_frames_job *f)
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++) {
         struct tt_variable *v = &f->variables[f->nvariables];
 
-        if (i != TT_FRAMES_DATA && tt_frames_text_size(o, i) == 0)
+        if (i != TT_FRAMES_DATA && text_size(o, i) == 0)
             continue;
         f->index[i] = f->nvariables++;
         *v = (struct tt_variable){.path = names[i],
                                   .element = i == TT_FRAMES_DATA ? &tt_element_f32 : &tt_element_u8,
                                   .ndims = 1,
-                                  .per_step = i != TT_FRAMES_HEADER || tt_frames_has_files(o)};
-        v->dims[0] = tt_frames_text_size(o, i);
+                                  .per_step = i != TT_FRAMES_HEADER || has_files(o)};
+        v->dims[0] = text_size(o, i);
         if (i != TT_FRAMES_DATA)
             continue;
         memcpy(v->dims, s->dims, sizeof s->dims);
@@ -35,7 +79,7 @@ static void describe_variables(struct tt_frames_job *f)
     }
 }
 
-static int allocate(struct tt_frames_job *f, struct tt_error *e)
+static int allocate(struct job *f, struct tt_error *e)
 {
     const struct tt_frames_options *o = f->options;
     uint64_t longest = o->header > o->metadata ? o->header : o->metadata;
@@ -49,7 +93,7 @@ static int allocate(struct tt_frames_job *f, struct tt_error *e)
         return rc;
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
-            ok = (f->texts[i] = malloc(tt_frames_text_size(o, i) + 1)) != NULL && ok;
+            ok = (f->texts[i] = malloc(text_size(o, i) + 1)) != NULL && ok;
     f->right = malloc(longest + 1);
     f->floats = malloc(f->shape.values * sizeof *f->floats);
     if (o->write && o->convert)
@@ -65,7 +109,7 @@ static int allocate(struct tt_frames_job *f, struct tt_error *e)
     return TT_OK;
 }
 
-static void release(struct tt_frames_job *f)
+static void release(struct job *f)
 {
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         free(f->texts[i]);
@@ -79,19 +123,58 @@ static void release(struct tt_frames_job *f)
     free(f->path);
 }
 
-static struct tt_series_spec spec_of(const struct tt_frames_job *f, enum tt_access access)
+/* ---- files ---- */
+
+/* Collective. Every node forgets the file; then rank 0 looks what its own still has. */
+static void evict(struct job *f, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int64_t resident = -1;
+    struct stat st;
+
+    if (fd >= 0 && f->options->cold)
+        tt_cache_evict(fd);
+    MPI_Barrier(f->engine->comm);
+    if (fd >= 0 && fstat(fd, &st) == 0)
+        resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+    f->cache_unknown = f->cache_unknown || resident < 0;
+    if (resident > 0 && f->engine->rank == 0)
+        f->cached += (double)resident;
+    if (fd >= 0)
+        close(fd);
+}
+
+static int evict_all(struct job *f, struct tt_error *e)
+{
+    uint64_t files = has_files(f->options) ? f->options->frames : 1;
+    char *name;
+    int rc = TT_OK;
+
+    for (uint64_t i = 0; i < files && rc == TT_OK; i++) {
+        int n = has_files(f->options) ? asprintf(&name, "%s.%06llu", f->path, (unsigned long long)i)
+                                      : asprintf(&name, "%s", f->path);
+
+        rc = tt_agree(f->engine->comm, n < 0 ? tt_fail_nomem(e, "a path") : TT_OK, e);
+        if (rc == TT_OK)
+            evict(f, name);
+        if (n >= 0)
+            free(name);
+    }
+    return rc;
+}
+
+static struct tt_series_spec spec_of(const struct job *f, enum tt_access access)
 {
     return (struct tt_series_spec){.path = f->path,
                                    .access = access,
-                                   .policy = tt_frames_has_files(f->options) ? TT_FILE_PER_STEP
-                                                                             : TT_APPEND,
+                                   .policy = has_files(f->options) ? TT_FILE_PER_STEP : TT_APPEND,
                                    .steps = f->options->frames,
                                    .nvariables = f->nvariables,
                                    .variables = f->variables,
                                    .times = access == TT_CREATE ? f->written : f->read};
 }
 
-static int open_to_write(struct tt_frames_job *f, struct tt_error *e)
+static int open_to_write(struct job *f, struct tt_error *e)
 {
     struct tt_series_spec spec = spec_of(f, TT_CREATE);
 
@@ -99,15 +182,15 @@ static int open_to_write(struct tt_frames_job *f, struct tt_error *e)
     return tt_output_open_as(f->engine, &f->rules, &spec, f->options->frames, &f->output, e);
 }
 
-static int open_to_read(struct tt_frames_job *f, struct tt_error *e)
+static int open_to_read(struct job *f, struct tt_error *e)
 {
     struct tt_series_spec spec = spec_of(f, TT_READ_ONLY);
-    int rc = tt_frames_evict(f, e);
+    int rc = evict_all(f, e);
 
     return rc == TT_OK ? tt_series_open(f->engine, &spec, &f->series, e) : rc;
 }
 
-static int close_all(struct tt_frames_job *f, int rc, struct tt_error *e)
+static int close_all(struct job *f, int rc, struct tt_error *e)
 {
     int written = tt_output_close(f->output, e), read = tt_series_close(f->series, e);
 
@@ -118,16 +201,17 @@ static int close_all(struct tt_frames_job *f, int rc, struct tt_error *e)
 
 /* ---- a frame ---- */
 
-static void add_text(struct tt_frames_job *f, int which, struct tt_block *b)
+static void add_text(struct job *f, int which, struct tt_block *b)
 {
-    uint64_t size = tt_frames_text_size(f->options, which);
+    uint64_t size = text_size(f->options, which);
 
     *b = (struct tt_block){.variable = f->index[which], .data = f->texts[which]};
     tt_select_all(&b->file, 1, &size);
     tt_select_all(&b->memory, 1, &size);
 }
 
-unsigned tt_frames_list_blocks(struct tt_frames_job *f, uint64_t frame, struct tt_block *blocks)
+/* This rank's part of a frame: rank 0 has the texts, everybody a part of the data. */
+static unsigned list_blocks(struct job *f, uint64_t frame, struct tt_block *blocks)
 {
     const struct tt_frames_shape *s = &f->shape;
     const struct tt_variable *v = &f->variables[f->index[TT_FRAMES_DATA]];
@@ -136,9 +220,9 @@ unsigned tt_frames_list_blocks(struct tt_frames_job *f, uint64_t frame, struct t
     unsigned n = 0;
 
     for (int i = 0; i < TT_FRAMES_NVARIABLES && f->engine->rank == 0; i++) {
-        bool there = i != TT_FRAMES_HEADER || frame == 0 || tt_frames_has_files(f->options);
+        bool there = i != TT_FRAMES_HEADER || frame == 0 || has_files(f->options);
 
-        if (i != TT_FRAMES_DATA && tt_frames_text_size(f->options, i) > 0 && there)
+        if (i != TT_FRAMES_DATA && text_size(f->options, i) > 0 && there)
             add_text(f, i, &blocks[n++]);
     }
     blocks[n] = (struct tt_block){.variable = f->index[TT_FRAMES_DATA], .data = f->floats};
@@ -147,7 +231,7 @@ unsigned tt_frames_list_blocks(struct tt_frames_job *f, uint64_t frame, struct t
     return n + 1;
 }
 
-void tt_frames_write_text(const struct tt_frames_job *f, int which, uint64_t frame, char *text)
+static void write_text(const struct job *f, int which, uint64_t frame, char *text)
 {
     if (which == TT_FRAMES_HEADER)
         tt_frames_header(&f->shape, f->options, text);
@@ -159,7 +243,7 @@ void tt_frames_write_text(const struct tt_frames_job *f, int which, uint64_t fra
 /* ---- writing ---- */
 
 /* One step of the simulation, or as many as the time asks for, and the state it leaves. */
-static void compute(struct tt_frames_job *f, uint64_t frame)
+static void compute(struct job *f, uint64_t frame)
 {
     const struct tt_frames_options *o = f->options;
     uint64_t seed = f->engine->config->run->seed;
@@ -173,7 +257,7 @@ static void compute(struct tt_frames_job *f, uint64_t frame)
     }
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
-            tt_frames_write_text(f, i, frame, f->texts[i]);
+            write_text(f, i, frame, f->texts[i]);
     if (f->doubles)
         tt_frames_fill_doubles(&f->shape, seed, frame, f->doubles);
     else
@@ -181,7 +265,7 @@ static void compute(struct tt_frames_job *f, uint64_t frame)
     tt_phase_add(f->engine, TT_COMPUTE, t);
 }
 
-static void convert(struct tt_frames_job *f, uint64_t frame)
+static void convert(struct job *f, uint64_t frame)
 {
     int64_t t = tt_now_ns();
 
@@ -192,22 +276,159 @@ static void convert(struct tt_frames_job *f, uint64_t frame)
     tt_phase_add(f->engine, f->options->timed_convert ? TT_COPY : TT_COMPUTE, t);
 }
 
-static int write_frame(struct tt_frames_job *f, uint64_t frame, struct tt_error *e)
+static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 {
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
     int rc;
 
     compute(f, frame);
     convert(f, frame);
-    rc = tt_output_write(f->output, frame + 1, tt_frames_list_blocks(f, frame, blocks), blocks, e);
+    rc = tt_output_write(f->output, frame + 1, list_blocks(f, frame, blocks), blocks, e);
     f->nwritten += rc == TT_OK;
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static int check_text(const struct job *f, int which, uint64_t frame, struct tt_error *e)
+{
+    uint64_t size = text_size(f->options, which);
+
+    write_text(f, which, frame, f->right);
+    if (memcmp(f->right, f->texts[which], size) == 0)
+        return TT_OK;
+    return tt_fail(e, TT_CORRUPT, "frame %llu: '%s' is not what was written",
+                   (unsigned long long)(frame + 1), f->variables[f->index[which]].path);
+}
+
+static int check_frame(const struct job *f, uint64_t frame, const struct tt_block *blocks,
+                       unsigned n, struct tt_error *e)
+{
+    uint64_t wrong;
+
+    for (unsigned i = 0; i < n; i++)
+        for (int which = 0; which < TT_FRAMES_NVARIABLES; which++)
+            if (which != TT_FRAMES_DATA && blocks[i].data == f->texts[which] &&
+                check_text(f, which, frame, e) != TT_OK)
+                return TT_CORRUPT;
+    if (tt_frames_matches(&f->shape, f->engine->config->run->seed, frame, f->floats, &wrong))
+        return TT_OK;
+    return tt_fail(e, TT_CORRUPT, "frame %llu: value %llu of element %llu is not what was written",
+                   (unsigned long long)(frame + 1), (unsigned long long)(wrong % f->shape.width),
+                   (unsigned long long)(wrong / f->shape.width));
+}
+
+static int read_frame(struct job *f, uint64_t frame, struct tt_error *e)
+{
+    struct tt_block blocks[TT_FRAMES_NVARIABLES];
+    int64_t t = tt_now_ns();
+    unsigned n = list_blocks(f, frame, blocks);
+    int rc;
+
+    memset(f->floats, 0xff, f->shape.values * sizeof *f->floats);
+    for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
+        if (i != TT_FRAMES_DATA)
+            memset(f->texts[i], 0, text_size(f->options, i));
+    tt_phase_add(f->engine, TT_COMPUTE, t);
+    rc = tt_series_load(f->series, frame, n, blocks, e);
+    if (rc != TT_OK)
+        return rc;
+    t = tt_now_ns();
+    rc = check_frame(f, frame, blocks, n, e);
+    tt_phase_add(f->engine, TT_COMPUTE, t);
+    f->nread++;
+    return tt_agree(f->engine->comm, rc, e);
+}
+
+/* ---- figures: what frames took on all ranks ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double sort_and_take_middle(double *seconds, uint64_t n)
+{
+    qsort(seconds, n, sizeof *seconds, by_value);
+    return (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
+}
+
+void tt_frames_row_times(double *row, double *seconds, uint64_t ranks)
+{
+    static const int columns[] = {TT_FRAMES_MEDIAN_S, TT_FRAMES_CONVERT_S, TT_FRAMES_OPEN_S,
+                                  TT_FRAMES_TRANSFER_S, TT_FRAMES_SYNC_S};
+
+    for (int part = 0; part < TT_FRAMES_NPARTS; part++)
+        row[columns[part]] = sort_and_take_middle(seconds + (uint64_t)part * ranks, ranks);
+    row[TT_FRAMES_LEAST_S] = seconds[0];
+    row[TT_FRAMES_MOST_S] = seconds[ranks - 1];
+}
+
+static void times_of(const struct job *f, bool reading, uint64_t frame, double *parts)
+{
+    const struct tt_step_times *t = reading ? &f->read[frame] : &f->written[frame];
+    const struct tt_frames_options *o = f->options;
+
+    parts[TT_FRAMES_CONVERTING] = reading ? 0 : f->converting[frame];
+    parts[TT_FRAMES_OPENING] = tt_seconds(t->open_ns);
+    parts[TT_FRAMES_TRANSFERRING] = tt_seconds(reading ? t->read_ns : t->write_ns);
+    parts[TT_FRAMES_SYNCING] = tt_seconds(t->sync_ns);
+    parts[TT_FRAMES_TOTAL] = parts[TT_FRAMES_TRANSFERRING] + parts[TT_FRAMES_SYNCING];
+    if (o->timed_convert)
+        parts[TT_FRAMES_TOTAL] += parts[TT_FRAMES_CONVERTING];
+    if (o->style == TT_FRAMES_FILES_AND_OPEN)
+        parts[TT_FRAMES_TOTAL] += parts[TT_FRAMES_OPENING];
+}
+
+/* Collective. */
+static void gather_row(const struct job *f, bool reading, uint64_t frame, double *seconds,
+                       double *row)
+{
+    const struct tt_frames_options *o = f->options;
+    bool header = o->header > 0 && (has_files(o) || frame == 0);
+    double parts[TT_FRAMES_NPARTS];
+    uint64_t ranks = (uint64_t)f->engine->size;
+
+    times_of(f, reading, frame, parts);
+    for (int i = 0; i < TT_FRAMES_NPARTS; i++)
+        MPI_Gather(&parts[i], 1, MPI_DOUBLE, seconds + (uint64_t)i * ranks, 1, MPI_DOUBLE, 0,
+                   f->engine->comm);
+    if (f->engine->rank != 0)
+        return;
+    row[TT_FRAMES_ACCESS] = reading;
+    row[TT_FRAMES_FRAME] = (double)(frame + 1);
+    row[TT_FRAMES_BYTES] = (double)(tt_frames_frame_bytes(&f->shape, o) + (header ? o->header : 0));
+    row[TT_FRAMES_COUNTED] = frame >= o->drop_first;
+    tt_frames_row_times(row, seconds, ranks);
+}
+
+static int report(struct job *f, struct tt_error *e)
+{
+    uint64_t n = f->nwritten + f->nread;
+    double *rows = calloc(n + 1, TT_FRAMES_NCOLUMNS * sizeof *rows);
+    double *seconds = calloc((size_t)f->engine->size, TT_FRAMES_NPARTS * sizeof *seconds);
+    int rc = tt_agree(f->engine->comm,
+                      rows && seconds ? TT_OK : tt_fail_nomem(e, "the figures of frames"), e);
+    int unknown = f->cache_unknown;
+
+    for (uint64_t i = 0; rc == TT_OK && i < n; i++)
+        gather_row(f, i >= f->nwritten, i < f->nwritten ? i : i - f->nwritten, seconds,
+                   rows + i * TT_FRAMES_NCOLUMNS);
+    if (rc == TT_OK && f->engine->rank == 0)
+        tt_result_table(f->engine, "frames", (unsigned)n, TT_FRAMES_NCOLUMNS, rows);
+    MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, f->engine->comm);
+    if (f->options->read && !unknown)
+        tt_result(f->engine, "bytes_cached", TT_RESULT_SUM, f->cached);
+    free(rows);
+    free(seconds);
     return rc;
 }
 
 /* ---- the run ---- */
 
-static int each_frame(struct tt_frames_job *f,
-                      int (*act)(struct tt_frames_job *, uint64_t, struct tt_error *),
+static int each_frame(struct job *f, int (*act)(struct job *, uint64_t, struct tt_error *),
                       struct tt_error *e)
 {
     const struct tt_frames_options *o = f->options;
@@ -223,7 +444,7 @@ static int each_frame(struct tt_frames_job *f,
     return rc;
 }
 
-static int measured(struct tt_frames_job *f, struct tt_error *e)
+static int measured(struct job *f, struct tt_error *e)
 {
     const struct tt_frames_options *o = f->options;
     int rc = tt_engine_start(f->engine, e);
@@ -237,14 +458,13 @@ static int measured(struct tt_frames_job *f, struct tt_error *e)
     if (rc == TT_OK && o->write && o->read)
         rc = open_to_read(f, e);
     if (rc == TT_OK && o->read)
-        rc = each_frame(f, tt_frames_read, e);
+        rc = each_frame(f, read_frame, e);
     return rc == TT_OK ? tt_engine_stop(f->engine, e) : rc;
 }
 
 int tt_frames_run(struct tt_engine *engine, struct tt_error *e)
 {
-    struct tt_frames_job f = {.engine = engine,
-                              .options = tt_config_opts(engine->config, "frames")};
+    struct job f = {.engine = engine, .options = tt_config_opts(engine->config, "frames")};
     int rc = tt_agree(engine->comm, allocate(&f, e), e);
 
     if (rc == TT_OK)
@@ -254,7 +474,7 @@ int tt_frames_run(struct tt_engine *engine, struct tt_error *e)
     rc = close_all(&f, rc, e);
     if (rc == TT_OK || rc == TT_LIMIT || rc == TT_STOPPED) { /* the same on all ranks */
         struct tt_error later = TT_ERROR_CLEAR;
-        int told = tt_frames_report(&f, &later);
+        int told = report(&f, &later);
 
         if (rc == TT_OK && told != TT_OK)
             *e = later;
