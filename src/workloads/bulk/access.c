@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workloads/bulk/access.h"
+#include "workloads/bulk/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,6 @@
 
 /* In step, ranks agree so often whether to go on. */
 #define STEPS_BETWEEN_AGREEMENTS 16
-
-static bool is_writing(const struct tt_bulk_access_state *a)
-{
-    return a->kind == TT_BULK_WRITE;
-}
 
 static bool is_comparing(const struct tt_bulk_access_state *a)
 {
@@ -29,22 +24,9 @@ static uint64_t owner(const struct tt_bulk_access_state *a)
 
 #define MOST_PLACES (UINT64_C(1) << 26) /* so many bits are 8 MiB */
 
-static bool may_repeat(const struct tt_bulk_access_state *a)
-{
-    return a->walk.order == TT_BULK_REPEATED && a->walk.slots <= MOST_PLACES;
-}
-
 static size_t words_of(const struct tt_bulk_access_state *a)
 {
     return (a->walk.slots + 63) / 64;
-}
-
-static void touch(struct tt_bulk_access_state *a, uint64_t offset)
-{
-    uint64_t place = offset / a->walk.transfer;
-
-    if (a->touched)
-        a->touched[place / 64] |= UINT64_C(1) << place % 64;
 }
 
 double tt_bulk_coverage(const struct tt_bulk_access_state *a)
@@ -64,6 +46,47 @@ double tt_bulk_coverage(const struct tt_bulk_access_state *a)
     return mine[0] / mine[1];
 }
 
+/* ---- how they went on ---- */
+
+#define FIRST_APART_NS 20000000
+#define LEAST_INSTANTS 10
+
+/* Keeps every other instant. */
+static void thin_out(struct tt_bulk_pace *p)
+{
+    for (size_t i = 0; i < TT_BULK_INSTANTS / 2; i++) {
+        p->at_ns[i] = p->at_ns[2 * i + 1];
+        p->done[i] = p->done[2 * i + 1];
+    }
+    p->n = TT_BULK_INSTANTS / 2;
+    p->apart_ns *= 2;
+}
+
+void tt_bulk_pace_note(struct tt_bulk_pace *p, int64_t at_ns, uint64_t done)
+{
+    if (p->apart_ns == 0)
+        p->apart_ns = FIRST_APART_NS;
+    if (at_ns - (p->n ? p->at_ns[p->n - 1] : 0) < p->apart_ns)
+        return;
+    if (p->n == TT_BULK_INSTANTS)
+        thin_out(p);
+    p->at_ns[p->n] = at_ns;
+    p->done[p->n++] = done;
+}
+
+double tt_bulk_pace_start(const struct tt_bulk_pace *p)
+{
+    size_t tenth = p->n / 10;
+    double early, late;
+
+    if (p->n < LEAST_INSTANTS)
+        return 1;
+    early = (double)p->done[tenth] / (double)p->at_ns[tenth];
+    late = (double)(p->done[p->n - 1] - p->done[tenth]) /
+           (double)(p->at_ns[p->n - 1] - p->at_ns[tenth]);
+    return late > 0 ? early / late : 1;
+}
+
 /* ---- single transfers ---- */
 
 /* Most of IOR's content is the same in every transfer, and made only once. */
@@ -77,7 +100,8 @@ static bool is_as_expected(struct tt_bulk_access_state *a, const struct tt_strea
 
 static int prepare(struct tt_bulk_access_state *a, struct tt_error *e)
 {
-    if (may_repeat(a) && !(a->touched = calloc(words_of(a), sizeof *a->touched)))
+    if (a->walk.order == TT_BULK_REPEATED && a->walk.slots <= MOST_PLACES &&
+        !(a->touched = calloc(words_of(a), sizeof *a->touched)))
         return tt_fail_nomem(e, "what was touched");
     if (!is_comparing(a) || a->content.kind == TT_CONTENT_RANDOM)
         return TT_OK;
@@ -149,10 +173,14 @@ static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, ui
     tt_select_none(&slot->block.memory, 1, &bytes);
     if (!nothing && rc == TT_OK) {
         slot->tag = tt_bulk_offset(&a->walk, i);
-        touch(a, slot->tag);
+        if (a->touched) {
+            uint64_t place = slot->tag / bytes;
+
+            a->touched[place / 64] |= UINT64_C(1) << place % 64;
+        }
         tt_select_slab(&slot->block.file, 1, &dims, &slot->tag, NULL, &bytes, NULL);
         tt_select_all(&slot->block.memory, 1, &bytes);
-        if (is_writing(a))
+        if (a->kind == TT_BULK_WRITE)
             fill(a, slot);
     }
     now = tt_stream_start(stream, slot, e);
@@ -231,12 +259,6 @@ static int transfer_in_step(struct tt_bulk_access_state *a, struct tt_stream *st
     return rc == TT_OK ? told : rc;
 }
 
-static void note_deadline(struct tt_bulk_access_state *a)
-{
-    a->at_deadline = a->done;
-    a->deadline_ns = a->cut ? tt_now_ns() - a->first : INT64_MAX;
-}
-
 /* After the deadline, up to what the fastest rank has done. */
 static int wear_out(struct tt_bulk_access_state *a, struct tt_stream *stream, int rc,
                     struct tt_error *e)
@@ -257,7 +279,7 @@ static int sync_all(struct tt_bulk_access_state *a, struct tt_stream *stream, in
     int sync = a->engine->config->run->sync, synced;
     int64_t own = 0;
 
-    if (!is_writing(a) || sync == TT_SYNC_NEVER || sync == TT_SYNC_WRITE)
+    if (a->kind != TT_BULK_WRITE || sync == TT_SYNC_NEVER || sync == TT_SYNC_WRITE)
         return rc;
     synced = tt_stream_sync(stream, &own, e);
     a->last += own;
@@ -275,7 +297,8 @@ static int transfer_all(struct tt_bulk_access_state *a, struct tt_stream *stream
         rc = transfer_in_step(a, stream, e);
     else
         rc = transfer_on_its_own(a, stream, a->walk.count, false, e);
-    note_deadline(a);
+    a->at_deadline = a->done;
+    a->deadline_ns = a->cut ? tt_now_ns() - a->first : INT64_MAX;
     if (a->options->wear_out && a->kind != TT_BULK_CHECK)
         rc = wear_out(a, stream, rc, e);
     rc = finish(a, stream, rc, e);
@@ -288,7 +311,7 @@ static int transfer_all(struct tt_bulk_access_state *a, struct tt_stream *stream
 static int use_file(struct tt_bulk_access_state *a, struct tt_series *series, struct tt_error *e)
 {
     const struct tt_stream_spec spec = {
-        .direction = is_writing(a) ? TT_WRITING : TT_READING,
+        .direction = a->kind == TT_BULK_WRITE ? TT_WRITING : TT_READING,
         .depth = (unsigned)a->options->depth,
         .overlapping = a->walk.order == TT_BULK_REPEATED && a->walk.shared &&
                        a->content.kind != TT_CONTENT_RANDOM, /* each rank has its own */
@@ -319,7 +342,7 @@ int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
     };
     const struct tt_series_spec spec = {
         .path = a->path,
-        .access = is_writing(a) ? TT_CREATE : TT_READ_ONLY,
+        .access = a->kind == TT_BULK_WRITE ? TT_CREATE : TT_READ_ONLY,
         .policy = TT_OVERWRITE,
         .per_process = !a->walk.shared,
         .own_path = true,

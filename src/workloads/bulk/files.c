@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workloads/bulk/files.h"
+#include "workloads/bulk/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,27 +129,19 @@ int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)
     return TT_OK;
 }
 
-static int make_directory(struct tt_bulk *b, const char *path, struct tt_error *e)
-{
-    char *directory = strdup(path);
-    int rc;
-
-    if (!directory)
-        return tt_fail_nomem(e, "a path");
-    *strrchr(directory, '/') = '\0';
-    rc = tt_data_own_directory(b->engine, directory, e);
-    free(directory);
-    return rc;
-}
-
 int tt_bulk_make_room(struct tt_bulk *b, const char *path, struct tt_error *e)
 {
     int rc = TT_OK;
 
     if (b->options->files || b->engine->rank == 0)
         rc = tt_data_remove(b->engine, path, e);
-    if (rc == TT_OK && b->options->own_directories)
-        rc = make_directory(b, path, e);
+    if (rc == TT_OK && b->options->own_directories) {
+        char *directory = strndup(path, (size_t)(strrchr(path, '/') - path));
+
+        rc =
+            directory ? tt_data_own_directory(b->engine, directory, e) : tt_fail_nomem(e, "a path");
+        free(directory);
+    }
     return tt_agree(b->engine->comm, rc, e);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/agree.h"
 #include "engine/counts.h"
-#include "workloads/bulk/files.h"
+#include "workloads/bulk/run.h"
 
 #define SAMPLE_BYTES ((uint64_t)4 << 20) /* of the data, to be compressed */
 
@@ -157,16 +157,12 @@ static uint64_t reads_data_of(const struct tt_bulk *b, enum tt_bulk_access kind,
 }
 
 /* Collective. The transfers of each rank, so that whoever stands in for it reads no more. */
-static void share_counts(struct tt_bulk *b, const struct tt_bulk_access_state *a)
-{
-    MPI_Allgather(&a->done, 1, MPI_UINT64_T, b->written, 1, MPI_UINT64_T, b->engine->comm);
-}
-
-static int save_count(struct tt_bulk *b, struct tt_error *e)
+static int share_counts(struct tt_bulk *b, const struct tt_bulk_access_state *a, struct tt_error *e)
 {
     uint64_t least = b->transfers;
     int rc = TT_OK;
 
+    MPI_Allgather(&a->done, 1, MPI_UINT64_T, b->written, 1, MPI_UINT64_T, b->engine->comm);
     for (uint64_t i = 0; i < b->ranks; i++)
         least = b->written[i] < least ? b->written[i] : least;
     if (b->options->count_file && b->engine->rank == 0)
@@ -243,15 +239,6 @@ static int begin_access(struct tt_bulk *b, const struct tt_bulk_access_state *a,
     return rc;
 }
 
-static void end_access(struct tt_bulk *b, const struct tt_bulk_access_state *a)
-{
-    if (a->kind == TT_BULK_CHECK)
-        tt_unmeasured_end(b->engine);
-    else
-        tt_iteration_end(b->engine);
-    b->progress += a->done;
-}
-
 /* Collective. */
 static int access_once(struct tt_bulk *b, enum tt_bulk_access kind, uint64_t repetition,
                        struct tt_error *e)
@@ -264,14 +251,16 @@ static int access_once(struct tt_bulk *b, enum tt_bulk_access kind, uint64_t rep
     rc = begin_access(b, &a, e);
     if (rc == TT_OK)
         rc = tt_bulk_access_run(&a, e);
-    end_access(b, &a);
+    if (kind == TT_BULK_CHECK)
+        tt_unmeasured_end(b->engine);
+    else
+        tt_iteration_end(b->engine);
+    b->progress += a.done;
     if (rc == TT_OK) {
         add_row(b, &a, repetition);
         note_doubts(b, &a);
-        if (kind == TT_BULK_WRITE) {
-            share_counts(b, &a);
-            rc = save_count(b, e);
-        }
+        if (kind == TT_BULK_WRITE)
+            rc = share_counts(b, &a, e);
     }
     free(a.touched);
     free(a.expected);

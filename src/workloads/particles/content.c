@@ -7,36 +7,32 @@
 #include "base/mix.h"
 #include "workloads/particles/particles.h"
 
-static const struct tt_field fields[TT_PARTICLE_FIELDS] = {
-    {"x", TT_F32, 1, offsetof(struct tt_particle, x)},
-    {"y", TT_F32, 1, offsetof(struct tt_particle, y)},
-    {"z", TT_F32, 1, offsetof(struct tt_particle, z)},
-    {"px", TT_F32, 1, offsetof(struct tt_particle, px)},
-    {"py", TT_F32, 1, offsetof(struct tt_particle, py)},
-    {"pz", TT_F32, 1, offsetof(struct tt_particle, pz)},
-    {"id_1", TT_I32, 1, offsetof(struct tt_particle, id_1)},
-    {"id_2", TT_F32, 1, offsetof(struct tt_particle, id_2)},
-};
+/* Each has four bytes, in the order in which they lie in a record. */
+#define PROPERTIES(X) \
+    X(x, F32, f32) \
+    X(y, F32, f32) \
+    X(z, F32, f32) \
+    X(px, F32, f32) \
+    X(py, F32, f32) \
+    X(pz, F32, f32) \
+    X(id_1, I32, i32) \
+    X(id_2, F32, f32)
+
+#define FIELD(name, kind, element) {#name, TT_##kind, 1, offsetof(struct tt_particle, name)},
+static const struct tt_field fields[TT_PARTICLE_FIELDS] = {PROPERTIES(FIELD)};
 
 const struct tt_element tt_particle_element = {TT_RECORD, sizeof(struct tt_particle),
                                                TT_PARTICLE_FIELDS, fields};
 
 /* The same fields, each at the start of a record of its own. */
-static const struct tt_field alone[TT_PARTICLE_FIELDS] = {
-    {"x", TT_F32, 1, 0},  {"y", TT_F32, 1, 0},  {"z", TT_F32, 1, 0},    {"px", TT_F32, 1, 0},
-    {"py", TT_F32, 1, 0}, {"pz", TT_F32, 1, 0}, {"id_1", TT_I32, 1, 0}, {"id_2", TT_F32, 1, 0},
-};
+#define ALONE(name, kind, element) \
+    static const struct tt_field alone_##name = {#name, TT_##kind, 1, 0};
+PROPERTIES(ALONE)
 
+#define PROPERTY(name, kind, element) \
+    {#name, &tt_element_##element, {TT_RECORD, 4, 1, &alone_##name}},
 const struct tt_particle_property tt_particle_properties[TT_PARTICLE_FIELDS] = {
-    {"x", &tt_element_f32, {TT_RECORD, 4, 1, &alone[0]}},
-    {"y", &tt_element_f32, {TT_RECORD, 4, 1, &alone[1]}},
-    {"z", &tt_element_f32, {TT_RECORD, 4, 1, &alone[2]}},
-    {"px", &tt_element_f32, {TT_RECORD, 4, 1, &alone[3]}},
-    {"py", &tt_element_f32, {TT_RECORD, 4, 1, &alone[4]}},
-    {"pz", &tt_element_f32, {TT_RECORD, 4, 1, &alone[5]}},
-    {"id_1", &tt_element_i32, {TT_RECORD, 4, 1, &alone[6]}},
-    {"id_2", &tt_element_f32, {TT_RECORD, 4, 1, &alone[7]}},
-};
+    PROPERTIES(PROPERTY)};
 
 /* 24 random bits as a number in [0, 1). */
 static float uniform(uint64_t bits)

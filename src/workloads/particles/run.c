@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: a step, computation, the next step; written, read, or first the one and then
  * the other. Checking comes after the measured time. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,34 @@
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "workloads/particles/particles.h"
-#include "workloads/particles/tally.h"
+#include "workloads/particles/tables.h"
 
 #define POISON 0xa5
+
+/* ---- times as h5bench defines them ---- */
+
+/* Of writing or of reading, on this rank: summed over what lies between begin and end, which may
+ * come several times. */
+struct tally {
+    double before[TT_NPHASES], spent[TT_NPHASES], observed; /* seconds */
+    int64_t since_ns;
+};
+
+static void tally_begin(struct tally *t, const struct tt_engine *engine)
+{
+    for (int p = 0; p < TT_NPHASES; p++)
+        t->before[p] = tt_phase_seconds(engine, (enum tt_phase)p);
+    t->since_ns = tt_now_ns();
+}
+
+static void tally_end(struct tally *t, const struct tt_engine *engine)
+{
+    t->observed += tt_seconds(tt_now_ns() - t->since_ns);
+    for (int p = 0; p < TT_NPHASES; p++)
+        t->spent[p] += tt_phase_seconds(engine, (enum tt_phase)p) - t->before[p];
+}
+
+/* ---- what a rank has ---- */
 
 struct cloud {
     struct tt_engine *engine;
@@ -31,7 +57,7 @@ struct cloud {
     struct tt_output *output;
     struct tt_series *series;
     uint64_t iteration, iterations;
-    struct tt_tally writing, reading;
+    struct tally writing, reading;
 };
 
 /* ---- preparation ---- */
@@ -155,12 +181,8 @@ static int open_to_write(struct cloud *c, struct tt_error *e)
     bool update =
         c->options->phase == TT_PARTICLES_OVERWRITE || c->options->phase == TT_PARTICLES_APPEND;
     struct tt_series_spec spec = spec_of(c, update ? TT_UPDATE : TT_CREATE);
-    int rc;
 
-    tt_tally_begin(&c->writing, c->engine);
-    rc = tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
-    tt_tally_end(&c->writing, c->engine);
-    return rc;
+    return tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
 }
 
 static int open_to_read(struct cloud *c, struct tt_error *e)
@@ -322,44 +344,37 @@ static int check_all(struct cloud *c, struct tt_error *e)
 
 static int close_output(struct cloud *c, struct tt_error *e)
 {
-    int rc;
+    int rc = tt_output_close(c->output, e);
 
-    tt_tally_begin(&c->writing, c->engine);
-    rc = tt_output_close(c->output, e);
-    tt_tally_end(&c->writing, c->engine);
     c->output = NULL;
     return rc;
 }
 
 static int close_series(struct cloud *c, struct tt_error *e)
 {
-    int rc;
-
-    tt_tally_begin(&c->reading, c->engine);
-    rc = tt_series_close(c->series, e);
-    tt_tally_end(&c->reading, c->engine);
-    return rc;
+    return tt_series_close(c->series, e);
 }
 
 static int write_all(struct cloud *c, struct tt_error *e)
 {
-    int rc;
+    int rc = each_step(c, write_step, e);
 
-    tt_tally_begin(&c->writing, c->engine);
-    rc = each_step(c, write_step, e);
-    if (rc == TT_OK)
-        rc = tt_output_drain(c->output, e);
-    tt_tally_end(&c->writing, c->engine);
-    return rc;
+    return rc == TT_OK ? tt_output_drain(c->output, e) : rc;
 }
 
 static int read_all(struct cloud *c, struct tt_error *e)
 {
+    return each_step(c, read_step, e);
+}
+
+static int tallied(struct cloud *c, struct tally *t, int (*act)(struct cloud *, struct tt_error *),
+                   struct tt_error *e)
+{
     int rc;
 
-    tt_tally_begin(&c->reading, c->engine);
-    rc = each_step(c, read_step, e);
-    tt_tally_end(&c->reading, c->engine);
+    tally_begin(t, c->engine);
+    rc = act(c, e);
+    tally_end(t, c->engine);
     return rc;
 }
 
@@ -369,14 +384,14 @@ static int measured(struct cloud *c, struct tt_error *e)
 
     c->iterations = c->options->steps * ((uint64_t)writes(c) + reads(c));
     if (rc == TT_OK && writes(c))
-        rc = write_all(c, e);
+        rc = tallied(c, &c->writing, write_all, e);
     if (rc == TT_OK && writes(c) && reads(c)) {
-        rc = close_output(c, e);
+        rc = tallied(c, &c->writing, close_output, e);
         if (rc == TT_OK)
             rc = open_to_read(c, e);
     }
     if (rc == TT_OK && reads(c))
-        rc = read_all(c, e);
+        rc = tallied(c, &c->reading, read_all, e);
     return rc == TT_OK ? tt_engine_stop(c->engine, e) : rc;
 }
 
@@ -387,15 +402,56 @@ static int prepare(struct cloud *c, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt_agree(c->engine->comm, allocate(c, e), e);
     if (rc == TT_OK)
-        rc = writes(c) ? open_to_write(c, e) : open_to_read(c, e);
+        rc = writes(c) ? tallied(c, &c->writing, open_to_write, e) : open_to_read(c, e);
     return rc;
+}
+
+/* ---- the end ---- */
+
+/* Without overlap the write that the caller makes has the making of groups and variables in it. */
+static void add_row(double *row, const struct tally *t, bool overlaps)
+{
+    double calls = t->spent[TT_COPY] + t->spent[TT_SUBMIT] + t->spent[TT_WAIT] + t->spent[TT_LOAD];
+
+    row[TT_PARTICLES_RAW] = overlaps ? calls : calls - t->spent[TT_IO_DEFINE];
+    row[TT_PARTICLES_METADATA] = t->spent[TT_IO_DEFINE];
+    row[TT_PARTICLES_OBSERVED] = t->observed;
+    row[TT_PARTICLES_COMPUTATION] = t->spent[TT_COMPUTE];
+    row[TT_PARTICLES_OPENING] = t->spent[TT_OPEN];
+    row[TT_PARTICLES_SYNCING] = t->spent[TT_SYNC];
+    row[TT_PARTICLES_CLOSING] = t->spent[TT_CLOSE];
+}
+
+static void report_times(const struct tally *written, const struct tally *read,
+                         struct tt_engine *engine)
+{
+    bool overlaps = engine->config->run->overlap != TT_OVERLAP_NONE;
+    double table[2 * TT_PARTICLES_NTIMES];
+
+    add_row(table, written, overlaps);
+    add_row(table + TT_PARTICLES_NTIMES, read, overlaps);
+    tt_result_table(engine, "h5bench", 2, TT_PARTICLES_NTIMES, table);
+}
+
+static void report_ranks(const uint64_t *rows, uint64_t row, struct tt_engine *engine)
+{
+    double table[TT_PARTICLES_NNUMBERS] = {0}, squares = 0, mean;
+
+    for (int r = 0; r < engine->size; r++)
+        table[TT_PARTICLES_TOTAL] += (double)rows[r] * (double)row;
+    mean = table[TT_PARTICLES_TOTAL] / engine->size;
+    for (int r = 0; r < engine->size; r++)
+        squares += pow((double)rows[r] * (double)row - mean, 2);
+    table[TT_PARTICLES_MEAN] = mean;
+    table[TT_PARTICLES_DEVIATION] = sqrt(squares / engine->size);
+    tt_result_table(engine, "ranks", 1, TT_PARTICLES_NNUMBERS, table);
 }
 
 static void report(const struct cloud *c)
 {
-    tt_tally_report(&c->writing, &c->reading, c->engine);
+    report_times(&c->writing, &c->reading, c->engine);
     if (c->options->deviation > 0)
-        tt_tally_report_ranks(c->rows, c->written.row, c->engine);
+        report_ranks(c->rows, c->written.row, c->engine);
 }
 
 static void release(struct cloud *c)
@@ -420,9 +476,9 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
         rc = check_all(&c, e);
     if (rc == TT_OK && c.options->phase == TT_PARTICLES_BOTH && !reads(&c))
         tt_warning(engine, "the backend keeps nothing: written only, not read back");
-    closed = close_output(&c, e);
+    closed = tallied(&c, &c.writing, close_output, e);
     rc = rc == TT_OK ? closed : rc;
-    closed = close_series(&c, e);
+    closed = tallied(&c, &c.reading, close_series, e);
     rc = rc == TT_OK ? closed : rc;
     if (rc == TT_OK && !tt_engine_is_endless(engine))
         report(&c);
