@@ -10,8 +10,6 @@
 #include "cli/command.h"
 #include "cli/ensemble_show.h"
 #include "ensemble/run.h"
-#include "ensemble/nodes.h"
-#include "ensemble/scenario.h"
 #include "launch/launch.h"
 #include "plan/workload.h"
 #include "plan/settings_json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ensemble/collect.h"
+#include "ensemble/trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "analysis/result.h"
 #include "analysis/window.h"
 #include "base/clock.h"
+#include "ensemble/run.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 

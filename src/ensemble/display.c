@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ensemble/display.h"
+#include "ensemble/trial.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -68,8 +68,9 @@ int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, 
                      struct tt_error *e);
 void tt_ensemble_free(struct tt_ensemble *x);
 
-/* The job of the k-th other job of a step. */
-size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k);
+/* What the k-th job of a step does; 0 is the reference, then come its others. */
+const struct tt_job_spec *tt_step_spec(const struct tt_ensemble *x, const struct tt_step *s,
+                                       uint64_t k);
 /* The largest number of jobs that run at once. */
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x);
 /* A name such as "stencil", "stencil.1": what the reports call a job. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ensemble/nodes.h"
+#include "ensemble/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ensemble/run.h"
 #include "launch/local.h"
 #include "launch/slurm.h"
 
@@ -144,8 +145,7 @@ static size_t most_used(const struct tt_ensemble *x, const struct tt_words *allo
 
         memset(used, 0, allocated->n * sizeof *used);
         for (uint64_t k = 0; k <= s->others; k++)
-            mark(&x->specs[k == 0 ? s->reference : tt_step_load(x, s, k - 1)], allocated, &next,
-                 used);
+            mark(tt_step_spec(x, s, k), allocated, &next, used);
         for (size_t k = 0; k < allocated->n; k++)
             n += used[k];
         most = n > most ? n : most;

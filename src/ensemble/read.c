@@ -12,7 +12,7 @@
 
 /* ---- jobs by name ---- */
 
-static struct tt_job_spec *find_spec(struct tt_ensemble *x, const char *name)
+static struct tt_job_spec *find_spec(const struct tt_ensemble *x, const char *name)
 {
     for (size_t i = 0; i < x->nspecs; i++)
         if (!strcmp(x->specs[i].name, name))
@@ -41,25 +41,6 @@ static struct tt_job_spec *add_spec(struct tt_ensemble *x, const char *name, str
 }
 
 /* ---- keys ---- */
-
-static const struct tt_param *find_param(const struct tt_component *c, const char *key)
-{
-    for (const struct tt_param *p = c->params; p->key; p++)
-        if (tt_same_key(p->key, key))
-            return p;
-    return NULL;
-}
-
-static int set(const struct tt_param *p, void *opts, const struct tt_setting *s, struct tt_error *e)
-{
-    struct tt_error inner = TT_ERROR_CLEAR;
-    int rc;
-
-    if (!s->value && p->type != TT_PARAM_BOOL)
-        return tt_fail(e, TT_USAGE, "%.300s: needs a value", s->place);
-    rc = tt_param_set(p, opts, s->value ? s->value : "yes", &inner);
-    return rc ? tt_fail(e, rc, "%.300s: %s", s->place, inner.text) : TT_OK;
-}
 
 static int fail_unknown(const struct tt_setting *s, bool is_matrix, struct tt_error *e)
 {
@@ -103,25 +84,16 @@ static bool split(const char *key, bool is_matrix, char *spec, size_t size, cons
     return true;
 }
 
-static int take_for_spec(struct tt_job_spec *p, const char *key, const struct tt_setting *s,
-                         struct tt_error *e)
-{
-    const struct tt_param *param = find_param(&tt_job_spec_component, key);
-
-    return param ? set(param, &p->o, s, e)
-                 : tt_settings_add(&p->settings, key, s->value, s->place, e);
-}
-
 static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matrix,
                 struct tt_error *e)
 {
-    const struct tt_param *param = find_param(&tt_ensemble_component, s->key);
+    const struct tt_param *param = tt_param_find(tt_ensemble_component.params, s->key);
     struct tt_job_spec *spec;
     const char *rest;
     char name[64];
 
     if (param)
-        return set(param, &x->o, s, e);
+        return tt_setting_apply(s, param, &x->o, e);
     if (!strcmp(s->key, "reference") || !strcmp(s->key, "load") || !strcmp(s->key, "set"))
         return tt_fail(e, TT_USAGE, "%.300s: %s needs keys, as in '%s'", s->place, s->key,
                        is_matrix ? "set: {a: {workload: stencil}}"
@@ -129,19 +101,14 @@ static int take(struct tt_ensemble *x, const struct tt_setting *s, bool is_matri
     if (!split(s->key, is_matrix, name, sizeof name, &rest))
         return fail_unknown(s, is_matrix, e);
     spec = add_spec(x, name, e);
-    return spec ? take_for_spec(spec, rest, s, e) : e->code;
+    if (!spec)
+        return e->code;
+    param = tt_param_find(tt_job_spec_component.params, rest);
+    return param ? tt_setting_apply(s, param, &spec->o, e)
+                 : tt_settings_add(&spec->settings, rest, s->value, s->place, e);
 }
 
 /* ---- jobs ---- */
-
-static int copy_settings(struct tt_settings *to, const struct tt_settings *from, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    for (size_t i = 0; i < from->n && rc == TT_OK; i++)
-        rc = tt_settings_add(to, from->list[i].key, from->list[i].value, from->list[i].place, e);
-    return rc;
-}
 
 static int copy_words(struct tt_words *to, const struct tt_words *from, struct tt_error *e)
 {
@@ -168,9 +135,9 @@ static int follow_same(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_e
                        p->o.same);
     if (p->o.workload || p->o.command.n > 0)
         return tt_fail(e, TT_USAGE, "%s: give either same or a workload or command", p->name);
-    rc = copy_settings(&all, &other->settings, e);
+    rc = tt_settings_append(&all, &other->settings, e);
     if (rc == TT_OK)
-        rc = copy_settings(&all, &p->settings, e);
+        rc = tt_settings_append(&all, &p->settings, e);
     tt_settings_free(&p->settings);
     p->settings = all;
     if (rc == TT_OK && other->o.workload && !(p->o.workload = strdup(other->o.workload)))
@@ -210,7 +177,7 @@ static int resolve_spec(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_
     if (rc == TT_OK && x->o.min_free)
         rc = tt_settings_add(&first, "min_free", x->o.min_free, "min_free", e);
     if (rc == TT_OK)
-        rc = copy_settings(&first, &p->settings, e);
+        rc = tt_settings_append(&first, &p->settings, e);
     tt_settings_free(&p->settings);
     p->settings = first;
     if (rc == TT_OK)
@@ -322,13 +289,9 @@ static int make_steps(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
 
 static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
 {
-    bool has_reference = false;
-
-    for (size_t i = 0; i < x->nspecs; i++)
-        has_reference |= !strcmp(x->specs[i].name, "reference");
     if (is_matrix && x->nspecs == 0)
         return tt_fail(e, TT_USAGE, "a matrix needs a set of jobs: 'set: {a: {workload: ...}}'");
-    if (!is_matrix && !has_reference)
+    if (!is_matrix && !find_spec(x, "reference"))
         return tt_fail(e, TT_USAGE, "an ensemble needs a reference: 'reference: {workload: ...}'");
     if (is_matrix && (x->o.limit > 0 || x->o.require.n > 0))
         return tt_fail(e, TT_USAGE,
@@ -387,9 +350,10 @@ void tt_ensemble_free(struct tt_ensemble *x)
 
 /* ---- what others ask ---- */
 
-size_t tt_step_load(const struct tt_ensemble *x, const struct tt_step *s, uint64_t k)
+const struct tt_job_spec *tt_step_spec(const struct tt_ensemble *x, const struct tt_step *s,
+                                       uint64_t k)
 {
-    return x->mixes[s->mix].order[k];
+    return &x->specs[k == 0 ? s->reference : x->mixes[s->mix].order[k - 1]];
 }
 
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)
@@ -419,8 +383,8 @@ json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
         const struct tt_step *s = &x->steps[i];
         json_t *loads = json_array();
 
-        for (uint64_t k = 0; k < s->others; k++)
-            json_array_append_new(loads, json_string(x->specs[tt_step_load(x, s, k)].name));
+        for (uint64_t k = 1; k <= s->others; k++)
+            json_array_append_new(loads, json_string(tt_step_spec(x, s, k)->name));
         json_array_append_new(steps,
                               json_pack("{s:s, s:I, s:o}", "reference", x->specs[s->reference].name,
                                         "others", (json_int_t)s->others, "loads", loads));

@@ -15,12 +15,10 @@
 #include "analysis/statistics.h"
 #include "base/text.h"
 #include "build_info.h"
-#include "ensemble/collect.h"
-#include "ensemble/stale.h"
 #include "ensemble/trial.h"
 #include "plan/directory.h"
-#include "plan/settings_json.h"
 #include "plan/limits.h"
+#include "plan/settings_json.h"
 #include "plan/workload.h"
 #include "spec/units.h"
 
@@ -141,9 +139,9 @@ static int check_space(const struct tt_ensemble *x, const struct tt_step *step,
     size_t n = 0;
 
     for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
-        size_t spec = k == 0 ? step->reference : tt_step_load(x, step, k - 1);
+        const struct tt_job_spec *p = tt_step_spec(x, step, k);
 
-        rc = add_job(&x->specs[spec], bytes_of[spec], disks, &n, e);
+        rc = add_job(p, bytes_of[p - x->specs], disks, &n, e);
     }
     free(disks);
     return rc;
@@ -173,8 +171,7 @@ static int check_processes(const struct tt_ensemble *x, const struct tt_step *st
     double processes = 0, most = most_processes();
 
     for (uint64_t k = 0; k <= step->others; k++) {
-        const struct tt_job_spec *p =
-            &x->specs[k == 0 ? step->reference : tt_step_load(x, step, k - 1)];
+        const struct tt_job_spec *p = tt_step_spec(x, step, k);
 
         processes += 1 + (tt_trial_is_local(p) ? (double)p->config.run->ranks : 0);
     }
@@ -235,7 +232,7 @@ static void describe(const struct tt_ensemble *x, const struct tt_step *step, ch
     const char *load = step->others == 1 ? "other" : "others";
 
     if (step->others > 0 && x->nmixes > 1)
-        load = x->specs[tt_step_load(x, step, 0)].name;
+        load = tt_step_spec(x, step, 1)->name;
     if (reference->title)
         snprintf(out, size, "%s", reference->title);
     else
@@ -267,20 +264,20 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
     const struct owner *c = context;
     const struct tt_step *step = &c->ensemble->steps[r->point];
     const char *title = c->ensemble->specs[step->reference].title;
-    struct tt_trial stage = {0};
+    struct tt_trial trial = {0};
     char *directory = NULL;
     int rc = check_space(c->ensemble, step, c->bytes, e);
 
     if (rc == TT_OK)
         rc = make_directory(c, r, &directory, e);
     if (rc == TT_OK)
-        rc = tt_trial_make(&stage, c->ensemble, step, state, directory, e);
+        rc = tt_trial_make(&trial, c->ensemble, step, state, directory, e);
     if (rc == TT_OK) {
-        rc = tt_trial_run(&stage, e);
+        rc = tt_trial_run(&trial, e);
         if (rc == TT_OK)
-            rc = tt_collect(&stage, r, e);
+            rc = tt_collect(&trial, r, e);
         else
-            tt_collect_nothing(&stage);
+            tt_collect_nothing(&trial);
     }
     /* What cannot be done alone even once will not be done with others. */
     if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
@@ -288,7 +285,7 @@ static int play(void *context, const struct tt_runner_state *state, struct tt_re
                      r->why, directory);
     if (rc == TT_OK)
         tell(c, state, r);
-    tt_trial_free(&stage);
+    tt_trial_free(&trial);
     free(directory);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include "ensemble/ensemble.h"
 
 #define TT_ENSEMBLE_PLAN "ensemble.json"
+#define TT_REPETITION "repetition.json"
 
 /* Make <results>/ensemble-<utc>-<id>/ with ensemble.json; caller frees the path. */
 int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
@@ -32,5 +33,28 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *directory, json_
                        struct tt_error *e);
 /* Write answer.json, unless this is a directory that we may only look at. */
 int tt_answer_keep(const char *directory, const json_t *answer, struct tt_error *e);
+
+/* ---- nodes.c ---- */
+/* How many nodes of this allocation no step uses; 0 outside of one, and if jobs are started in a
+ * way that does not tell where. */
+int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct tt_error *e);
+/* Whether a job can have so many nodes, where we know: not on this machine alone, nor of an
+ * allocation that has fewer. */
+int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error *e);
+
+/* ---- stale.c: what a driver that was killed has left behind ---- */
+/* Removes the data files of repetitions of the ensemble's directory that are not in the list, takes
+ * back their batch jobs, and removes control groups of dead drivers. Only while nobody else is at
+ * work in the directory. What cannot be removed is said on stderr and keeps nobody from going on,
+ * but for a job that still runs. */
+int tt_stale_remove(const char *directory, const struct tt_repetition *list, size_t n,
+                    struct tt_error *e);
+
+/* ---- scenario.c: ensembles without a file, sized to the machine by running parts of them ---- */
+bool tt_is_scenario(const char *name);
+/* The settings of a scenario, without those of the command line (words), which win and are heeded
+ * while it is sized. Says what it chose. */
+int tt_scenario_make(const char *name, const struct tt_settings *words, struct tt_settings *out,
+                     struct tt_error *e);
 
 #endif

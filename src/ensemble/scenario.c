@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ensemble/scenario.h"
+#include "ensemble/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble/run.h"
 #include "ensemble/shares.h"
 #include "spec/units.h"
 
@@ -15,63 +14,36 @@
 /* What another job must add to the sum of all for the resource not to be saturated. */
 #define LEAST_GAIN 0.1
 
-struct pair {
-    const char *key, *value;
-};
-
-/* The same job in every scenario, so that they can be compared: it computes, communicates and
- * writes. */
-static const struct pair reference[] = {{"reference.workload", "stencil"},
-                                        {"reference.size", "1024"},
-                                        {"reference.write.every", "10"},
-                                        {"reference.collective.every", "10"},
-                                        {"reference.collective.size", "256k"},
-                                        {"reference.mode", "sync"},
-                                        {NULL, NULL}};
+/* What follows are settings, KEY=VALUE with blanks between them. The same job in every scenario, so
+ * that they can be compared: it computes, communicates and writes. */
+static const char reference[] =
+    "reference.workload=stencil reference.size=1024 reference.write.every=10 "
+    "reference.collective.every=10 reference.collective.size=256k reference.mode=sync";
 
 /* The three kinds of numio's background jobs, with the traffic and the bytes that they lacked. */
-static const struct pair balanced[] = {{"load.0.workload", "traffic"},
-                                       {"load.0.pattern", "alltoall"},
-                                       {"load.0.ranks", "2"},
-                                       {"load.1.workload", "stencil"},
-                                       {"load.1.size", "512"},
-                                       {"load.1.perturbation", "sine"},
-                                       {"load.1.work", "20"},
-                                       {"load.1.iterations", "200"},
-                                       {"load.2.workload", "stencil"},
-                                       {"load.2.size", "1024"},
-                                       {"load.2.write.every", "1"},
-                                       {"load.2.iterations", "200"},
-                                       {"load.2.mode", "sync+imm"},
-                                       {"others", "0,3"},
-                                       {NULL, NULL}};
-static const struct pair io[] = {{"load.workload", "stencil"}, {"load.size", "1024"},
-                                 {"load.iterations", "200"},   {"load.write.every", "1"},
-                                 {"load.mode", "sync+imm"},    {NULL, NULL}};
-static const struct pair cpu[] = {{"load.workload", "stencil"}, {"load.size", "256"},
-                                  {"load.iterations", "400"},   {"load.perturbation", "sine"},
-                                  {"load.work", "50"},          {NULL, NULL}};
+static const char balanced[] =
+    "load.0.workload=traffic load.0.pattern=alltoall load.0.ranks=2 "
+    "load.1.workload=stencil load.1.size=512 load.1.perturbation=sine load.1.work=20 "
+    "load.1.iterations=200 "
+    "load.2.workload=stencil load.2.size=1024 load.2.write.every=1 load.2.iterations=200 "
+    "load.2.mode=sync+imm others=0,3";
+static const char io[] = "load.workload=stencil load.size=1024 load.iterations=200 "
+                         "load.write.every=1 load.mode=sync+imm";
+static const char cpu[] = "load.workload=stencil load.size=256 load.iterations=400 "
+                          "load.perturbation=sine load.work=50";
 /* Larger than any cache. */
-static const struct pair memory[] = {
-    {"load.workload", "stencil"}, {"load.size", "4096"}, {"load.iterations", "100"}, {NULL, NULL}};
-static const struct pair network[] = {{"load.0.workload", "traffic"},
-                                      {"load.0.pattern", "incast"},
-                                      {"load.0.ranks", "2"},
-                                      {"load.1.workload", "traffic"},
-                                      {"load.1.pattern", "broadcast"},
-                                      {"load.1.ranks", "2"},
-                                      {"load.2.workload", "traffic"},
-                                      {"load.2.pattern", "alltoall"},
-                                      {"load.2.ranks", "2"},
-                                      {"load.3.workload", "traffic"},
-                                      {"load.3.pattern", "many-to-many"},
-                                      {"load.3.ranks", "2"},
-                                      {NULL, NULL}};
-static const struct pair empty[] = {{"others", "0"}, {NULL, NULL}};
+static const char memory[] = "load.workload=stencil load.size=4096 load.iterations=100";
+static const char network[] = "load.0.workload=traffic load.0.pattern=incast load.0.ranks=2 "
+                              "load.1.workload=traffic load.1.pattern=broadcast load.1.ranks=2 "
+                              "load.2.workload=traffic load.2.pattern=alltoall load.2.ranks=2 "
+                              "load.3.workload=traffic load.3.pattern=many-to-many load.3.ranks=2";
+static const char empty[] = "others=0";
+/* Of whatever is only tried. */
+#define TRIAL " repeat=1 require= quiet=yes label=trial"
 
 static const struct scenario {
     const char *name;
-    const struct pair *settings;
+    const char *settings;
     const char *rate; /* what saturates, summed over all jobs; NULL: nothing is to be saturated */
 } scenarios[] = {
     {"empty", empty, NULL},
@@ -97,51 +69,48 @@ bool tt_is_scenario(const char *name)
 
 /* ---- settings ---- */
 
-static int add_pairs(struct tt_settings *s, const struct pair *pairs, const char *place,
+static int add_pairs(struct tt_settings *s, const char *pairs, const char *place,
                      struct tt_error *e)
 {
-    int rc = TT_OK;
+    char *copy = strdup(pairs), *rest = copy, *key;
+    int rc = copy ? TT_OK : tt_fail_nomem(e, "settings");
 
-    for (; pairs->key && rc == TT_OK; pairs++)
-        rc = tt_settings_add(s, pairs->key, pairs->value, place, e);
+    while (rc == TT_OK && (key = strsep(&rest, " "))) {
+        char *value = strchr(key, '=');
+
+        *value++ = '\0';
+        rc = tt_settings_add(s, key, value, place, e);
+    }
+    free(copy);
     return rc;
-}
-
-static int add_all(struct tt_settings *to, const struct tt_settings *from, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    for (size_t i = 0; i < from->n && rc == TT_OK; i++)
-        rc = tt_settings_add(to, from->list[i].key, from->list[i].value, from->list[i].place, e);
-    return rc;
-}
-
-static int add_number(struct tt_settings *s, const char *key, uint64_t value, struct tt_error *e)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    return tt_settings_add(s, key, text, "the scenario", e);
 }
 
 /* ---- trials ---- */
 
+/* The scenario as far as it is known, with the user's words and what is tried; free both. */
+static int make(const struct tt_settings *scenario, const struct tt_settings *words,
+                const char *trial, struct tt_settings *all, struct tt_ensemble *x,
+                struct tt_error *e)
+{
+    int rc = tt_settings_append(all, scenario, e);
+
+    if (rc == TT_OK)
+        rc = tt_settings_append(all, words, e);
+    if (rc == TT_OK && trial)
+        rc = add_pairs(all, trial, "a trial", e);
+    return rc == TT_OK ? tt_ensemble_make(x, all, false, e) : rc;
+}
+
 /* Run the given settings once for each number of others; *answer is a new reference. */
 static int try(const struct tt_settings *scenario, const struct tt_settings *words,
-               const struct pair *trial, json_t **answer, struct tt_error *e)
+               const char *trial, json_t **answer, struct tt_error *e)
 {
     struct tt_settings all = {0};
     struct tt_runner_report report = {0};
     struct tt_ensemble x = {0};
     char *directory = NULL;
-    int rc = add_all(&all, scenario, e);
+    int rc = make(scenario, words, trial, &all, &x, e);
 
-    if (rc == TT_OK)
-        rc = add_all(&all, words, e);
-    if (rc == TT_OK)
-        rc = add_pairs(&all, trial, "a trial", e);
-    if (rc == TT_OK)
-        rc = tt_ensemble_make(&x, &all, false, e);
     if (rc == TT_OK)
         rc = tt_ensemble_create(&x, &all, false, &directory, e);
     if (rc == TT_OK)
@@ -155,40 +124,17 @@ static int try(const struct tt_settings *scenario, const struct tt_settings *wor
     return rc;
 }
 
-static double solo_time(const struct tt_settings *words)
-{
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    double seconds = 20;
-
-    for (size_t i = 0; i < words->n; i++)
-        if (tt_same_key(words->list[i].key, "solo_time") && words->list[i].value)
-            tt_parse_duration(words->list[i].value, &seconds, &ignored);
-    return seconds;
-}
-
-static bool is_given(const struct tt_settings *words, const char *key)
-{
-    for (size_t i = 0; i < words->n; i++)
-        if (tt_same_key(words->list[i].key, key))
-            return true;
-    return false;
-}
-
 /* The share of the CPUs that the reference will have among the most jobs at once: it is not to be
  * tried on more of the machine than that. */
-static int share(const struct tt_settings *scenario, const struct tt_settings *words, char *out,
-                 size_t size, struct tt_error *e)
+static int share(const struct tt_settings *scenario, const struct tt_settings *words, double *cpus,
+                 struct tt_error *e)
 {
     struct tt_settings all = {0};
     struct tt_ensemble x = {0};
-    int rc = add_all(&all, scenario, e);
+    int rc = make(scenario, words, NULL, &all, &x, e);
 
     if (rc == TT_OK)
-        rc = add_all(&all, words, e);
-    if (rc == TT_OK)
-        rc = tt_ensemble_make(&x, &all, false, e);
-    if (rc == TT_OK)
-        snprintf(out, size, "%.6g", tt_share_wanted(&x, x.steps[0].reference, tt_cores()));
+        *cpus = tt_share_wanted(&x, tt_step_spec(&x, &x.steps[0], 0), tt_cores());
     tt_ensemble_free(&x);
     tt_settings_free(&all);
     return rc;
@@ -198,25 +144,21 @@ static int share(const struct tt_settings *scenario, const struct tt_settings *w
 static int choose_iterations(const struct tt_settings *words, struct tt_settings *out,
                              struct tt_error *e)
 {
-    char trial_iterations[16], cpus[32];
-    const struct pair trial[] = {{"reference.iterations", trial_iterations},
-                                 {"cpus", cpus},
-                                 {"others", "0"},
-                                 {"repeat", "1"},
-                                 {"require", ""},
-                                 {"quiet", "yes"},
-                                 {"label", "trial"},
-                                 {NULL, NULL}};
-    double wanted = solo_time(words), seconds;
+    const struct tt_setting *given = tt_settings_find(words, "solo_time");
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char trial[192], text[TT_UNIT_TEXT];
+    double wanted = 20, seconds, cpus = 0;
     json_t *answer = NULL;
     uint64_t iterations;
-    char text[TT_UNIT_TEXT];
     int rc;
 
-    if (is_given(words, "reference.iterations"))
+    if (tt_settings_find(words, "reference.iterations"))
         return TT_OK;
-    snprintf(trial_iterations, sizeof trial_iterations, "%d", TRIAL_ITERATIONS);
-    rc = share(out, words, cpus, sizeof cpus, e);
+    if (given && given->value)
+        tt_parse_duration(given->value, &wanted, &ignored);
+    rc = share(out, words, &cpus, e);
+    snprintf(trial, sizeof trial, "reference.iterations=%d cpus=%.6g others=0" TRIAL,
+             TRIAL_ITERATIONS, cpus);
     if (rc == TT_OK)
         rc = try(out, words, trial, &answer, e);
     if (rc != TT_OK)
@@ -230,7 +172,9 @@ static int choose_iterations(const struct tt_settings *words, struct tt_settings
     iterations = (iterations / DUMP_EVERY + 1) * DUMP_EVERY;
     fprintf(stderr, "tutti: %llu iterations, so that the reference takes about %s alone\n",
             (unsigned long long)iterations, tt_format_seconds(wanted, text));
-    return add_number(out, "reference.iterations", iterations, e);
+    tt_settings_put(out, "the scenario", "reference.iterations", "%llu",
+                    (unsigned long long)iterations);
+    return tt_settings_check(out, e);
 }
 
 static double rate_with(const json_t *answer, const char *rate, uint64_t jobs)
@@ -252,11 +196,8 @@ static uint64_t kinds_of_load(const struct scenario *scenario)
 {
     uint64_t n = 0;
 
-    for (const struct pair *p = scenario->settings; p->key; p++) {
-        size_t length = strlen(p->key);
-
-        n += length > 9 && !strcmp(p->key + length - 9, ".workload");
-    }
+    for (const char *at = scenario->settings; (at = strstr(at, ".workload=")); at++)
+        n++;
     return n;
 }
 
@@ -280,14 +221,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
 {
     uint64_t kinds = kinds_of_load(scenario), chosen = kinds;
     uint64_t most = 2 * ((uint64_t)tt_cores() > kinds ? (uint64_t)tt_cores() : kinds);
-    char others[64];
-    const struct pair trial[] = {{"reference.command", "sleep,2"},
-                                 {"others", others},
-                                 {"repeat", "1"},
-                                 {"require", ""},
-                                 {"quiet", "yes"},
-                                 {"label", "trial"},
-                                 {NULL, NULL}};
+    char others[64], trial[192];
     const struct tt_settings none = {0};
     struct tt_settings loads = {0};
     json_t *answer = NULL;
@@ -295,7 +229,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
     double before;
     int rc;
 
-    if (is_given(words, "others") || !scenario->rate)
+    if (tt_settings_find(words, "others") || !scenario->rate)
         return TT_OK;
     for (uint64_t n = kinds; n <= most && used < sizeof others; n *= 2)
         used += (size_t)snprintf(others + used, sizeof others - used, "%s%llu", used ? "," : "",
@@ -306,6 +240,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
         if (strncmp(words->list[i].key, "reference.", 10))
             rc = tt_settings_add(&loads, words->list[i].key, words->list[i].value,
                                  words->list[i].place, e);
+    snprintf(trial, sizeof trial, "reference.command=sleep,2 others=%s" TRIAL, others);
     if (rc == TT_OK)
         rc = try(&loads, &none, trial, &answer, e);
     tt_settings_free(&loads);

@@ -240,9 +240,9 @@ static int give_chosen(const struct tt_job_spec *p, const cpu_set_t *all, cpu_se
     return rc;
 }
 
-double tt_share_wanted(const struct tt_ensemble *x, size_t spec, int cores)
+double tt_share_wanted(const struct tt_ensemble *x, const struct tt_job_spec *p, int cores)
 {
-    double own = x->specs[spec].o.cpus > 0 ? x->specs[spec].o.cpus : x->o.cpus;
+    double own = p->o.cpus > 0 ? p->o.cpus : x->o.cpus;
     double equal = (double)cores / (double)tt_ensemble_jobs(x);
 
     if (own > 0)
@@ -307,12 +307,12 @@ int tt_shares_make(const struct tt_ensemble *x, const struct tt_step *s, const c
     cores = CPU_COUNT(&all);
     CPU_ZERO(&taken);
     for (size_t i = 0; i < out->n && rc == TT_OK; i++) {
-        size_t spec = i == 0 ? s->reference : tt_step_load(x, s, i - 1);
+        const struct tt_job_spec *p = tt_step_spec(x, s, i);
 
-        if (x->specs[spec].o.cpu_set.n > 0) {
-            rc = give_chosen(&x->specs[spec], &all, &taken, &out->list[i], out, e);
+        if (p->o.cpu_set.n > 0) {
+            rc = give_chosen(p, &all, &taken, &out->list[i], out, e);
         } else {
-            out->list[i].cpus = tt_share_wanted(x, spec, cores);
+            out->list[i].cpus = tt_share_wanted(x, p, cores);
             give(&out->list[i], &all, &taken, &next, id, i, out);
         }
         total += out->list[i].cpus;

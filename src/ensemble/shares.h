@@ -25,7 +25,7 @@ struct tt_shares {
 int tt_cores(void);
 /* What a job is to have of so many: its own share, the ensemble's, or the machine divided by the
  * most jobs at once. */
-double tt_share_wanted(const struct tt_ensemble *x, size_t spec, int cores);
+double tt_share_wanted(const struct tt_ensemble *x, const struct tt_job_spec *p, int cores);
 
 /* Shares of the jobs of a step; id makes the names of control groups unique. Shares below one CPU
  * need control groups; without them jobs share CPUs, which counts as exceeded. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ensemble/stale.h"
+#include "ensemble/run.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -13,8 +13,6 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "ensemble/display.h"
-#include "ensemble/nodes.h"
 #include "launch/hold.h"
 #include "plan/control.h"
 #include "plan/directory.h"
@@ -57,30 +55,26 @@ static const char *name_of(const struct tt_trial *s, const struct tt_trial_job *
 
 /* ---- preparation ---- */
 
-static int plan_actor(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
+static int plan_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
 {
     struct tt_settings settings = {0};
     struct tt_config config = {0};
-    char context[64];
+    const char *place = "the ensemble";
     int rc = TT_OK;
 
     /* The node's counters are read once, beside the reference. */
     if (a->is_load)
-        rc = tt_settings_add(&settings, "counters.interval", "0", "the ensemble", e);
-    for (size_t i = 0; i < a->spec->settings.n && rc == TT_OK; i++) {
-        const struct tt_setting *one = &a->spec->settings.list[i];
-
-        rc = tt_settings_add(&settings, one->key, one->value, one->place, e);
-    }
+        rc = tt_settings_add(&settings, "counters.interval", "0", place, e);
     if (rc == TT_OK)
-        rc = tt_settings_add(&settings, "results", s->directory, "the ensemble", e);
+        rc = tt_settings_append(&settings, &a->spec->settings, e);
+    if (rc == TT_OK)
+        rc = tt_settings_add(&settings, "results", s->directory, place, e);
     if (rc == TT_OK && s->ensemble->o.label)
-        rc = tt_settings_add(&settings, "label", s->ensemble->o.label, "the ensemble", e);
-    if (rc == TT_OK) {
-        snprintf(context, sizeof context, "%s, %" PRIu64 " others",
-                 a->is_load ? "load" : "reference", s->step->others);
-        rc = tt_settings_add(&settings, "context", context, "the ensemble", e);
-    }
+        rc = tt_settings_add(&settings, "label", s->ensemble->o.label, place, e);
+    tt_settings_put(&settings, place, "context", "%s, %" PRIu64 " others",
+                    a->is_load ? "load" : "reference", s->step->others);
+    if (rc == TT_OK)
+        rc = tt_settings_check(&settings, e);
     if (rc == TT_OK)
         rc = tt_config_make(&config, a->spec->workload, &settings, e);
     if (rc == TT_OK)
@@ -129,12 +123,12 @@ int tt_trial_make(struct tt_trial *s, const struct tt_ensemble *x, const struct 
     for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
         struct tt_trial_job *a = &s->jobs[i];
 
-        a->spec = &x->specs[i == 0 ? step->reference : tt_step_load(x, step, i - 1)];
+        a->spec = tt_step_spec(x, step, i);
         a->is_load = i > 0;
         a->loops = a->is_load && a->spec->o.loop;
         rc = check_signals(e);
         if (rc == TT_OK)
-            rc = plan_actor(s, a, e);
+            rc = plan_job(s, a, e);
     }
     if (rc == TT_OK && tt_trial_is_local(s->jobs[0].spec))
         rc = tt_shares_make(x, step, tt_directory_id(s->jobs[0].directory), &s->shares, e);
@@ -150,7 +144,7 @@ void tt_trial_free(struct tt_trial *s)
     *s = (struct tt_trial){0};
 }
 
-static int start_actor(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
+static int start_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
 {
     const struct tt_config *config = &a->spec->config;
     const struct tt_share *share = s->shares.n ? &s->shares.list[a - s->jobs] : NULL;
@@ -247,7 +241,7 @@ static int start_all(struct tt_trial *s, struct tt_error *e)
 
         rc = check_signals(&why);
         if (rc == TT_OK)
-            rc = start_actor(s, &s->jobs[i], &why);
+            rc = start_job(s, &s->jobs[i], &why);
         if (rc == TT_FAILED) {
             tt_error_format(&why, text, sizeof text);
             trouble(s, "%s cannot be started: %s", name_of(s, &s->jobs[i], name, sizeof name),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The jobs of one repetition on their stage: started, held until ready, told to go and to stop,
- * watched all the time. */
+/* The jobs of one repetition: given nodes and CPUs, started, held until ready, told to go and to
+ * stop, watched all the time, and their results collected. */
 #ifndef TT_ENSEMBLE_TRIAL_H
 #define TT_ENSEMBLE_TRIAL_H
 
@@ -34,6 +34,7 @@ struct tt_trial {
     char trouble[512]; /* what made the repetition useless; empty: nothing */
 };
 
+/* ---- trial.c ---- */
 /* Whether its ranks run on this machine. */
 bool tt_trial_is_local(const struct tt_job_spec *p);
 
@@ -43,5 +44,22 @@ int tt_trial_make(struct tt_trial *s, const struct tt_ensemble *x, const struct 
  * TT_INTERRUPTED after Ctrl-C, with all jobs ended. */
 int tt_trial_run(struct tt_trial *s, struct tt_error *e);
 void tt_trial_free(struct tt_trial *s);
+
+/* ---- nodes.c ---- */
+/* Steps of one allocation would all start on its first node: give every job nodes of its own, in
+ * turn, from launch.nodes or else from the allocation; from the first again when all are taken. */
+int tt_nodes_spread(struct tt_trial *s, struct tt_error *e);
+
+/* ---- display.c: where an ensemble is, in one line of a terminal ---- */
+/* Nothing unless stderr is a terminal, or if the ensemble is to be quiet. */
+void tt_display_draw(const struct tt_trial *s);
+void tt_display_clear(const struct tt_trial *s);
+
+/* ---- collect.c ---- */
+/* After the jobs have ended: make their results, remove what they left, see whether the repetition
+ * can be used, and write repetition.json. Fills complete, why and bytes of *r. */
+int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e);
+/* Of a repetition that was broken off: only remove what its jobs left. */
+void tt_collect_nothing(struct tt_trial *s);
 
 #endif

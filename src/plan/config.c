@@ -85,15 +85,6 @@ static int add_layer(struct tt_config *c, const char *name, bool closed, struct 
 
 /* ---- places ---- */
 
-/* The setting that decided a key of the run; NULL if it has its default. */
-static const struct tt_setting *find_setting(const struct tt_settings *s, const char *key)
-{
-    for (size_t i = s->n; i-- > 0;)
-        if (tt_same_key(s->list[i].key, key))
-            return &s->list[i];
-    return NULL;
-}
-
 /* Pass an error on with the place of the setting that caused it. */
 static int fail_at(const struct tt_setting *s, int rc, const char *text, struct tt_error *e)
 {
@@ -133,8 +124,8 @@ static const struct tt_param *find_param(struct tt_config *c, const char *key,
     return NULL;
 }
 
-static int set_param(struct tt_config_part *part, const struct tt_param *p,
-                     const struct tt_setting *s, struct tt_error *e)
+int tt_setting_apply(const struct tt_setting *s, const struct tt_param *p, void *opts,
+                     struct tt_error *e)
 {
     struct tt_error inner = TT_ERROR_CLEAR;
     const char *value = s->value, *text = inner.text;
@@ -142,7 +133,7 @@ static int set_param(struct tt_config_part *part, const struct tt_param *p,
 
     if (!value && p->type != TT_PARAM_BOOL)
         return fail_at(s, TT_USAGE, "needs a value", e);
-    rc = tt_param_set(p, part->opts, value ? value : "yes", &inner);
+    rc = tt_param_set(p, opts, value ? value : "yes", &inner);
     if (rc == TT_USAGE && !strncmp(s->place, "--", 2) && tt_same_key(s->place + 2, s->key))
         text += strlen(p->key) + 2; /* the place is the key already */
     return rc ? fail_at(s, rc, text, e) : TT_OK;
@@ -187,7 +178,7 @@ static int apply(struct tt_config *c, const struct tt_setting *s, bool closed, s
     const struct tt_param *p = find_param(c, s->key, &part);
 
     if (p)
-        return part == &c->parts[RUN] ? TT_OK : set_param(part, p, s, e);
+        return part == &c->parts[RUN] ? TT_OK : tt_setting_apply(s, p, part->opts, e);
     for (size_t i = WORKLOAD; i < c->nparts; i++)
         if (!strcmp(c->parts[i].component->name, s->key))
             return apply_list(c, s, e);
@@ -200,9 +191,9 @@ static int apply(struct tt_config *c, const struct tt_setting *s, bool closed, s
 
 static int resolve_mode(struct tt_config *c, const struct tt_settings *settings, struct tt_error *e)
 {
-    const struct tt_setting *mode = find_setting(settings, "mode");
-    const struct tt_setting *overlap = find_setting(settings, "overlap");
-    const struct tt_setting *sync = find_setting(settings, "sync");
+    const struct tt_setting *mode = tt_settings_find(settings, "mode");
+    const struct tt_setting *overlap = tt_settings_find(settings, "overlap");
+    const struct tt_setting *sync = tt_settings_find(settings, "sync");
     struct tt_error inner = TT_ERROR_CLEAR;
     int rc;
 
@@ -228,7 +219,7 @@ static int resolve_run(struct tt_config *c, const struct tt_settings *settings, 
         const struct tt_param *p = find_in(&tt_run_component, settings->list[i].key);
 
         if (p)
-            rc = set_param(&c->parts[RUN], p, &settings->list[i], e);
+            rc = tt_setting_apply(&settings->list[i], p, c->run, e);
         if (rc)
             return rc;
     }
@@ -256,14 +247,14 @@ static int add_components(struct tt_config *c, const struct tt_settings *setting
     for (size_t i = 0; i < c->run->layers.n; i++) {
         rc = add_layer(c, c->run->layers.words[i], settings->closed, &inner);
         if (rc)
-            return fail_at(find_setting(settings, "layers"), rc, inner.text, e);
+            return fail_at(tt_settings_find(settings, "layers"), rc, inner.text, e);
     }
     backend = settings->closed ? tt_find_open(tt_backends, c->run->backend)
                                : tt_find_backend(c->run->backend, &inner);
     if (!backend && settings->closed)
         return TT_OK;
     if (!backend)
-        return fail_at(find_setting(settings, "backend"), TT_USAGE, inner.text, e);
+        return fail_at(tt_settings_find(settings, "backend"), TT_USAGE, inner.text, e);
     c->stack.seed = c->run->seed;
     return add_element(c, backend, e);
 }
@@ -320,7 +311,7 @@ int tt_config_make(struct tt_config *c, const char *workload, const struct tt_se
     if (rc != TT_OK || settings->closed)
         return rc;
     rc = check(c, e);
-    return rc == TT_OK ? check_baseline(c, find_setting(settings, "baseline"), e) : rc;
+    return rc == TT_OK ? check_baseline(c, tt_settings_find(settings, "baseline"), e) : rc;
 }
 
 void tt_config_free(struct tt_config *c)

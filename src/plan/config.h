@@ -86,6 +86,9 @@ struct tt_config {
 int tt_config_make(struct tt_config *c, const char *workload, const struct tt_settings *settings,
                    struct tt_error *e);
 void tt_config_free(struct tt_config *c);
+/* One setting into the options of a table; an error names its place. */
+int tt_setting_apply(const struct tt_setting *s, const struct tt_param *p, void *opts,
+                     struct tt_error *e);
 /* Options of a component by name, NULL if the job does not use it. */
 const void *tt_config_opts(const struct tt_config *c, const char *component);
 

@@ -431,6 +431,14 @@ bool tt_same_key(const char *a, const char *b)
     return !*a && !*b;
 }
 
+const struct tt_param *tt_param_find(const struct tt_param *params, const char *key)
+{
+    for (const struct tt_param *p = params; p && p->key; p++)
+        if (tt_same_key(p->key, key))
+            return p;
+    return NULL;
+}
+
 #define LONGEST_WORD 63
 
 /* Edits (insert, delete, replace, swap neighbours) from a to b. */

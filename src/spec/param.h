@@ -75,6 +75,8 @@ void tt_params_free(const struct tt_param *params, void *opts);
 
 /* Dashes and underscores are the same in keys. */
 bool tt_same_key(const char *a, const char *b);
+/* The parameter of that key in a table, which may be NULL; NULL: there is none. */
+const struct tt_param *tt_param_find(const struct tt_param *params, const char *key);
 /* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
 const char *tt_nearest_word(const char *word, const char *const *list);
 /* For a message: " (did you mean 'near'?)", or nothing if near is NULL. */

@@ -17,10 +17,21 @@ struct tt_settings {
     size_t n, capacity;
     struct tt_setting *list;
     bool closed; /* from a run directory: they open no module, and keys of one mean nothing */
+    bool lost;   /* memory ran out: no further setting is taken */
 };
+
 /* Copies all three; value may be NULL. */
 int tt_settings_add(struct tt_settings *s, const char *key, const char *value, const char *place,
                     struct tt_error *e);
+/* The same with a formatted value, for many in a row: the settings keep the error, which
+ * tt_settings_check() returns once, after the last. */
+void tt_settings_put(struct tt_settings *s, const char *place, const char *key, const char *fmt,
+                     ...) __attribute__((format(printf, 4, 5)));
+int tt_settings_check(const struct tt_settings *s, struct tt_error *e);
+/* All of another list, after those that are there: later settings win. */
+int tt_settings_append(struct tt_settings *s, const struct tt_settings *more, struct tt_error *e);
+/* The last setting of this key, where dashes and underscores are the same; NULL: there is none. */
+const struct tt_setting *tt_settings_find(const struct tt_settings *s, const char *key);
 void tt_settings_free(struct tt_settings *s);
 
 #endif

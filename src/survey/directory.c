@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "ensemble/collect.h"
 #include "ensemble/run.h"
 #include "plan/directory.h"
 #include "plan/settings_json.h"

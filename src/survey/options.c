@@ -300,21 +300,15 @@ static int add_parts(struct tt_survey *s, struct tt_error *e)
 static int take(struct tt_survey *s, const struct tt_setting *one, struct tt_error *e)
 {
     const char *words[32] = {"job"}, *near;
-    struct tt_error inner = TT_ERROR_CLEAR;
+    const struct tt_param *found = tt_param_find(params, one->key);
     size_t n = 1;
 
     if (!strncmp(one->key, "job.", 4))
         return tt_settings_add(&s->job, one->key + 4, one->value, one->place, e);
-    for (const struct tt_param *p = params; p->key; p++) {
+    if (found)
+        return tt_setting_apply(one, found, &s->o, e);
+    for (const struct tt_param *p = params; p->key; p++)
         words[n++] = p->key;
-        if (!tt_same_key(p->key, one->key))
-            continue;
-        if (!one->value && p->type != TT_PARAM_BOOL)
-            return tt_fail(e, TT_USAGE, "%.300s: needs a value", one->place);
-        if (tt_param_set(p, &s->o, one->value ? one->value : "yes", &inner) != TT_OK)
-            return tt_fail(e, TT_USAGE, "%.300s: %s", one->place, inner.text);
-        return TT_OK;
-    }
     near = tt_nearest_word(one->key, words);
     return tt_fail(e, TT_USAGE,
                    "%.300s: unknown key '%.80s'%s; a survey has the keys of tutti help survey, "

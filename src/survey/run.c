@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "ensemble/run.h"
-#include "ensemble/nodes.h"
 #include "launch/launch.h"
 #include "plan/directory.h"
 #include "spec/units.h"
