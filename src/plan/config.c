@@ -9,10 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "plan/mode.h"
 #include "plan/module.h"
 #include "plan/registry.h"
-#include "plan/unknown.h"
 
 enum { RUN = 0, WORKLOAD = 1 }; /* indices of parts */
 
@@ -46,12 +44,9 @@ static int add_adapted(struct tt_config *c, const char *name, const char *summar
 
 static int add_used(struct tt_config *c, const char *name, struct tt_error *e)
 {
-    static const struct tt_component *const known[] = {
-        &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component};
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i]->name, name))
-            return add_part(c, known[i], e);
+    for (size_t i = 0; tt_used_components[i]; i++)
+        if (!strcmp(tt_used_components[i]->name, name))
+            return add_part(c, tt_used_components[i], e);
     return tt_fail(e, TT_FAILED, "workload '%s' uses '%s', which does not exist", c->workload->name,
                    name);
 }

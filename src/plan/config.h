@@ -64,6 +64,7 @@ extern const struct tt_component tt_launch_component;
 /* The components a job can use besides workload, backend and layers. */
 extern const struct tt_component tt_write_component, tt_read_component, tt_collective_component,
     tt_stripe_component;
+extern const struct tt_component *const tt_used_components[]; /* all four, and NULL */
 /* Every job has it: what its nodes count meanwhile. */
 extern const struct tt_component tt_counters_component;
 
@@ -108,7 +109,17 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
  * so that a plan can be shown without them; a new reference. */
 json_t *tt_config_describe_modules(const struct tt_config *c);
 
+/* ---- run_options.c ---- */
 /* "overlap=async sync=deferred" for --mode async; the report says it in words. */
 const char *tt_mode_meaning(const char *mode); /* NULL if there is no such mode */
+/* Let run->mode set overlap and sync; an unknown mode is a usage error with the nearest one. */
+int tt_mode_apply(struct tt_run_options *run, struct tt_error *e);
+/* Refuse combinations of overlap and sync that cannot do what they say. */
+int tt_mode_check(const struct tt_run_options *run, struct tt_error *e);
+
+/* ---- unknown.c ---- */
+/* A key that no part of the configuration has: say whether its component exists but is not used, or
+ * which key is nearest. Always TT_USAGE, without the place. */
+int tt_fail_unknown_key(const struct tt_config *c, const char *key, struct tt_error *e);
 
 #endif

@@ -18,20 +18,14 @@
 static int put(const char *directory, const char *file, int how, const char *text,
                struct tt_error *e)
 {
-    char *path = tt_directory_path(directory, file);
-    int fd = path ? open(path, O_CREAT | O_WRONLY | how | TT_DIRECTORY_OPEN, 0666) : -1;
+    int fd = tt_directory_open(directory, file, O_CREAT | O_WRONLY | how), rc = TT_OK;
     size_t length = strlen(text);
-    int rc = TT_OK;
 
-    if (!path)
-        return tt_fail_nomem(e, "a path");
     if (fd < 0)
-        rc = tt_fail_call(e, errno, "open", path, -1);
-    else if (write(fd, text, length) != (ssize_t)length)
-        rc = tt_fail_call(e, errno ? errno : ENOSPC, "write", path, -1);
-    if (fd >= 0)
-        close(fd);
-    free(path);
+        return tt_directory_fail(directory, file, errno, "open", e);
+    if (write(fd, text, length) != (ssize_t)length)
+        rc = tt_directory_fail(directory, file, errno ? errno : ENOSPC, "write", e);
+    close(fd);
     return rc;
 }
 
@@ -55,8 +49,8 @@ int tt_control_write(const char *directory, const char *file, int64_t wall_ns, s
 
 int64_t tt_control_read(const char *directory, const char *file)
 {
-    char *path = tt_directory_path(directory, file), text[32] = "", *end;
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1;
+    int fd = tt_directory_open(directory, file, O_RDONLY);
+    char text[32] = "", *end;
     int64_t instant = 0;
 
     /* Without its end it is still being written; anything but a number nobody has written here. */
@@ -67,7 +61,6 @@ int64_t tt_control_read(const char *directory, const char *file)
     }
     if (fd >= 0)
         close(fd);
-    free(path);
     return instant;
 }
 
@@ -78,9 +71,9 @@ int tt_control_heartbeat(const char *directory, bool stop, struct tt_error *e)
 
 static bool says_stop(const char *directory, int64_t *heartbeats)
 {
-    char *path = tt_directory_path(directory, TT_CONTROL_STOP), last = 0;
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1;
+    int fd = tt_directory_open(directory, TT_CONTROL_STOP, O_RDONLY);
     struct stat st;
+    char last = 0;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
         *heartbeats = st.st_size;
@@ -89,7 +82,6 @@ static bool says_stop(const char *directory, int64_t *heartbeats)
     }
     if (fd >= 0)
         close(fd);
-    free(path);
     return last == '!';
 }
 

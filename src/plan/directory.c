@@ -35,6 +35,26 @@ const char *tt_directory_id(const char *directory)
     return slash ? slash + 1 : directory;
 }
 
+int tt_directory_open(const char *directory, const char *name, int flags)
+{
+    char *path = tt_directory_path(directory, name);
+    int fd = path ? open(path, flags | TT_DIRECTORY_OPEN, 0666) : -1, why = path ? errno : ENOMEM;
+
+    free(path);
+    errno = why;
+    return fd;
+}
+
+int tt_directory_fail(const char *directory, const char *name, int sys_errno, const char *call,
+                      struct tt_error *e)
+{
+    char *path = tt_directory_path(directory, name);
+    int rc = tt_fail_call(e, sys_errno, call, path ? path : name, -1);
+
+    free(path);
+    return rc;
+}
+
 /* ---- whole files ---- */
 
 static int write_all(int fd, const char *text, size_t length)
@@ -86,13 +106,11 @@ int tt_directory_write_text(const char *directory, const char *name, const char 
 
 bool tt_directory_note_failure(const char *directory, const char *line)
 {
-    char *path = tt_directory_path(directory, "failure");
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    int fd = tt_directory_open(directory, "failure", O_WRONLY | O_CREAT | O_EXCL);
     bool noted = fd >= 0 && write(fd, line, strlen(line)) >= 0;
 
     if (fd >= 0)
         close(fd);
-    free(path);
     return noted;
 }
 
@@ -108,23 +126,18 @@ int tt_directory_write_json(const char *directory, const char *name, const json_
 
 int tt_directory_sync(const char *directory, const char *name, struct tt_error *e)
 {
-    char *path = tt_directory_path(directory, name);
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, rc = TT_OK;
+    int fd = tt_directory_open(directory, name, O_RDONLY), rc = TT_OK;
 
-    if (!path)
-        return tt_fail_nomem(e, "a path");
     if (fd < 0 || fsync(fd) != 0)
-        rc = tt_fail_call(e, errno, "fsync", path, -1);
+        rc = tt_directory_fail(directory, name, errno, "fsync", e);
     if (fd >= 0)
         close(fd);
-    free(path);
     return rc;
 }
 
 FILE *tt_directory_open_file(const char *directory, const char *name)
 {
-    char *path = tt_directory_path(directory, name);
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, why = errno;
+    int fd = tt_directory_open(directory, name, O_RDONLY), why = errno;
     FILE *file = NULL;
     struct stat st;
 
@@ -134,7 +147,6 @@ FILE *tt_directory_open_file(const char *directory, const char *name)
         why = errno;
     if (fd >= 0 && !file)
         close(fd);
-    free(path);
     errno = why;
     return file;
 }
@@ -310,13 +322,12 @@ void tt_progress_write(int fd, const struct tt_progress *p)
 
 int tt_progress_read(const char *directory, struct tt_progress *p)
 {
-    char *path = tt_directory_path(directory, "progress"), text[PROGRESS_BYTES + 1] = "";
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, n = 0;
+    char text[PROGRESS_BYTES + 1] = "";
+    int fd = tt_directory_open(directory, "progress", O_RDONLY), n = 0;
 
     if (fd >= 0 && read(fd, text, PROGRESS_BYTES) > 0)
         n = sscanf(text, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
     if (fd >= 0)
         close(fd);
-    free(path);
     return n == 3 ? 0 : -1;
 }

@@ -46,6 +46,11 @@ const char *tt_directory_id(const char *directory); /* its last component */
  * file of ours, or a pipe that nobody reads from. */
 #define TT_DIRECTORY_OPEN (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
+/* A file of a directory by its name, with these flags besides; -1, and errno: it cannot be had. */
+int tt_directory_open(const char *directory, const char *name, int flags);
+/* What a call on such a file failed with. */
+int tt_directory_fail(const char *directory, const char *name, int sys_errno, const char *call,
+                      struct tt_error *e);
 /* A regular file of a directory that may be anybody's, to be read; NULL, and errno: there is none.
  * ELOOP: it is a link. EINVAL: it is no file. */
 FILE *tt_directory_open_file(const char *directory, const char *name);

@@ -6,6 +6,9 @@
 #include "plan/config.h"
 #include "plan/module.h"
 
+const struct tt_component *const tt_used_components[] = {
+    &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component, NULL};
+
 /* The nearest name may be that of a module. */
 static void fail_unknown(const void *const *list, const char *kind, const char *name,
                          struct tt_error *e)
@@ -23,17 +26,11 @@ static void fail_unknown(const void *const *list, const char *kind, const char *
                    "with --module");
 }
 
-/* Tables begin with their name. */
-static const char *name_of(const void *component)
-{
-    return *(const char *const *)component;
-}
-
 const void *tt_find_open(const void *list, const char *name)
 {
     const void *const *at = list;
 
-    while (*at && strcmp(name_of(*at), name) != 0)
+    while (*at && strcmp(*(const char *const *)*at, name) != 0) /* tables begin with their name */
         at++;
     return *at;
 }
@@ -87,10 +84,8 @@ static void each_open(tt_component_fn *visit, void *context)
 {
     visit("run", &tt_run_component, context);
     visit("run", &tt_launch_component, context);
-    visit("engine", &tt_write_component, context);
-    visit("engine", &tt_read_component, context);
-    visit("engine", &tt_collective_component, context);
-    visit("engine", &tt_stripe_component, context);
+    for (size_t i = 0; tt_used_components[i]; i++)
+        visit("engine", tt_used_components[i], context);
     visit("engine", &tt_counters_component, context);
     for (size_t i = 0; tt_workloads[i]; i++) {
         const struct tt_workload *w = tt_workloads[i];
@@ -122,9 +117,8 @@ static void look_in(const char *kind, const struct tt_component *c, void *contex
     (void)kind;
     if (strlen(c->name) != length || strncmp(c->name, wanted->key, length) != 0)
         return;
-    for (const struct tt_param *p = c->params; p && p->key; p++)
-        if (tt_same_key(p->key, rest))
-            wanted->found = p;
+    if (tt_param_find(c->params, rest))
+        wanted->found = tt_param_find(c->params, rest);
 }
 
 const struct tt_param *tt_find_param(const char *key)

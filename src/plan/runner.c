@@ -77,21 +77,21 @@ static int append(struct tt_runner_report *report, const struct tt_repetition *r
 
 /* A last line without an end was being written when its writer died: that repetition is run
  * again. */
-static int read_lines(FILE *in, const char *path, size_t npoints, struct tt_runner_report *report,
-                      struct tt_error *e)
+static int read_lines(FILE *in, const char *directory, size_t npoints,
+                      struct tt_runner_report *report, struct tt_error *e)
 {
     char line[MAX_LINE];
     int rc = TT_OK;
 
     for (unsigned n = 1; rc == TT_OK && fgets(line, sizeof line, in); n++) {
         struct tt_repetition r;
-
         bool whole = strchr(line, '\n') != NULL;
 
         if (!whole && feof(in))
             break;
         if (!whole || repetition_parse(line, npoints, &r) != 0)
-            rc = tt_fail(e, TT_CORRUPT, "%s:%u: is no repetition that tutti wrote", path, n);
+            rc = tt_fail(e, TT_CORRUPT, "%s/" JOURNAL ":%u: is no repetition that tutti wrote",
+                         directory, n);
         else
             rc = append(report, &r, e);
     }
@@ -101,32 +101,21 @@ static int read_lines(FILE *in, const char *path, size_t npoints, struct tt_runn
 int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_report *report,
                     struct tt_error *e)
 {
-    char *path = tt_directory_path(directory, JOURNAL);
-    int fd = path ? open(path, O_RDONLY | TT_DIRECTORY_OPEN) : -1, rc = TT_OK;
-    struct stat st;
-    FILE *in = NULL;
+    FILE *in = tt_directory_open_file(directory, JOURNAL);
+    int rc;
 
     *report = (struct tt_runner_report){0};
-    if (!path)
-        return tt_fail_nomem(e, "a path");
-    if (fd < 0 || fstat(fd, &st) != 0)
-        rc = fd < 0 && errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "open", path, -1);
-    else if (!S_ISREG(st.st_mode))
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
-    else if (!(in = fdopen(fd, "r")))
-        rc = tt_fail_nomem(e, "the journal");
-    else
-        rc = read_lines(in, path, npoints, report, e);
-    if (in)
-        fclose(in);
-    else if (fd >= 0)
-        close(fd);
-    free(path);
+    if (!in && errno == EINVAL)
+        return tt_fail(e, TT_CORRUPT, "'%s/" JOURNAL "' is no file that tutti wrote", directory);
+    if (!in)
+        return errno == ENOENT ? TT_OK : tt_directory_fail(directory, JOURNAL, errno, "open", e);
+    rc = read_lines(in, directory, npoints, report, e);
+    fclose(in);
     return rc;
 }
 
 /* Cuts off a line that was never finished, since the next one would be appended to it. */
-static int mend(int fd, const char *path, struct tt_error *e)
+static int mend(int fd, const char *directory, struct tt_error *e)
 {
     off_t size = lseek(fd, 0, SEEK_END);
     char last = '\n';
@@ -134,37 +123,30 @@ static int mend(int fd, const char *path, struct tt_error *e)
     while (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
         size--;
     if (size < 0 || ftruncate(fd, size) != 0)
-        return tt_fail_call(e, errno, "truncate", path, -1);
+        return tt_directory_fail(directory, JOURNAL, errno, "truncate", e);
     return TT_OK;
 }
 
 /* Locked for as long as it is open. */
 static int open_journal(const char *directory, int *fd, struct tt_error *e)
 {
-    char *path = tt_directory_path(directory, JOURNAL);
     struct stat st;
-    int rc = TT_OK;
+    int rc;
 
-    *fd = path ? open(path, O_CREAT | O_RDWR | O_APPEND | TT_DIRECTORY_OPEN, 0666) : -1;
-    if (!path)
-        rc = tt_fail_nomem(e, "a path");
-    else if (*fd < 0)
-        rc = tt_fail_call(e, errno, "open", path, -1);
-    else if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1)
-        rc =
-            tt_fail(e, TT_CORRUPT,
-                    "'%s' is no file of tutti's alone: it has another name, or is no file; copy it "
-                    "to a new one",
-                    path);
+    *fd = tt_directory_open(directory, JOURNAL, O_CREAT | O_RDWR | O_APPEND);
+    if (*fd < 0)
+        return tt_directory_fail(directory, JOURNAL, errno, "open", e);
+    if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1)
+        rc = tt_fail(e, TT_CORRUPT,
+                     "'%s/" JOURNAL "' is no file of tutti's alone: it has another name, or is no "
+                     "file; copy it to a new one",
+                     directory);
     else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
         rc = tt_fail(e, TT_BUSY, "another tutti is at work in '%s'", directory);
     else
-        rc = mend(*fd, path, e);
-    if (rc != TT_OK && *fd >= 0) {
+        rc = mend(*fd, directory, e);
+    if (rc != TT_OK)
         close(*fd);
-        *fd = -1;
-    }
-    free(path);
     return rc;
 }
 

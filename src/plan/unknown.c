@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/unknown.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/config.h"
 #include "plan/module.h"
 #include "plan/registry.h"
 
@@ -16,9 +15,6 @@ static bool is_named(const char *name, const char *key, size_t length)
 static int fail_unused(const struct tt_config *c, const char *key, size_t length,
                        struct tt_error *e)
 {
-    static const struct tt_component *const parts[] = {
-        &tt_write_component, &tt_read_component, &tt_collective_component, &tt_stripe_component};
-
     tt_module_open_all();
     for (size_t i = 0; tt_backends[i]; i++)
         if (is_named(tt_backends[i]->name, key, length))
@@ -32,10 +28,10 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
         if (is_named(tt_workloads[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to workload '%s', but this is '%s'", key,
                            tt_workloads[i]->name, c->workload->name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (is_named(parts[i]->name, key, length))
+    for (size_t i = 0; tt_used_components[i]; i++)
+        if (is_named(tt_used_components[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to '%s', which workload '%s' does not use",
-                           key, parts[i]->name, c->workload->name);
+                           key, tt_used_components[i]->name, c->workload->name);
     for (const struct tt_missing *m = tt_missing_components; m->name; m++)
         if (is_named(m->name, key, length))
             return tt_fail(e, TT_USAGE,

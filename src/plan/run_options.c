@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parameters that every run has. */
+/* The parameters that every run has: what it does, what --mode means, and how its ranks are
+ * started. */
+#include <string.h>
+
 #include "plan/config.h"
 
 static const char *const overlaps[] = {"none", "async", NULL};
@@ -7,7 +10,7 @@ static const char *const syncs[] = {"write", "dump",  "deferred", "background",
                                     "close", "never", NULL};
 
 #define AT(member) offsetof(struct tt_run_options, member)
-static const struct tt_param params[] = {
+static const struct tt_param run_params[] = {
     {"ranks", TT_PARAM_COUNT, AT(ranks), "1", "ranks", "processes of the job", 1, INT32_MAX, NULL,
      "-n"},
     {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data directory, on the storage to be measured",
@@ -66,6 +69,88 @@ static const struct tt_param params[] = {
 const struct tt_component tt_run_component = {
     .name = "",
     .summary = "what every run has",
-    .params = params,
+    .params = run_params,
     .opts_size = sizeof(struct tt_run_options),
+};
+#undef AT
+
+/* ---- modes: when the caller gets its buffer back, when and by whom data is made durable ---- */
+
+static const struct {
+    const char *name, *meaning;
+    int overlap, sync;
+} modes[] = {
+    {"sync+imm", "overlap=none sync=dump", TT_OVERLAP_NONE, TT_SYNC_DUMP},
+    {"sync", "overlap=none sync=deferred", TT_OVERLAP_NONE, TT_SYNC_DEFERRED},
+    {"async", "overlap=async sync=deferred", TT_OVERLAP_ASYNC, TT_SYNC_DEFERRED},
+    {"async+bg", "overlap=async sync=background", TT_OVERLAP_ASYNC, TT_SYNC_BACKGROUND},
+};
+#define NMODES (sizeof modes / sizeof *modes)
+
+const char *tt_mode_meaning(const char *mode)
+{
+    for (size_t i = 0; i < NMODES; i++)
+        if (!strcmp(mode, modes[i].name))
+            return modes[i].meaning;
+    return NULL;
+}
+
+int tt_mode_apply(struct tt_run_options *run, struct tt_error *e)
+{
+    const char *names[NMODES + 1] = {0}, *near;
+
+    for (size_t i = 0; i < NMODES; i++) {
+        names[i] = modes[i].name;
+        if (!strcmp(run->mode, modes[i].name)) {
+            run->overlap = modes[i].overlap;
+            run->sync = modes[i].sync;
+            return TT_OK;
+        }
+    }
+    near = tt_nearest_word(run->mode, names);
+    return tt_fail(e, TT_USAGE, "'%.80s' is not one of sync+imm, sync, async, async+bg%s",
+                   run->mode, TT_DID_YOU_MEAN(near));
+}
+
+int tt_mode_check(const struct tt_run_options *run, struct tt_error *e)
+{
+    if (run->overlap == TT_OVERLAP_ASYNC &&
+        (run->sync == TT_SYNC_WRITE || run->sync == TT_SYNC_DUMP))
+        return tt_fail(e, TT_USAGE, "sync=%s makes overlap pointless: use sync=background",
+                       run->sync == TT_SYNC_WRITE ? "write" : "dump");
+    if (run->overlap == TT_OVERLAP_NONE && run->sync == TT_SYNC_BACKGROUND)
+        return tt_fail(e, TT_USAGE, "sync=background needs a helper: use overlap=async");
+    return TT_OK;
+}
+
+/* ---- launching: keys of the driver, which no rank looks at ---- */
+
+static const char *const launchers[] = {"auto", "local", "slurm", "batch", "template", NULL};
+
+#define AT(member) offsetof(struct tt_launch_options, member)
+static const struct tt_param launch_params[] = {
+    {"by", TT_PARAM_CHOICE, AT(by), "auto", NULL,
+     "local: mpiexec; slurm: a step of this allocation; batch: a job of its own; template: "
+     "launch.template; auto: slurm inside an allocation, else local",
+     .choices = launchers},
+    {"template", TT_PARAM_WORDS, AT(template), NULL, NULL,
+     "words of the command that starts ranks, with {ranks} and {command} among them"},
+    {"nodes", TT_PARAM_WORDS, AT(nodes), NULL, NULL,
+     "Slurm: names of the nodes to use; an ensemble gives each job its share of them"},
+    {"tasks_per_node", TT_PARAM_COUNT, AT(tasks_per_node), "0", "ranks",
+     "Slurm: ranks per node; 0: as many as fit", 0, INT32_MAX},
+    {"exclusive", TT_PARAM_BOOL, AT(exclusive), "no", NULL,
+     "Slurm: nobody else on the CPUs of a step, or on the nodes of a batch job"},
+    {"options", TT_PARAM_WORDS, AT(options), NULL, NULL,
+     "further options for mpiexec, srun or sbatch, such as --mpi=pmi2"},
+    {"start_timeout", TT_PARAM_DURATION, AT(start_timeout), "10min", "s",
+     "a job that is not ready after this long is given up"},
+    {0},
+};
+
+const struct tt_component tt_launch_component = {
+    .name = "launch",
+    .summary = "how the ranks of a job are started",
+    .params = launch_params,
+    .opts_size = sizeof(struct tt_launch_options),
 };
