@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Ensembles against hostile files, directories and jobs: one line that says what is wrong, no hang, and no file
 # touched that is not tutti's.
+# processors: 1
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What can go wrong with ensembles: wrong files, jobs that write garbage into their directories, a full results
 # disk, directories of another version. One clear line each, the right status, nothing left, nothing averaged in.
+# processors: 1
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep

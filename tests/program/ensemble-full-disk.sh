@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The file system of the results is full: one line says so, what was measured is kept, and once there is
 # space again --resume does the rest.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep
 needs_root

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A job alone and with others: steps, answers, verdicts, commands, matrix, and what can go wrong.
+# processors: 1
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Workflows of h5bench: every benchmark and pattern; failures, interruption, other people's files.
+# processors: 1
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/h5bench.lib"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Workflows of h5bench: who wrote the file that is read, in this workflow or before; what is missing; what fails beside it.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/h5bench.lib"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The shapes of h5bench's own samples, with smaller dimensions and shorter sleep: all that are ours run as they are.
+# processors: 1
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/h5bench.lib"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Workflows of h5bench: a chain of files, its metrics, what cannot be done, and what is refused.
 # labels: sanitize
+# processors: 1
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/h5bench.lib"

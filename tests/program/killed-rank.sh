@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # One rank is killed in the middle: one line, status 1, records kept, no data, no processes left.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 mpi_as_users_have_it
 needs jq pgrep

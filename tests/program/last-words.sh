@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A launcher that cannot start the ranks, or dies: its own words are the error, whatever command launched it.
 # labels: sanitize
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 job=(stencil -n 2 --size 32 --iterations 4 --write every=2)
 printf '%s\n' 'printf "=====\n\n  no slots\033[31m left\nask somebody\n" >&2' 'exit 3' >speaks

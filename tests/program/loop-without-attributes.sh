@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A load that plays again and again replaces its own files, also where the file system cannot mark them.
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 private_mounts "$@"
 needs jq
