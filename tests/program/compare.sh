@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sets of runs against each other: one real run, and copies of it with known numbers in their results.
+# Sets of runs against each other: one real run, and copies of it with known numbers in their results. What the numbers
+# mean is in tests/unit/compare.c; here they come from directories, and go into a report.
 # processors: 1
 # labels: sanitize
 # timeout: 300
@@ -32,7 +33,6 @@ set_of() {
     done
 }
 set_of a 1
-set_of same 1.001
 set_of slow 1.12 '.environment.revision = "other" | .environment.libraries.hdf5 = "9.9"'
 compare() { expect 0 "$TUTTI" compare --dir "$runs" --json out.json "$@"; }
 verdict() { jq -r ".plans[0].metrics[] | select(.metric == \"$1\") | .verdict" out.json; }
@@ -55,18 +55,9 @@ grep -q 'revision .* in A, other in B' out || fail "the revision is not listed"
 jq -e '.plans[0].environment | map(.key) | index("libraries.hdf5")' out.json >/dev/null
 jq -e '.plans[0].parameters == []' out.json >/dev/null || fail "parameters differ"
 [ "$(wc -L <out)" -le 80 ] || fail "wider than 80 columns"
-compare label=slow label=a
-words runtime | grep -qE '^faster by 11 % ' || fail "$(words runtime)"
-equal better "$(verdict runtime)" verdict
 
-# The same again is equivalent, or unclear if the margin is finer than eight runs can tell; never different.
-compare label=a label=same
-equal equivalent "$(verdict runtime)" verdict
-equal "equivalent within 5 %" "$(words runtime)"
-cp out.json first.json
-compare label=a label=same
-cmp first.json out.json || fail "the same comparison gave other numbers"
-compare label=a label=same --margin 0.5% --metric runtime
+# A finer margin than eight runs can tell, and a set against itself.
+compare label=a label=a --margin 0.5% --metric runtime
 equal "cannot tell" "$(verdict runtime)" verdict
 words runtime | grep -qE '^cannot tell \(-[0-9.]+ to \+[0-9.]+ %; about [0-9]+ runs each needed\)$' ||
     fail "$(words runtime)"
@@ -80,8 +71,6 @@ compare "$runs/a-0" "$runs/slow-0"
 equal "too few for an interval (1 and 1 runs; six each are needed)" "$(words runtime)"
 jq -e '.plans[0].metrics[0] | .effect == null and .a.interval == null and .a.min == 10' out.json >/dev/null
 grep -q '! too few for an interval (1 and 1 runs; six each are needed)' out
-compare "$runs/a-0" label=slow
-equal "too few for an interval (1 and 8 runs; six each are needed)" "$(words runtime)"
 grep -q '10.0 s' out
 compare "$work/real" label=a --metric runtime,read_rate
 equal "not measured" "$(verdict read_rate)" verdict
@@ -90,7 +79,7 @@ equal "$(id_of a-0)" "$(jq -r '.b.runs[0].id' out.json)" "the run of B"
 
 # A baseline against everything else, or some of it; and - is stdout.
 compare --baseline label=a
-equal 16 "$(jq '.b.runs | length' out.json)" "other runs"
+equal 8 "$(jq '.b.runs | length' out.json)" "other runs"
 compare --baseline label=a label=slow
 equal worse "$(verdict runtime)" verdict
 compare --baseline label=a "$runs/slow-3"

@@ -136,12 +136,6 @@ expect 1 "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1000"]}') --othe
 one_line 'alone, the reference \(command\) shows no progress since 1 s'
 no_process_left
 
-# A job gets CPUs that no other has chosen.
-if [ "$(taskset -cp $$ | sed 's/.*: //')" = "0-$(($(nproc) - 1))" ] && [ "$(nproc)" -ge 2 ]; then
-    expect 0 "${ensemble[@]}" plain.yaml "${here[@]}" --repeat 1 --others 1 --set reference.cpu_set=0 --json answer.json
-    answer '.repetitions[] | select(.others == 1) | .jobs[1].cpus' | grep -qv '\b0\b'
-fi
-
 # What cannot be started.
 expect 1 "${ensemble[@]}" <(echo 'reference: {command: [no-such-program]}') --others 0 "${here[@]}" --quiet
 one_line "there is no program 'no-such-program'"
@@ -151,8 +145,6 @@ expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --others 1 --require 'slowdown
 one_line "7 is not among others"
 expect 2 "${ensemble[@]}" balancd "${here[@]}" --quiet
 one_line "'balancd' is neither a file nor a scenario"
-expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --set referense.size=64 --quiet
-one_line "did you mean 'reference'"
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --dry-run
 one_line "data directory .*none' of reference does not exist"
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" --dir "$work/none" --quiet
