@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/verdict.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
 
@@ -177,10 +178,7 @@ static json_t *differences(const struct part *a, const struct part *b, bool envi
         add_difference(list, key, NULL, value);
     json_decref(in_a);
     json_decref(in_b);
-    if (rc == 0)
-        return list;
-    json_decref(list);
-    return NULL;
+    return tt_json_unless(rc, list);
 }
 
 /* ---- one plan ---- */
@@ -291,8 +289,8 @@ static int refuse(const struct tt_compared_set *a, const struct tt_compared_set 
         tt_fail(
             e, TT_FAILED,
             "no plan is in both: %.60s is %.60s in A and %.60s in B%s; --any-plan compares them",
-            json_string_value(json_object_get(first, "key")), first_value(first, "a"),
-            first_value(first, "b"), json_array_size(list) > 1 ? ", and more differs" : "");
+            tt_text_of(first, "key"), first_value(first, "a"), first_value(first, "b"),
+            json_array_size(list) > 1 ? ", and more differs" : "");
     json_decref(list);
     free(pa.runs);
     free(pb.runs);
@@ -314,10 +312,7 @@ static json_t *lonely_plans(const struct tt_compared_set *from, const struct tt_
                                                  "workload", tt_json_text(r->workload), "runs",
                                                  (json_int_t)count_plan(from, r->plan)));
     }
-    if (rc == 0)
-        return list;
-    json_decref(list);
-    return NULL;
+    return tt_json_unless(rc, list);
 }
 
 static bool has_run(const struct tt_compared_set *s, const char *id)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/counters_columns.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "node/counters.h"
 #include "plan/directory.h"
@@ -30,12 +31,6 @@ static double number(const struct tt_column *c, enum how how)
     default:
         return c->max;
     }
-}
-
-/* Untrusted numbers may have overflowed on the way. */
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* ---- one number of a node ---- */
@@ -65,8 +60,9 @@ static int add_node_numbers(const struct tt_columns *c, json_t *host)
         const struct tt_column *column = tt_columns_find(c, of_node[i].column);
 
         if (column)
-            rc |= json_object_set_new(host, of_node[i].key,
-                                      real(number(column, of_node[i].how) * of_node[i].scale));
+            rc |= json_object_set_new(
+                host, of_node[i].key,
+                tt_json_real(number(column, of_node[i].how) * of_node[i].scale));
     }
     return rc;
 }
@@ -76,7 +72,8 @@ static int add_run_queue(const struct tt_columns *c, json_t *host)
 {
     const struct tt_column *queue = tt_columns_find(c, "queue.running");
 
-    return queue ? json_object_set_new(host, "run_queue", real(fmax(number(queue, MEAN) - 1, 0)))
+    return queue ? json_object_set_new(host, "run_queue",
+                                       tt_json_real(fmax(number(queue, MEAN) - 1, 0)))
                  : 0;
 }
 
@@ -100,9 +97,9 @@ static int add_cpus(const struct tt_columns *c, json_t *host)
     all += taken;
     if (!(all > 0))
         return 0;
-    rc |= json_object_set_new(host, "cpu_busy", real(taken / all));
-    rc |= json_object_set_new(host, "cpu_iowait", real(waiting / all));
-    rc |= json_object_set_new(host, "cpu_steal", real(growth(c, "cpu.steal") / all));
+    rc |= json_object_set_new(host, "cpu_busy", tt_json_real(taken / all));
+    rc |= json_object_set_new(host, "cpu_iowait", tt_json_real(waiting / all));
+    rc |= json_object_set_new(host, "cpu_steal", tt_json_real(growth(c, "cpu.steal") / all));
     return rc;
 }
 
@@ -149,7 +146,8 @@ static int add_thing(const struct tt_column *c, json_t *host)
 
         if (!strcmp(c->group, of_thing[i].group) && !strcmp(c->field, of_thing[i].field))
             rc |= json_object_set_new(inside(inside(host, of_thing[i].parent), c->instance),
-                                      of_thing[i].key, c->seconds > 0 ? real(value) : json_null());
+                                      of_thing[i].key,
+                                      c->seconds > 0 ? tt_json_real(value) : json_null());
     }
     return rc;
 }
@@ -163,13 +161,13 @@ static int add_use_of_speed(json_t *links)
 
     json_object_foreach(links, name, link)
     {
-        double speed = json_number_value(json_object_get(link, "speed"));
-        double most = fmax(json_number_value(json_object_get(link, "transmit_rate")),
-                           json_number_value(json_object_get(link, "receive_rate")));
+        double speed = tt_number_of(link, "speed");
+        double most = fmax(tt_number_of(link, "transmit_rate"), tt_number_of(link, "receive_rate"));
 
         if (!(speed > 0))
             rc |= json_object_set_new(link, "speed", json_null());
-        rc |= json_object_set_new(link, "busy", speed > 0 ? real(most / speed) : json_null());
+        rc |=
+            json_object_set_new(link, "busy", speed > 0 ? tt_json_real(most / speed) : json_null());
     }
     return rc;
 }
@@ -177,18 +175,15 @@ static int add_use_of_speed(json_t *links)
 static json_t *host_json(const struct tt_columns *c, double window)
 {
     json_t *host = json_object();
-    int rc = json_object_set_new(host, "covered", real(c->seconds / window));
+    int rc = json_object_set_new(host, "covered", tt_json_real(c->seconds / window));
 
-    rc |= json_object_set_new(host, "seconds", real(c->seconds));
+    rc |= json_object_set_new(host, "seconds", tt_json_real(c->seconds));
     rc |= add_cpus(c, host) | add_run_queue(c, host) | add_node_numbers(c, host);
     for (size_t i = 0; i < c->n; i++)
         rc |= add_thing(&c->list[i], host);
     rc |= add_use_of_speed(json_object_get(host, "interfaces"));
     rc |= add_use_of_speed(json_object_get(host, "infiniband"));
-    if (rc == 0)
-        return host;
-    json_decref(host);
-    return NULL;
+    return tt_json_unless(rc, host);
 }
 
 /* ---- what was used up ---- */
@@ -209,20 +204,15 @@ static int claim(json_t *list, const char *host, const char *resource, const cha
         list, json_pack("{s:s, s:s, s:s}", "host", host, "resource", resource, "text", text));
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static int judge_cpus(const char *name, const json_t *host, json_t *list)
 {
-    double busy = number_of(host, "cpu_busy"), pressure = number_of(host, "cpu_pressure");
+    double busy = tt_number_of(host, "cpu_busy"), pressure = tt_number_of(host, "cpu_pressure");
     char text[160];
     int rc = 0;
 
     snprintf(text, sizeof text,
              "the CPUs were busy for %.0f %% of the time; this job used %.1f of them", 100 * busy,
-             number_of(host, "job_cpus"));
+             tt_number_of(host, "job_cpus"));
     if (busy >= BUSY_CPUS)
         rc |= claim(list, name, "cpu", text);
     snprintf(text, sizeof text, "some process waited for a CPU for %.0f %% of the time",
@@ -234,7 +224,7 @@ static int judge_cpus(const char *name, const json_t *host, json_t *list)
 
 static int judge_memory(const char *name, const json_t *host, json_t *list)
 {
-    double full = number_of(host, "memory_pressure_full");
+    double full = tt_number_of(host, "memory_pressure_full");
     char text[160];
 
     snprintf(text, sizeof text, "everything waited for memory for %.0f %% of the time", 100 * full);
@@ -249,7 +239,7 @@ static int judge_devices(const char *name, const json_t *host, json_t *list)
 
     json_object_foreach(json_object_get(host, "devices"), device, numbers)
     {
-        double busy = number_of(numbers, "busy");
+        double busy = tt_number_of(numbers, "busy");
         char resource[96], text[160], written[TT_UNIT_TEXT], read[TT_UNIT_TEXT];
 
         if (busy < BUSY_DEVICE)
@@ -257,8 +247,8 @@ static int judge_devices(const char *name, const json_t *host, json_t *list)
         snprintf(resource, sizeof resource, "device %.80s", device);
         snprintf(text, sizeof text,
                  "%.80s was busy for %.0f %% of the time, writing %s and reading %s", device,
-                 100 * fmin(busy, 1), tt_format_rate(number_of(numbers, "write_rate"), written),
-                 tt_format_rate(number_of(numbers, "read_rate"), read));
+                 100 * fmin(busy, 1), tt_format_rate(tt_number_of(numbers, "write_rate"), written),
+                 tt_format_rate(tt_number_of(numbers, "read_rate"), read));
         rc |= claim(list, name, resource, text);
     }
     return rc;
@@ -273,14 +263,14 @@ static int judge_links(const char *name, const json_t *host, const char *parent,
 
     json_object_foreach(json_object_get(host, parent), link, numbers)
     {
-        double busy = number_of(numbers, "busy");
+        double busy = tt_number_of(numbers, "busy");
         char resource[96], text[160], speed[TT_UNIT_TEXT];
 
         if (busy < BUSY_LINK)
             continue;
         snprintf(resource, sizeof resource, "%s %.80s", kind, link);
         snprintf(text, sizeof text, "%.80s moved %.0f %% of the %s that it can", link, 100 * busy,
-                 tt_format_rate(number_of(numbers, "speed"), speed));
+                 tt_format_rate(tt_number_of(numbers, "speed"), speed));
         rc |= claim(list, name, resource, text);
     }
     return rc;
@@ -288,7 +278,7 @@ static int judge_links(const char *name, const json_t *host, const char *parent,
 
 static int judge(const char *name, const json_t *host, json_t *list)
 {
-    if (number_of(host, "seconds") < MIN_SECONDS || number_of(host, "covered") < MIN_COVERED)
+    if (tt_number_of(host, "seconds") < MIN_SECONDS || tt_number_of(host, "covered") < MIN_COVERED)
         return 0;
     return judge_cpus(name, host, list) | judge_memory(name, host, list) |
            judge_devices(name, host, list) |

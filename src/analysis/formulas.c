@@ -7,6 +7,7 @@
 
 #include "analysis/run_data.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 #define SHORTEST_NODE_TIME 0.1 /* seconds: ten ticks of the clock that counts a node's CPU time */
 
@@ -78,10 +79,10 @@ static struct tt_value reported(const struct tt_run_data *ev, const char *name)
     for (size_t i = 0; i < ev->nranks; i++) {
         const json_t *result =
             json_object_get(json_object_get(ev->ranks[i].summary, "results"), name);
-        const char *kind = json_string_value(json_object_get(result, "kind"));
+        const char *kind = tt_text_of(result, "kind");
         const json_t *value = json_object_get(result, "value");
 
-        if (!json_is_number(value) || !kind)
+        if (!json_is_number(value) || !*kind)
             continue;
         if (!strcmp(kind, "same"))
             return so_far(ev, json_number_value(value));
@@ -372,8 +373,7 @@ static struct tt_value formula_cpu_others(const struct tt_run_data *ev)
 {
     const json_t *node =
         ev->complete ? json_object_get(ev->ranks[0].summary, "node_cpu_seconds") : NULL;
-    double others = json_number_value(node),
-           cpus = json_number_value(json_object_get(ev->environment, "cpus"));
+    double others = json_number_value(node), cpus = tt_number_of(ev->environment, "cpus");
     struct tt_value runtime = get(ev, TT_METRIC_runtime), share;
 
     if (!json_is_number(node))
@@ -382,7 +382,7 @@ static struct tt_value formula_cpu_others(const struct tt_run_data *ev)
         return unknown("the run was too short for the node's clock");
     for (size_t i = 0; i < ev->nranks; i++)
         if (!strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host))
-            others -= json_number_value(json_object_get(ev->ranks[i].summary, "cpu_seconds"));
+            others -= tt_number_of(ev->ranks[i].summary, "cpu_seconds");
     /* The node's clock ticks more coarsely than that of a process. */
     share = ratio(known(others > 0 ? others : 0), runtime, "the run took no time");
     if (cpus > 0 && share.value > cpus)

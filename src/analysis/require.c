@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/metrics.h"
+#include "base/json.h"
 #include "spec/units.h"
 
 enum comparison { AT_MOST, AT_LEAST, BELOW, ABOVE };
@@ -227,9 +228,9 @@ static enum tt_verdict_kind decide(const struct condition *c, const json_t *q, c
 static bool is_about(const struct condition *c, const json_t *step)
 {
     if (!json_is_integer(json_object_get(step, "others")) ||
-        (uint64_t)json_integer_value(json_object_get(step, "others")) != c->others)
+        (uint64_t)tt_integer_of(step, "others") != c->others)
         return false;
-    return find_quantity(c, step) || json_integer_value(json_object_get(step, "runs")) == 0;
+    return find_quantity(c, step) || tt_integer_of(step, "runs") == 0;
 }
 
 /* In a matrix several steps have that many others: all must meet it. */

@@ -11,13 +11,13 @@
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "launch/launch.h"
 #include "plan/directory.h"
 #include "plan/members.h"
 
-/* jansson's calls with new references take NULL and fail, so a chain of them needs one check. */
 static int set(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value);
@@ -38,10 +38,7 @@ static json_t *metrics_json(const struct tt_run_data *ev)
             rc |= set(m, "note", json_string(v->note));
         rc |= set(all, tt_metrics[i].name, m);
     }
-    if (rc == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return tt_json_unless(rc, all);
 }
 
 static json_t *phases_json(const struct tt_run_data *ev)
@@ -61,10 +58,7 @@ static json_t *phases_json(const struct tt_run_data *ev)
                            seconds[ev->nranks - 1], "outside", ev->outside[p]));
     }
     free(seconds);
-    if (rc == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return tt_json_unless(rc, all);
 }
 
 static json_t *latency_json(const struct tt_histogram *h)
@@ -93,10 +87,7 @@ static json_t *calls_json(const struct tt_run_data *ev)
             rc = set(all, tt_call_names[c], latency_json(sum));
     }
     free(sum);
-    if (rc == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return tt_json_unless(rc, all);
 }
 
 static json_t *epoch_json(const void *context, size_t i)
@@ -117,10 +108,7 @@ static json_t *epochs_json(const struct tt_run_data *ev)
 
     for (size_t i = 0; rc == 0 && i < ev->nepochs; i++)
         rc = json_array_append_new(all, epoch_json(ev->epochs, i));
-    if (rc == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return tt_json_unless(rc, all);
 }
 
 static json_t *ranks_json(const struct tt_run_data *ev)
@@ -137,10 +125,7 @@ static json_t *ranks_json(const struct tt_run_data *ev)
                            tt_json_text(h->host), "pid", (json_int_t)h->pid, "state",
                            states[h->state], "start_wall_ns", (json_int_t)h->start_wall_ns));
     }
-    if (rc == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return tt_json_unless(rc, all);
 }
 
 /* Sum over ranks of a number inside a rank's summary: summary[key][name]. */
@@ -266,9 +251,9 @@ static const char *infer_status(const struct tt_run_data *ev, char *why, size_t 
 static const char *known_status(const struct tt_run_data *ev)
 {
     static const char *const all[] = {"done", "failed", "stopped", "interrupted"};
-    const char *status = json_string_value(json_object_get(ev->outcome, "status"));
+    const char *status = tt_text_of(ev->outcome, "status");
 
-    for (size_t i = 0; status && i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(status, all[i]))
             return all[i];
     return NULL;
@@ -286,7 +271,7 @@ static bool was_ended(const char *directory)
 static int judge(const struct tt_run_data *ev, json_t *result)
 {
     const char *status = known_status(ev);
-    const char *said = json_string_value(json_object_get(ev->outcome, "error"));
+    const char *said = tt_text_of(ev->outcome, "error");
     bool dead = first_in_state(ev, TT_RANK_RUNNING) != NULL;
     bool wrong = sum_of(ev, "verify", "wrong_blocks", 0) > 0;
     char why[1024] = "";
@@ -295,9 +280,9 @@ static int judge(const struct tt_run_data *ev, json_t *result)
     if (!status || (!strcmp(status, "done") && (!ev->finished || was_ended(ev->directory))) ||
         (!strcmp(status, "failed") && dead)) {
         status = infer_status(ev, why, sizeof why);
-        if (said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)
+        if (*said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)
             snprintf(why + strlen(why), sizeof why - strlen(why), "; %s", said);
-    } else if (said) {
+    } else {
         snprintf(why, sizeof why, "%s", said);
     }
     rc |= set(result, "status", json_string(status));
@@ -339,12 +324,12 @@ static json_t *version_json(void)
 static int fill(const struct tt_run_data *ev, json_t *result)
 {
     const char *label = tt_run_data_parameter(ev, "label");
-    const char *id = json_string_value(json_object_get(ev->plan, "id"));
+    const char *id = tt_text_of(ev->plan, "id");
     json_t *warnings = json_array();
     int rc = 0;
 
     rc |= set(result, "tutti", version_json());
-    rc |= set(result, "id", id ? json_string(id) : tt_json_text(tt_directory_id(ev->directory)));
+    rc |= set(result, "id", *id ? json_string(id) : tt_json_text(tt_directory_id(ev->directory)));
     rc |= set(result, "label", label[0] ? json_string(label) : json_null());
     rc |= set(result, "directory", tt_json_text(ev->directory));
     rc |= judge(ev, result);
@@ -366,6 +351,23 @@ static int fill(const struct tt_run_data *ev, json_t *result)
     rc |= set(result, "tables", ev->tables ? json_deep_copy(ev->tables) : json_object());
     rc |= set(result, "ranks", ranks_json(ev));
     return rc;
+}
+
+const char *tt_result_parameter(const json_t *result, const char *key)
+{
+    return tt_text_of(tt_member_at(result, "plan/parameters"), key);
+}
+
+double tt_result_setting(const json_t *result, const char *key)
+{
+    double value = 0;
+
+    return sscanf(tt_result_parameter(result, key), "%lf", &value) == 1 ? value : 0;
+}
+
+double tt_result_metric(const json_t *result, const char *name)
+{
+    return tt_number_of(json_object_get(json_object_get(result, "metrics"), name), "value");
 }
 
 int tt_result_make(const char *directory, json_t **result, struct tt_error *e)

@@ -17,4 +17,10 @@
  * file alone. TT_BUSY if a rank is still running on this host. */
 int tt_result_make(const char *directory, json_t **result, struct tt_error *e);
 
+/* ---- reading a result ---- */
+
+const char *tt_result_parameter(const json_t *result, const char *key); /* "": it has none */
+double tt_result_setting(const json_t *result, const char *key); /* a parameter that is a number */
+double tt_result_metric(const json_t *result, const char *name); /* 0: not measured */
+
 #endif

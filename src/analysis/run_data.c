@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/counters.h"
+#include "base/json.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 
@@ -16,10 +17,7 @@
 
 const char *tt_run_data_parameter(const struct tt_run_data *ev, const char *key)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(ev->plan, "parameters"), key));
-
-    return text ? text : "";
+    return tt_text_of(json_object_get(ev->plan, "parameters"), key);
 }
 
 bool tt_run_data_is_serial(const struct tt_run_data *ev)

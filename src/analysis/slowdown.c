@@ -11,6 +11,7 @@
 
 #include "analysis/metrics.h"
 #include "analysis/statistics.h"
+#include "base/json.h"
 #include "record/phases.h"
 
 /* Below this the reference waits for a CPU no more than it does alone. */
@@ -85,7 +86,7 @@ static int select_step(const json_t *plan, const json_t *repetitions, struct ste
     {
         if (!belongs(r, plan))
             continue;
-        if (json_is_true(json_object_get(r, "complete")))
+        if (tt_is_true(r, "complete"))
             s->list[s->n++] = r;
         else
             json_array_append_new(s->left_out,
@@ -118,11 +119,6 @@ static int collect(const struct step *s, const char *group, const char *name, co
 
 /* ---- effects ---- */
 
-static json_t *number_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Median of b over median of a, {"value", "low", "high"}; null if either has none. */
 static json_t *effect(struct values *a, struct values *b, uint64_t seed)
 {
@@ -134,8 +130,8 @@ static json_t *effect(struct values *a, struct values *b, uint64_t seed)
         return json_null();
     tt_bootstrap_effect(TT_RATIO, &x, &y, TT_LEVEL, seed, &interval, &ignored);
     return json_pack("{s:f, s:o, s:o}", "value", tt_effect(TT_RATIO, &x, &y), "low",
-                     interval.known ? number_or_null(interval.low) : json_null(), "high",
-                     interval.known ? number_or_null(interval.high) : json_null());
+                     interval.known ? tt_json_real(interval.low) : json_null(), "high",
+                     interval.known ? tt_json_real(interval.high) : json_null());
 }
 
 static json_t *runtime_json(struct values *v)
@@ -154,7 +150,7 @@ static json_t *runtime_json(struct values *v)
 
 static void describe_slowdown(json_t *o, size_t alone, size_t loaded)
 {
-    double value = json_number_value(json_object_get(o, "value"));
+    double value = tt_number_of(o, "value");
     const json_t *low = json_object_get(o, "low"), *high = json_object_get(o, "high");
     size_t needed = tt_runs_for_interval(TT_LEVEL);
     char text[160];
@@ -229,7 +225,7 @@ static json_t *phases_json(const struct step *alone, const struct step *loaded, 
     for (int p = 0; p < TT_NPHASES; p++) {
         json_t *one = phase_json(alone, loaded, tt_phase_names[p], seed);
 
-        if (json_is_number(json_object_get(one, "growth")))
+        if (tt_has_number(one, "growth"))
             json_object_set(all, tt_phase_names[p], one);
         json_decref(one);
     }
@@ -244,7 +240,7 @@ static bool is_slower(const json_t *slowdown)
 
     if (!json_is_number(low))
         low = json_array_get(json_object_get(slowdown, "range"), 0);
-    return json_number_value(json_object_get(slowdown, "value")) >= LEAST_SLOWDOWN &&
+    return tt_number_of(slowdown, "value") >= LEAST_SLOWDOWN &&
            (!json_is_number(low) || json_number_value(low) > 1);
 }
 
@@ -259,7 +255,7 @@ static json_t *grew_json(const json_t *phases, const json_t *slowdown)
 
     for (int p = 0; p < TT_NPHASES; p++) {
         const json_t *one = json_object_get(phases, tt_phase_names[p]);
-        double growth = json_number_value(json_object_get(one, "growth"));
+        double growth = tt_number_of(one, "growth");
 
         if (p >= TT_IO_WRITE || growth <= most)
             continue;
@@ -334,13 +330,12 @@ static void vote(const json_t *repetition, size_t number, json_t *votes, json_t 
 
     json_array_foreach(json_object_get(reference_of(repetition), "saturated"), k, one)
     {
-        const char *name = json_string_value(json_object_get(one, "resource"));
+        const char *name = tt_text_of(one, "resource");
 
-        if (!name || json_integer_value(json_object_get(last, name)) == (json_int_t)number)
+        if (!*name || tt_integer_of(last, name) == (json_int_t)number)
             continue;
         json_object_set_new(last, name, json_integer((json_int_t)number));
-        json_object_set_new(votes, name,
-                            json_integer(json_integer_value(json_object_get(votes, name)) + 1));
+        json_object_set_new(votes, name, json_integer(tt_integer_of(votes, name) + 1));
     }
 }
 
@@ -383,9 +378,9 @@ static json_t *contention_json(const struct step *alone, const struct step *load
     char text[300];
 
     for (size_t i = 0; i < loaded->n; i++) {
-        const char *note = json_string_value(json_object_get(loaded->list[i], "exceeded"));
+        const char *note = tt_text_of(loaded->list[i], "exceeded");
 
-        if (note) {
+        if (*note) {
             snprintf(text, sizeof text,
                      "%.200s: this shows contention for CPUs and says nothing "
                      "about storage",
@@ -439,7 +434,7 @@ static json_t *warnings_json(const struct step *s)
     size_t unused = json_array_size(s->left_out);
     json_t *list = json_array();
 
-    if (json_integer_value(json_object_get(s->plan, "others")) == 0)
+    if (tt_integer_of(s->plan, "others") == 0)
         warn_alone(s, list);
     if (skew > LARGE_SKEW)
         warn(list, "jobs started up to %.0f ms after the common instant", 1e3 * skew);
@@ -447,10 +442,10 @@ static json_t *warnings_json(const struct step *s)
         warn(list, "loads that run once had ended after %.0f %% of the reference's time",
              100 * covered);
     if (unused > 0) {
-        const char *why = json_string_value(json_object_get(json_array_get(s->left_out, 0), "why"));
+        const char *why = tt_text_of(json_array_get(s->left_out, 0), "why");
 
         warn(list, "%zu of %zu repetitions are not used: %s", unused, unused + s->n,
-             why ? why : "nothing says why");
+             *why ? why : "nothing says why");
     }
     return list;
 }
@@ -473,9 +468,9 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
     json_object_set_new(o, "grew", grew_json(phases, json_object_get(o, "slowdown")));
     json_object_set_new(o, "phases", phases);
     json_object_set_new(o, "metrics", metrics_json(alone, s, seed));
-    json_object_set_new(o, "total_write_rate", number_or_null(median_of(s, "total_write_rate")));
-    json_object_set_new(o, "total_read_rate", number_or_null(median_of(s, "total_read_rate")));
-    json_object_set_new(o, "fairness", number_or_null(median_of(s, "fairness")));
+    json_object_set_new(o, "total_write_rate", tt_json_real(median_of(s, "total_write_rate")));
+    json_object_set_new(o, "total_read_rate", tt_json_real(median_of(s, "total_read_rate")));
+    json_object_set_new(o, "fairness", tt_json_real(median_of(s, "fairness")));
     json_object_set_new(o, "saturated", saturated_json(s));
     json_object_set_new(o, "contention", alone == s ? json_null() : contention_json(alone, s));
     json_object_set_new(o, "warnings", warnings_json(s));
@@ -488,7 +483,7 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
 static size_t alone_of(const struct step *steps, size_t n, const json_t *plan)
 {
     for (size_t i = 0; i < n; i++)
-        if (json_integer_value(json_object_get(steps[i].plan, "others")) == 0 &&
+        if (tt_integer_of(steps[i].plan, "others") == 0 &&
             json_equal(json_object_get(steps[i].plan, "reference"),
                        json_object_get(plan, "reference")))
             return i;
@@ -528,7 +523,7 @@ static bool is_tested(const json_t *steps, json_int_t others)
 
     json_array_foreach(steps, i, step)
     {
-        if (json_integer_value(json_object_get(step, "others")) == others)
+        if (tt_integer_of(step, "others") == others)
             return true;
     }
     return false;
@@ -544,7 +539,7 @@ static json_t *not_tested_json(const json_t *steps)
 
     json_array_foreach(steps, i, step)
     {
-        json_int_t others = json_integer_value(json_object_get(step, "others"));
+        json_int_t others = tt_integer_of(step, "others");
 
         most = others > most ? others : most;
     }
@@ -561,7 +556,7 @@ static enum reach reach_of(const json_t *step, double limit)
     const json_t *slowdown = json_object_get(step, "slowdown");
     const json_t *low = json_object_get(slowdown, "low"), *high = json_object_get(slowdown, "high");
 
-    if (json_integer_value(json_object_get(step, "others")) == 0 ||
+    if (tt_integer_of(step, "others") == 0 ||
         (json_is_number(high) && json_number_value(high) <= limit))
         return WITHIN;
     return json_is_number(low) && json_number_value(low) > limit ? BEYOND : UNDECIDED;
@@ -576,9 +571,7 @@ static enum reach reach_with(const json_t *steps, json_int_t others, double limi
 
     json_array_foreach(steps, i, step)
     {
-        enum reach one = json_integer_value(json_object_get(step, "others")) == others
-                             ? reach_of(step, limit)
-                             : WITHIN;
+        enum reach one = tt_integer_of(step, "others") == others ? reach_of(step, limit) : WITHIN;
 
         worst = one > worst ? one : worst;
     }
@@ -608,7 +601,7 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
 
     json_array_foreach(steps, i, step)
     {
-        json_int_t others = json_integer_value(json_object_get(step, "others"));
+        json_int_t others = tt_integer_of(step, "others");
         enum reach reach = reach_with(steps, others, limit);
 
         if (reach == WITHIN && others > largest)
@@ -633,7 +626,7 @@ static const json_t *step_with(const json_t *answer, json_int_t others)
 
     json_array_foreach(json_object_get(answer, "steps"), i, step)
     {
-        if (json_integer_value(json_object_get(step, "others")) == others)
+        if (tt_integer_of(step, "others") == others)
             return step;
     }
     return NULL;
@@ -648,7 +641,7 @@ static json_int_t largest_common(const json_t *answers)
 
     json_array_foreach(json_object_get(json_array_get(answers, 0), "steps"), i, step)
     {
-        json_int_t others = json_integer_value(json_object_get(step, "others"));
+        json_int_t others = tt_integer_of(step, "others");
         bool everywhere = true;
 
         json_array_foreach(answers, k, answer) everywhere &= step_with(answer, others) != NULL;
@@ -663,7 +656,7 @@ static json_t *system_json(const json_t *answer, json_int_t others, double limit
     static const char *const verdicts[] = {
         [WITHIN] = "suffices", [UNDECIDED] = "cannot tell", [BEYOND] = "does not suffice"};
     const json_t *slowdown = json_object_get(step_with(answer, others), "slowdown");
-    const char *text = json_string_value(json_object_get(slowdown, "text"));
+    const char *text = tt_text_of(slowdown, "text");
     enum reach reach = reach_with(json_object_get(answer, "steps"), others, limit);
 
     if (others == 0) { /* which says nothing about a system */
@@ -672,7 +665,7 @@ static json_t *system_json(const json_t *answer, json_int_t others, double limit
     }
     return json_pack("{s:O?, s:O?, s:I, s:s, s:s}", "id", json_object_get(answer, "id"), "label",
                      json_object_get(answer, "label"), "others", others, "verdict", verdicts[reach],
-                     "text", text ? text : "not measured");
+                     "text", *text ? text : "not measured");
 }
 
 int tt_slowdown_suffices(const json_t *answers, double limit, json_t **out, struct tt_error *e)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "workloads/bulk/bulk.h"
 
 /* The totals of one kind of access in a result. */
@@ -13,7 +14,7 @@ struct totals {
 
 static struct totals add_up(const json_t *result, int access)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "accesses");
+    const json_t *rows = tt_member_at(result, "tables/accesses");
     struct totals t = {0};
 
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -43,9 +44,9 @@ static size_t count_hosts(const json_t *result)
 
     json_array_foreach(json_object_get(result, "ranks"), i, rank)
     {
-        const char *host = json_string_value(json_object_get(rank, "host"));
+        const char *host = tt_text_of(rank, "host");
 
-        if (host)
+        if (*host)
             json_object_set_new(seen, host, json_true());
     }
     n = json_object_size(seen);
@@ -95,51 +96,38 @@ int tt_survey_sample(const json_t *result, const struct tt_survey_place *place, 
 
 /* ---- the summary ---- */
 
-static const char *text(const json_t *o, const char *key)
-{
-    const char *value = json_string_value(json_object_get(o, key));
-
-    return value ? value : "";
-}
-
-static json_int_t integer(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
-
 static json_int_t ranks_of(const json_t *sample)
 {
-    return integer(sample, "nodes") * integer(sample, "processes");
+    return tt_integer_of(sample, "nodes") * tt_integer_of(sample, "processes");
 }
 
 static bool is_of(const json_t *row, const json_t *sample)
 {
-    bool over_size = strstr(text(sample, "table"), "over size") != NULL;
+    bool over_size = strstr(tt_text_of(sample, "table"), "over size") != NULL;
 
-    return !strcmp(text(row, "table"), text(sample, "table")) &&
-           !strcmp(text(row, "access"), text(sample, "access")) &&
-           integer(row, "ranks") == ranks_of(sample) &&
-           (!over_size || integer(row, "size") == integer(sample, "size"));
+    return !strcmp(tt_text_of(row, "table"), tt_text_of(sample, "table")) &&
+           !strcmp(tt_text_of(row, "access"), tt_text_of(sample, "access")) &&
+           tt_integer_of(row, "ranks") == ranks_of(sample) &&
+           (!over_size || tt_integer_of(row, "size") == tt_integer_of(sample, "size"));
 }
 
 static double value_of(const json_t *row, const json_t *sample)
 {
-    return json_number_value(
-        json_object_get(sample, strcmp(text(row, "unit"), "B/s") ? "iops" : "bandwidth"));
+    return tt_number_of(sample, strcmp(tt_text_of(row, "unit"), "B/s") ? "iops" : "bandwidth");
 }
 
 /* Few processes or little data first, writing before reading. */
 static bool comes_before(const json_t *a, const json_t *b)
 {
-    int table = strcmp(text(a, "table"), text(b, "table"));
-    json_int_t of = integer(a, "ranks") - integer(b, "ranks");
-    json_int_t size = integer(a, "size") - integer(b, "size");
+    int table = strcmp(tt_text_of(a, "table"), tt_text_of(b, "table"));
+    json_int_t of = tt_integer_of(a, "ranks") - tt_integer_of(b, "ranks");
+    json_int_t size = tt_integer_of(a, "size") - tt_integer_of(b, "size");
 
     if (table != 0)
         return table < 0;
     if (of != 0 || size != 0)
         return of != 0 ? of < 0 : size < 0;
-    return strcmp(text(a, "access"), text(b, "access")) > 0;
+    return strcmp(tt_text_of(a, "access"), tt_text_of(b, "access")) > 0;
 }
 
 static void insert(json_t *summary, json_t *row)
@@ -153,7 +141,7 @@ static void insert(json_t *summary, json_t *row)
 
 static json_t *find_row(json_t *summary, const json_t *sample)
 {
-    bool is_rate = !strncmp(text(sample, "table"), "bandwidth", 9);
+    bool is_rate = !strncmp(tt_text_of(sample, "table"), "bandwidth", 9);
     json_t *row;
     size_t i;
 
@@ -162,9 +150,9 @@ static json_t *find_row(json_t *summary, const json_t *sample)
         if (is_of(row, sample))
             return row;
     }
-    row = json_pack("{s:s, s:s, s:I, s:I, s:s}", "table", text(sample, "table"), "access",
-                    text(sample, "access"), "ranks", ranks_of(sample), "size",
-                    integer(sample, "size"), "unit", is_rate ? "B/s" : "1/s");
+    row = json_pack("{s:s, s:s, s:I, s:I, s:s}", "table", tt_text_of(sample, "table"), "access",
+                    tt_text_of(sample, "access"), "ranks", ranks_of(sample), "size",
+                    tt_integer_of(sample, "size"), "unit", is_rate ? "B/s" : "1/s");
     insert(summary, row);
     return row;
 }
@@ -247,11 +235,11 @@ static json_t *concerned_rows(const json_t *summary, const json_t *samples, cons
         json_int_t runs = count_warned(row, samples, warning);
 
         if (runs > 0)
-            json_array_append_new(rows, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "table",
-                                                  text(row, "table"), "access", text(row, "access"),
-                                                  "ranks", integer(row, "ranks"), "size",
-                                                  integer(row, "size"), "runs", runs, "of",
-                                                  integer(row, "n")));
+            json_array_append_new(
+                rows, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "table", tt_text_of(row, "table"),
+                                "access", tt_text_of(row, "access"), "ranks",
+                                tt_integer_of(row, "ranks"), "size", tt_integer_of(row, "size"),
+                                "runs", runs, "of", tt_integer_of(row, "n")));
     }
     return rows;
 }
@@ -263,7 +251,7 @@ static bool is_listed(const json_t *list, const char *warning)
 
     json_array_foreach(list, i, one)
     {
-        if (is_same_warning(text(one, "text"), warning))
+        if (is_same_warning(tt_text_of(one, "text"), warning))
             return true;
     }
     return false;

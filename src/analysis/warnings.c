@@ -12,6 +12,7 @@
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "spec/units.h"
 
@@ -36,13 +37,6 @@ static bool say(char text[TEXT], const char *fmt, ...)
 static double metric(const struct tt_run_data *ev, enum tt_metric_id id)
 {
     return ev->metrics[id].known ? ev->metrics[id].value : 0;
-}
-
-static const char *fact_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
 }
 
 static bool damaged_records(const struct tt_run_data *ev, char text[TEXT])
@@ -153,7 +147,7 @@ static bool known_cached_reads(const struct tt_run_data *ev, char text[TEXT])
 
 static bool cached_reads(const struct tt_run_data *ev, char text[TEXT])
 {
-    double memory = json_number_value(json_object_get(ev->environment, "memory"));
+    double memory = tt_number_of(ev->environment, "memory");
     double data = ev->bytes_written > 0 ? ev->bytes_written : ev->bytes_read;
     char some[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
 
@@ -277,14 +271,14 @@ static double bytes_of_records(const struct tt_run_data *ev)
 static bool results_beside_data(const struct tt_run_data *ev, char text[TEXT])
 {
     const json_t *data = json_object_get(ev->environment, "data");
-    const char *device = fact_text(data, "device_number");
+    const char *device = tt_text_of(data, "device_number");
     double records = bytes_of_records(ev);
     char host[HOST_NAME_MAX + 1] = "", own[32];
     struct stat st;
 
     if (!device[0] || records < 0.01 * ev->bytes_written || !(ev->bytes_written > 0) ||
         gethostname(host, sizeof host - 1) != 0 ||
-        strcmp(host, fact_text(ev->environment, "host")) != 0 || stat(ev->directory, &st) != 0)
+        strcmp(host, tt_text_of(ev->environment, "host")) != 0 || stat(ev->directory, &st) != 0)
         return false;
     snprintf(own, sizeof own, "%u:%u", major(st.st_dev), minor(st.st_dev));
     return !strcmp(own, device) &&
@@ -306,7 +300,7 @@ static unsigned long neighbours(const struct tt_run_data *ev)
 
 static unsigned long threads(const struct tt_run_data *ev)
 {
-    const char *workload = fact_text(ev->plan, "workload");
+    const char *workload = tt_text_of(ev->plan, "workload");
     char key[96];
     unsigned long n;
 
@@ -317,7 +311,7 @@ static unsigned long threads(const struct tt_run_data *ev)
 
 static bool oversubscribed(const struct tt_run_data *ev, char text[TEXT])
 {
-    double cpus = json_number_value(json_object_get(ev->environment, "cpus"));
+    double cpus = tt_number_of(ev->environment, "cpus");
     unsigned long ranks = neighbours(ev), each = threads(ev);
 
     return cpus > 0 && (double)ranks * (double)each > cpus &&
@@ -338,9 +332,9 @@ static bool cpu_pressure(const struct tt_run_data *ev, char text[TEXT])
         return false;
     json_array_foreach(json_object_get(ev->counters, "saturated"), i, claim)
     {
-        if (!strcmp(fact_text(claim, "resource"), "cpu pressure"))
+        if (!strcmp(tt_text_of(claim, "resource"), "cpu pressure"))
             return say(text, "CPUs were short on %s: %s, by the node's own counters",
-                       fact_text(claim, "host"), fact_text(claim, "text"));
+                       tt_text_of(claim, "host"), tt_text_of(claim, "text"));
     }
     return false;
 }
@@ -420,12 +414,12 @@ static bool hints_without_effect(const struct tt_run_data *ev, char text[TEXT])
 
     json_array_foreach(ev->facts, i, fact)
     {
-        if (strncmp(fact_text(fact, "proof"), "no", 2) != 0)
+        if (strncmp(tt_text_of(fact, "proof"), "no", 2) != 0)
             continue;
         n++;
         if (used < sizeof keys)
             used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s", used ? ", " : "",
-                                     fact_text(fact, "key"), fact_text(fact, "given"));
+                                     tt_text_of(fact, "key"), tt_text_of(fact, "given"));
     }
     return n > 0 && say(text, "without effect: %s", keys);
 }
@@ -460,7 +454,7 @@ static bool has_text(const json_t *list, const char *text)
     const json_t *entry;
     size_t i;
 
-    json_array_foreach(list, i, entry) if (!strcmp(fact_text(entry, "text"), text)) return true;
+    json_array_foreach(list, i, entry) if (!strcmp(tt_text_of(entry, "text"), text)) return true;
     return false;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/result.h"
@@ -47,7 +48,7 @@ static int take_result(const char *directory, const json_t *result, struct tt_co
 
     if (!id || !workload || !hash)
         return tt_fail(e, TT_CORRUPT, "%s/result.json names no id, workload or plan", directory);
-    if (!json_is_true(json_object_get(result, "valid")))
+    if (!tt_is_true(result, "valid"))
         return tt_fail(e, TT_FAILED, "'%s' is not valid (%.20s); see tutti show", directory,
                        status ? status : "no status");
     run = tt_compared_add(out);

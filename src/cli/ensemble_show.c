@@ -6,6 +6,7 @@
 
 #include "analysis/require.h"
 #include "analysis/slowdown.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "ensemble/run.h"
@@ -47,8 +48,7 @@ static int exit_status(enum tt_verdict_kind verdict, const json_t *answer)
         return verdict == TT_FAIL ? TT_EXIT_FAIL : TT_EXIT_INCONCLUSIVE;
     json_array_foreach(json_object_get(answer, "steps"), i, step)
     {
-        if (json_integer_value(json_object_get(step, "runs")) <
-            json_integer_value(json_object_get(answer, "repeat")))
+        if (tt_integer_of(step, "runs") < tt_integer_of(answer, "repeat"))
             return 1;
     }
     return 0;

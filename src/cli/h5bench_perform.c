@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "cli/command.h"
@@ -60,8 +61,7 @@ static const char *wrong_mode(const struct tt_h5bench_session *s,
                               const struct tt_h5bench_benchmark *b)
 {
     const json_t *plan = json_object_get(s->result, "plan");
-    const char *overlap =
-        json_string_value(json_object_get(json_object_get(plan, "parameters"), "overlap"));
+    const char *overlap = json_string_value(tt_member_at(plan, "parameters/overlap"));
     bool is_async = overlap && !strcmp(overlap, "async");
 
     if (!s->validate_mode || is_async == b->asynchronous)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/wrap.h"
@@ -132,11 +133,6 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "unknown";
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static void entry(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void entry(const char *name, const char *fmt, ...)
 {
@@ -176,14 +172,14 @@ static void print_machine(const json_t *info)
     entry("host", "%s, %s, %s", text_of(info, "host"), text_of(info, "kernel"),
           text_of(info, "architecture"));
     entry("CPU", "%s; sockets %.0f, cores %.0f, CPUs %.0f, NUMA nodes %.0f", text_of(info, "cpu"),
-          number_of(info, "sockets"), number_of(info, "cores"), number_of(info, "cpus"),
-          number_of(info, "numa_nodes"));
+          tt_number_of(info, "sockets"), tt_number_of(info, "cores"), tt_number_of(info, "cpus"),
+          tt_number_of(info, "numa_nodes"));
     json_object_foreach(json_object_get(info, "caches"), key, value) if (used < sizeof text) used +=
         (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", key,
                          tt_format_bytes(json_number_value(value), size));
     if (used)
         entry("caches", "%s", text);
-    entry("memory", "%s", tt_format_bytes(number_of(info, "memory"), size));
+    entry("memory", "%s", tt_format_bytes(tt_number_of(info, "memory"), size));
 }
 
 static void print_data(const json_t *data)
@@ -197,8 +193,8 @@ static void print_data(const json_t *data)
     }
     entry("file system", "%s on %s, mounted at %s: %s, %s free", text_of(data, "filesystem"),
           text_of(data, "device"), text_of(data, "mount"),
-          tt_format_bytes(number_of(data, "size"), size),
-          tt_format_bytes(number_of(data, "free"), available));
+          tt_format_bytes(tt_number_of(data, "size"), size),
+          tt_format_bytes(tt_number_of(data, "free"), available));
     entry("mounted with", "%s", text_of(data, "options"));
 }
 

@@ -2,16 +2,11 @@
 /* tutti numio: the stencil with numio's options and numio's report (decimal units). */
 #include <string.h>
 
+#include "analysis/result.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/dialect.h"
 #include "spec/dialects/numio.h"
-
-static double metric(const json_t *result, const char *name)
-{
-    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
-
-    return json_number_value(json_object_get(m, "value"));
-}
 
 static void print_bytes(FILE *out, const char *label, double value, const char *per)
 {
@@ -26,7 +21,7 @@ static void print_bytes(FILE *out, const char *label, double value, const char *
 /* Nine by nine points of the matrix. */
 static void print_sample(FILE *out, const json_t *result)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "sample");
+    const json_t *rows = tt_member_at(result, "tables/sample");
 
     if (json_array_size(rows))
         fprintf(out, "Matrix:\n");
@@ -41,24 +36,26 @@ static void print_sample(FILE *out, const json_t *result)
 
 static void print_result(FILE *out, const json_t *result, void *context)
 {
-    double written = metric(result, "bytes_written"), read = metric(result, "bytes_read");
+    double written = tt_result_metric(result, "bytes_written"),
+           read = tt_result_metric(result, "bytes_read");
 
     (void)context;
-    fprintf(out, "%-22s %.6f s\n", "Runtime:", metric(result, "runtime"));
+    fprintf(out, "%-22s %.6f s\n", "Runtime:", tt_result_metric(result, "runtime"));
     if (written > 0) {
         print_bytes(out, "Written:", written, "");
-        print_bytes(out, "Write throughput:", metric(result, "write_rate"), "/s");
-        print_bytes(out, "Written / runtime:", metric(result, "application_rate"), "/s");
-        fprintf(out, "%-22s %.6f s\n", "Copy time:", metric(result, "copy_time"));
+        print_bytes(out, "Write throughput:", tt_result_metric(result, "write_rate"), "/s");
+        print_bytes(out, "Written / runtime:", tt_result_metric(result, "application_rate"), "/s");
+        fprintf(out, "%-22s %.6f s\n", "Copy time:", tt_result_metric(result, "copy_time"));
     }
     if (read > 0) {
         print_bytes(out, "Read:", read, "");
-        print_bytes(out, "Read throughput:", metric(result, "read_rate"), "/s");
+        print_bytes(out, "Read throughput:", tt_result_metric(result, "read_rate"), "/s");
     }
-    print_bytes(out, "Communicated:", metric(result, "bytes_communicated"), "");
-    fprintf(out, "%-22s %.3f GFLOP/s\n", "Floating-point rate:", metric(result, "flop_rate") / 1e9);
-    fprintf(out, "%-22s %.1f %%\n", "CPU:", 100 * metric(result, "cpu_share"));
-    fprintf(out, "%-22s %.15e\n", "Norm of error:", metric(result, "residual"));
+    print_bytes(out, "Communicated:", tt_result_metric(result, "bytes_communicated"), "");
+    fprintf(out, "%-22s %.3f GFLOP/s\n",
+            "Floating-point rate:", tt_result_metric(result, "flop_rate") / 1e9);
+    fprintf(out, "%-22s %.1f %%\n", "CPU:", 100 * tt_result_metric(result, "cpu_share"));
+    fprintf(out, "%-22s %.15e\n", "Norm of error:", tt_result_metric(result, "residual"));
     print_sample(out, result);
 }
 

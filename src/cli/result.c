@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/result.h"
+#include "base/json.h"
 #include "cli/choose.h"
 #include "ensemble/run.h"
 #include "plan/directory.h"
@@ -73,7 +74,7 @@ static int check_version(const char *directory, const json_t *result, struct tt_
     const json_t *made_by = json_object_get(result, "tutti");
     const char *version = json_string_value(json_object_get(made_by, "version"));
 
-    if (json_integer_value(json_object_get(made_by, "format")) <= TT_RESULT_FORMAT)
+    if (tt_integer_of(made_by, "format") <= TT_RESULT_FORMAT)
         return TT_OK;
     return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", directory,
                    version ? version : "unknown");

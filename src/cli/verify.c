@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "cli/result.h"
@@ -102,13 +103,12 @@ static int print_outcome(const char *directory, const char *ledgers, struct tt_e
     why = json_string_value(json_object_get(o, "error"));
     if (why && why[0])
         rc = tt_fail(e, TT_CORRUPT, "%s", why);
-    else if (json_integer_value(json_object_get(o, "blocks")) == 0)
+    else if (tt_integer_of(o, "blocks") == 0)
         rc = tt_fail(e, TT_CORRUPT, "%s has no block to verify: its ledgers are empty or gone",
                      directory);
     else
-        printf("verified %lld blocks, %s: all as written\n",
-               (long long)json_integer_value(json_object_get(o, "blocks")),
-               tt_format_bytes((double)json_integer_value(json_object_get(o, "bytes")), bytes));
+        printf("verified %lld blocks, %s: all as written\n", (long long)tt_integer_of(o, "blocks"),
+               tt_format_bytes((double)tt_integer_of(o, "bytes"), bytes));
     json_decref(o);
     return rc;
 }

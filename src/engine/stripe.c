@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/json.h"
 #include "base/run_command.h"
 #include "engine/private.h"
 
@@ -49,10 +50,7 @@ int tt_stripe_check_path(const struct tt_config *config, bool own_path, const ch
 
 static const char *text_of(const json_t *environment, const char *key)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(environment, "data"), key));
-
-    return text ? text : "";
+    return tt_text_of(json_object_get(environment, "data"), key);
 }
 
 /* ---- setting ---- */

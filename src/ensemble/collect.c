@@ -11,6 +11,7 @@
 #include "analysis/window.h"
 #include "base/clock.h"
 #include "ensemble/run.h"
+#include "base/json.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 
@@ -30,10 +31,7 @@ static void trouble(struct tt_trial *s, const char *who, const char *what)
 
 static double metric(const json_t *result, const char *name)
 {
-    const json_t *value =
-        json_object_get(json_object_get(json_object_get(result, "metrics"), name), "value");
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return tt_number_or_nan(json_object_get(json_object_get(result, "metrics"), name), "value");
 }
 
 /* ---- each job ---- */
@@ -75,7 +73,7 @@ static void take_result(struct tt_trial *s, struct tt_trial_job *a, struct colle
     error = json_string_value(json_object_get(c->result, "error"));
     if (s->early == a && error)
         s->trouble[0] = '\0'; /* now there is more to say */
-    if (!json_is_true(json_object_get(c->result, "valid")))
+    if (!tt_is_true(c->result, "valid"))
         trouble(s, who, error ? error : "its result is not valid");
     tt_error_clear(&e);
     c->has_window = tt_window_of_run(a->directory, &c->window, &e) == TT_OK;
@@ -138,8 +136,7 @@ static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
     if (!a->is_load && c->has_window && tt_phase_times(a->directory, &phases, &ignored) == TT_OK)
         json_object_set_new(o, "phases", phases);
     if (!a->is_load)
-        json_object_set(o, "saturated",
-                        json_object_get(json_object_get(c->result, "counters"), "saturated"));
+        json_object_set(o, "saturated", tt_member_at(c->result, "counters/saturated"));
     return o;
 }
 
@@ -154,7 +151,7 @@ static double total_rate(const struct tt_trial *s, const struct collected *all, 
         return 0;
     seconds = tt_seconds(all[0].window.to_ns - all[0].window.from_ns);
     for (size_t i = 0; i < s->n; i++)
-        bytes += json_number_value(json_object_get(all[i].work, what));
+        bytes += tt_number_of(all[i].work, what);
     return seconds > 0 ? bytes / seconds : 0;
 }
 
@@ -168,7 +165,7 @@ static double fairness(const struct tt_trial *s, const struct collected *all)
 
     for (size_t i = 0; i < s->n; i++) {
         json_t *its = tt_config_to_json(&s->jobs[i].spec->config);
-        double done = json_number_value(json_object_get(all[i].work, "iterations"));
+        double done = tt_number_of(all[i].work, "iterations");
 
         if (json_equal(mine, its)) {
             sum += done;

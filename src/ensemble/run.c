@@ -13,6 +13,7 @@
 
 #include "analysis/slowdown.h"
 #include "analysis/statistics.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "ensemble/trial.h"
@@ -53,7 +54,7 @@ int tt_ensemble_load(const char *directory, struct tt_settings *settings, bool *
     int rc =
         tt_settings_from_directory(directory, TT_ENSEMBLE_PLAN, PLAN_VERSION, &plan, settings, e);
 
-    *is_matrix = json_is_true(json_object_get(plan, "matrix"));
+    *is_matrix = tt_is_true(plan, "matrix");
     json_decref(plan);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "ensemble/shares.h"
 #include "spec/units.h"
 
@@ -163,8 +164,8 @@ static int choose_iterations(const struct tt_settings *words, struct tt_settings
         rc = try(out, words, trial, &answer, e);
     if (rc != TT_OK)
         return rc;
-    seconds = json_number_value(json_object_get(
-        json_object_get(json_array_get(json_object_get(answer, "steps"), 0), "runtime"), "median"));
+    seconds = tt_number_of(
+        json_object_get(json_array_get(json_object_get(answer, "steps"), 0), "runtime"), "median");
     json_decref(answer);
     if (seconds <= 0)
         return tt_fail(e, TT_FAILED, "the reference alone took no time in the trial");
@@ -184,9 +185,8 @@ static double rate_with(const json_t *answer, const char *rate, uint64_t jobs)
 
     json_array_foreach(json_object_get(answer, "repetitions"), i, r)
     {
-        if ((uint64_t)json_integer_value(json_object_get(r, "others")) == jobs &&
-            json_is_true(json_object_get(r, "complete")))
-            return json_number_value(json_object_get(r, rate));
+        if ((uint64_t)tt_integer_of(r, "others") == jobs && tt_is_true(r, "complete"))
+            return tt_number_of(r, rate);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "report/report.h"
@@ -11,16 +12,9 @@
 #define VALUE 13 /* columns of a value, "47.5 MiB/s to" */
 #define MOST_VALUES 3
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 static bool is_verdict(const json_t *metric, const char *verdict)
 {
-    return !strcmp(text_of(metric, "verdict"), verdict);
+    return !strcmp(tt_text_of(metric, "verdict"), verdict);
 }
 
 /* ---- what was compared ---- */
@@ -32,7 +26,7 @@ static void print_set(FILE *out, const json_t *set, const char *name)
     struct tt_paragraph p = {0};
     size_t i;
 
-    tt_paragraph_add(&p, "%s: %zu run%s", text_of(set, "given"), runs, runs == 1 ? "" : "s");
+    tt_paragraph_add(&p, "%s: %zu run%s", tt_text_of(set, "given"), runs, runs == 1 ? "" : "s");
     if (json_array_size(left_out))
         tt_paragraph_add(&p, "; left out %zu:", json_array_size(left_out));
     json_array_foreach(left_out, i, run)
@@ -41,8 +35,8 @@ static void print_set(FILE *out, const json_t *set, const char *name)
             tt_paragraph_add(&p, ", ...");
             break;
         }
-        tt_paragraph_add(&p, "%s %s (%s)", i ? "," : "", text_of(run, "id"),
-                         text_of(run, "reason"));
+        tt_paragraph_add(&p, "%s %s (%s)", i ? "," : "", tt_text_of(run, "id"),
+                         tt_text_of(run, "reason"));
     }
     tt_paragraph_print(&p, out, name);
 }
@@ -56,7 +50,7 @@ static int label_width(const json_t *metrics)
 
     json_array_foreach(metrics, i, m)
     {
-        size_t n = strlen(text_of(m, "label"));
+        size_t n = strlen(tt_text_of(m, "label"));
 
         width = n > width ? n : width;
     }
@@ -68,15 +62,15 @@ static void print_value(const json_t *metric, const char *side, int line,
                         char out[TT_UNIT_TEXT + 4])
 {
     const json_t *s = json_object_get(metric, side);
-    const char *unit = text_of(metric, "unit");
-    double low = json_number_value(json_object_get(s, "min"));
-    double high = json_number_value(json_object_get(s, "max"));
+    const char *unit = tt_text_of(metric, "unit");
+    double low = tt_number_of(s, "min");
+    double high = tt_number_of(s, "max");
     bool range = is_verdict(metric, "too few") && low < high;
     const char *what = !range ? "median" : line ? "max" : "min";
     char text[TT_UNIT_TEXT] = "";
 
     if (json_object_get(s, what) && (range || !line))
-        tt_format_value(json_number_value(json_object_get(s, what)), unit, text);
+        tt_format_value(tt_number_of(s, what), unit, text);
     snprintf(out, TT_UNIT_TEXT + 4, "%s%s", text, range && !line ? " to" : "");
 }
 
@@ -87,11 +81,11 @@ static void print_metric(FILE *out, const json_t *metric, int width)
 
     print_value(metric, "a", 0, a);
     print_value(metric, "b", 0, b);
-    snprintf(mark, sizeof mark, "  %-*s %*s %*s  ", width, text_of(metric, "label"), VALUE, a,
+    snprintf(mark, sizeof mark, "  %-*s %*s %*s  ", width, tt_text_of(metric, "label"), VALUE, a,
              VALUE, b);
     tt_paragraph_add(&p, "%s",
                      is_verdict(metric, "too few") ? "too few for an interval"
-                                                   : text_of(metric, "text"));
+                                                   : tt_text_of(metric, "text"));
     tt_paragraph_print_marked(&p, out, mark);
     print_value(metric, "a", 1, a);
     print_value(metric, "b", 1, b);
@@ -136,7 +130,7 @@ static void print_differences(FILE *out, const json_t *list, const char *label)
 
     json_array_foreach(list, i, d)
     {
-        tt_paragraph_add(&p, "%s%s", i ? "; " : "", text_of(d, "key"));
+        tt_paragraph_add(&p, "%s%s", i ? "; " : "", tt_text_of(d, "key"));
         add_values(&p, json_object_get(d, "a"), "A,");
         add_values(&p, json_object_get(d, "b"), "B");
     }
@@ -157,9 +151,9 @@ static void add_verdict(struct tt_paragraph *p, const json_t *metrics, const cha
     json_array_foreach(metrics, i, m) if (is_verdict(m, verdict))
     {
         if (any)
-            tt_paragraph_add(p, ", %s", text_of(m, "label"));
+            tt_paragraph_add(p, ", %s", tt_text_of(m, "label"));
         else
-            tt_paragraph_add(p, "%s%s: %s", separator, verdict, text_of(m, "label"));
+            tt_paragraph_add(p, "%s%s: %s", separator, verdict, tt_text_of(m, "label"));
         any = true;
     }
 }
@@ -175,9 +169,9 @@ static void print_too_few(FILE *out, const json_t *metrics)
     {
         struct tt_paragraph p = {0};
 
-        if (!is_verdict(m, "too few") || !strcmp(last, text_of(m, "text")))
+        if (!is_verdict(m, "too few") || !strcmp(last, tt_text_of(m, "text")))
             continue;
-        last = text_of(m, "text");
+        last = tt_text_of(m, "text");
         tt_paragraph_add(&p, "%s", last);
         tt_paragraph_print_marked(&p, out, "! ");
     }
@@ -190,14 +184,13 @@ static void print_plan(FILE *out, const json_t *plan)
     const json_t *metrics = json_object_get(plan, "metrics");
     struct tt_paragraph head = {0}, p = {0};
 
-    tt_paragraph_add(&head, "%s, ", text_of(plan, "workload"));
-    if (*text_of(plan, "plan"))
-        tt_paragraph_add(&head, "plan %s: ", text_of(plan, "plan"));
+    tt_paragraph_add(&head, "%s, ", tt_text_of(plan, "workload"));
+    if (*tt_text_of(plan, "plan"))
+        tt_paragraph_add(&head, "plan %s: ", tt_text_of(plan, "plan"));
     else
         tt_paragraph_add(&head, "any plan: ");
-    tt_paragraph_add(&head, "%lld and %lld runs",
-                     (long long)json_integer_value(json_object_get(plan, "a")),
-                     (long long)json_integer_value(json_object_get(plan, "b")));
+    tt_paragraph_add(&head, "%lld and %lld runs", (long long)tt_integer_of(plan, "a"),
+                     (long long)tt_integer_of(plan, "b"));
     tt_paragraph_print_marked(&head, out, "\n");
     print_metrics(out, metrics);
     fputc('\n', out);
@@ -217,8 +210,7 @@ static void print_lonely(FILE *out, const json_t *plans, const char *has, const 
     struct tt_paragraph p = {0};
     const json_t *plan;
 
-    json_array_foreach(plans, i, plan) runs +=
-        (size_t)json_integer_value(json_object_get(plan, "runs"));
+    json_array_foreach(plans, i, plan) runs += (size_t)tt_integer_of(plan, "runs");
     if (n)
         tt_paragraph_add(&p, "not compared: %s has %zu plan%s (%zu run%s) that %s has not", has, n,
                          n == 1 ? "" : "s", runs, runs == 1 ? "" : "s", lacks);
@@ -227,7 +219,7 @@ static void print_lonely(FILE *out, const json_t *plans, const char *has, const 
 
 void tt_report_comparison(FILE *out, const json_t *comparison)
 {
-    long long both = (long long)json_integer_value(json_object_get(comparison, "in_both"));
+    long long both = (long long)tt_integer_of(comparison, "in_both");
     struct tt_paragraph p = {0};
     const json_t *plan;
     size_t i;

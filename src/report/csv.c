@@ -3,15 +3,9 @@
 #include <string.h>
 
 #include "analysis/samples.h"
+#include "base/json.h"
 #include "report/outfile.h"
 #include "report/report.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
 
 /* "# name: value" without line breaks, which would end the comment. */
 static void write_comment(FILE *f, const char *name, const char *value)
@@ -43,7 +37,7 @@ static void write_command(FILE *f, const json_t *plan)
     json_t *value;
 
     fputs("# command: tutti run ", f);
-    write_word(f, text_of(plan, "workload"));
+    write_word(f, tt_text_of(plan, "workload"));
     json_object_foreach(json_object_get(plan, "parameters"), key, value)
     {
         text = json_string_value(value);
@@ -62,11 +56,12 @@ static void write_head(FILE *f, const json_t *result)
     const json_t *version = json_object_get(result, "tutti"),
                  *plan = json_object_get(result, "plan");
 
-    fprintf(f, "# tutti %s (%s)\n", text_of(version, "version"), text_of(version, "revision"));
-    write_comment(f, "run", text_of(result, "id"));
-    write_comment(f, "status", text_of(result, "status"));
-    write_comment(f, "workload", text_of(plan, "workload"));
-    write_comment(f, "plan hash", text_of(plan, "hash"));
+    fprintf(f, "# tutti %s (%s)\n", tt_text_of(version, "version"),
+            tt_text_of(version, "revision"));
+    write_comment(f, "run", tt_text_of(result, "id"));
+    write_comment(f, "status", tt_text_of(result, "status"));
+    write_comment(f, "workload", tt_text_of(plan, "workload"));
+    write_comment(f, "plan hash", tt_text_of(plan, "hash"));
     write_command(f, plan);
     fputs("# iteration 0 is what happened before and after the loop\n", f);
 }

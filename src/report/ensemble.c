@@ -6,25 +6,12 @@
 #include <string.h>
 
 #include "analysis/metrics.h"
+#include "base/json.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
 
 #define CHART_WIDTH 44
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 static const char *plural(long long n)
 {
@@ -40,7 +27,7 @@ static const json_t *find_spec(const json_t *answer, const char *name)
 
     json_array_foreach(json_object_get(answer, "jobs"), i, spec)
     {
-        if (!strcmp(text_of(spec, "name"), name))
+        if (!strcmp(tt_text_of(spec, "name"), name))
             return spec;
     }
     return NULL;
@@ -62,19 +49,19 @@ static void print_spec(FILE *out, const json_t *spec)
                                         "command.words",
                                         NULL};
     const json_t *parameters = json_object_get(spec, "parameters");
-    bool is_command = !strcmp(text_of(spec, "workload"), "command");
+    bool is_command = !strcmp(tt_text_of(spec, "workload"), "command");
     struct tt_paragraph p = {0};
 
-    tt_paragraph_add(&p, "%s", text_of(spec, "workload"));
+    tt_paragraph_add(&p, "%s", tt_text_of(spec, "workload"));
     for (size_t i = 0; shown[i]; i++) {
-        const char *dot = strchr(shown[i], '.'), *value = text_of(parameters, shown[i]);
+        const char *dot = strchr(shown[i], '.'), *value = tt_text_of(parameters, shown[i]);
 
         if (!*value || (is_command && !dot && strcmp(shown[i], "ranks")))
             continue;
         tt_paragraph_add(&p, ", %s %s", !dot || !strncmp(shown[i], "write", 5) ? shown[i] : dot + 1,
                          value);
     }
-    tt_paragraph_print(&p, out, text_of(spec, "name"));
+    tt_paragraph_print(&p, out, tt_text_of(spec, "name"));
 }
 
 static void print_shares(FILE *out, const json_t *answer)
@@ -92,10 +79,11 @@ static void print_shares(FILE *out, const json_t *answer)
     }
     json_array_foreach(longest, i, job)
     {
-        const char *where = *text_of(job, "cpus") ? text_of(job, "cpus") : text_of(job, "nodes");
+        const char *where =
+            *tt_text_of(job, "cpus") ? tt_text_of(job, "cpus") : tt_text_of(job, "nodes");
 
         if (*where)
-            tt_paragraph_add(&p, "%s%s %s", i ? "; " : "", text_of(job, "role"), where);
+            tt_paragraph_add(&p, "%s%s %s", i ? "; " : "", tt_text_of(job, "role"), where);
     }
     tt_paragraph_print(&p, out, "places");
 }
@@ -106,11 +94,11 @@ static void print_interval(const json_t *slowdown, char *out, size_t size)
 {
     const json_t *range = json_object_get(slowdown, "range");
 
-    if (number_of(slowdown, "low") == number_of(slowdown, "high"))
+    if (tt_number_or_nan(slowdown, "low") == tt_number_or_nan(slowdown, "high"))
         snprintf(out, size, "by definition");
-    else if (json_is_number(json_object_get(slowdown, "low")))
-        snprintf(out, size, "%.3g to %.3g", number_of(slowdown, "low"),
-                 number_of(slowdown, "high"));
+    else if (tt_has_number(slowdown, "low"))
+        snprintf(out, size, "%.3g to %.3g", tt_number_or_nan(slowdown, "low"),
+                 tt_number_or_nan(slowdown, "high"));
     else if (json_is_array(range))
         snprintf(out, size, "(%.3g to %.3g)", json_number_value(json_array_get(range, 0)),
                  json_number_value(json_array_get(range, 1)));
@@ -130,7 +118,7 @@ static void print_step(FILE *out, const json_t *step)
 {
     const json_t *slowdown = json_object_get(step, "slowdown");
     const json_t *grew = json_object_get(step, "grew");
-    double median = number_of(json_object_get(step, "runtime"), "median");
+    double median = tt_number_or_nan(json_object_get(step, "runtime"), "median");
     char time[TT_UNIT_TEXT] = "-", total[TT_UNIT_TEXT], interval[48],
          growth[TT_UNIT_TEXT + 24] = "", seconds[TT_UNIT_TEXT];
 
@@ -138,23 +126,23 @@ static void print_step(FILE *out, const json_t *step)
         tt_format_seconds(median, time);
     print_interval(slowdown, interval, sizeof interval);
     if (json_is_object(grew))
-        snprintf(growth, sizeof growth, "%s +%s", text_of(grew, "phase"),
-                 tt_format_seconds(number_of(grew, "seconds"), seconds));
-    fprintf(out, "  %6lld %4lld %9s ", (long long)number_of(step, "others"),
-            (long long)number_of(step, "runs"), time);
-    if (isfinite(number_of(slowdown, "value")))
-        fprintf(out, "%8.3g", number_of(slowdown, "value"));
+        snprintf(growth, sizeof growth, "%s +%s", tt_text_of(grew, "phase"),
+                 tt_format_seconds(tt_number_or_nan(grew, "seconds"), seconds));
+    fprintf(out, "  %6lld %4lld %9s ", (long long)tt_number_or_nan(step, "others"),
+            (long long)tt_number_or_nan(step, "runs"), time);
+    if (isfinite(tt_number_or_nan(slowdown, "value")))
+        fprintf(out, "%8.3g", tt_number_or_nan(slowdown, "value"));
     else
         fprintf(out, "%8s", "-");
-    fprintf(out, "  %-15s %10s  %s\n", interval, rate(number_of(step, "total_write_rate"), total),
-            growth);
+    fprintf(out, "  %-15s %10s  %s\n", interval,
+            rate(tt_number_or_nan(step, "total_write_rate"), total), growth);
 }
 
 static void print_bar(FILE *out, const json_t *step, double longest)
 {
-    double value = number_of(json_object_get(step, "slowdown"), "value");
-    double low = number_of(json_object_get(step, "slowdown"), "low");
-    double high = number_of(json_object_get(step, "slowdown"), "high");
+    double value = tt_number_or_nan(json_object_get(step, "slowdown"), "value");
+    double low = tt_number_or_nan(json_object_get(step, "slowdown"), "low");
+    double high = tt_number_or_nan(json_object_get(step, "slowdown"), "high");
     char bar[CHART_WIDTH + 1];
 
     if (!isfinite(value))
@@ -169,7 +157,7 @@ static void print_bar(FILE *out, const json_t *step, double longest)
     bar[CHART_WIDTH] = '\0';
     for (int i = CHART_WIDTH - 1; i >= 0 && bar[i] == ' '; i--)
         bar[i] = '\0';
-    fprintf(out, "  %6lld |%s\n", (long long)number_of(step, "others"), bar);
+    fprintf(out, "  %6lld |%s\n", (long long)tt_number_or_nan(step, "others"), bar);
 }
 
 static bool same_kind(const json_t *a, const json_t *b)
@@ -177,7 +165,7 @@ static bool same_kind(const json_t *a, const json_t *b)
     const json_t *x = json_array_get(json_object_get(a, "loads"), 0);
     const json_t *y = json_array_get(json_object_get(b, "loads"), 0);
 
-    return !strcmp(text_of(a, "reference"), text_of(b, "reference")) &&
+    return !strcmp(tt_text_of(a, "reference"), tt_text_of(b, "reference")) &&
            (!x || !y || json_equal(x, y));
 }
 
@@ -190,8 +178,8 @@ static void print_chart(FILE *out, const json_t *steps, const json_t *first)
 
     json_array_foreach(steps, i, step)
     {
-        double value = number_of(json_object_get(step, "slowdown"), "value");
-        double high = number_of(json_object_get(step, "slowdown"), "high");
+        double value = tt_number_or_nan(json_object_get(step, "slowdown"), "value");
+        double high = tt_number_or_nan(json_object_get(step, "slowdown"), "high");
 
         if (same_kind(step, first))
             longest = fmax(longest, fmax(isfinite(value) ? value : 0, isfinite(high) ? high : 0));
@@ -204,19 +192,19 @@ static void print_chart(FILE *out, const json_t *steps, const json_t *first)
 
 static const char *times(const json_t *effect, char *out, size_t size)
 {
-    if (!isfinite(number_of(effect, "value")))
+    if (!isfinite(tt_number_or_nan(effect, "value")))
         return "-";
-    if (json_is_number(json_object_get(effect, "low")))
-        snprintf(out, size, "%.3g (%.3g-%.3g)", number_of(effect, "value"),
-                 number_of(effect, "low"), number_of(effect, "high"));
+    if (tt_has_number(effect, "low"))
+        snprintf(out, size, "%.3g (%.3g-%.3g)", tt_number_or_nan(effect, "value"),
+                 tt_number_or_nan(effect, "low"), tt_number_or_nan(effect, "high"));
     else
-        snprintf(out, size, "%.3g", number_of(effect, "value"));
+        snprintf(out, size, "%.3g", tt_number_or_nan(effect, "value"));
     return out;
 }
 
 static void print_phases(FILE *out, const json_t *step)
 {
-    long long others = (long long)number_of(step, "others");
+    long long others = (long long)tt_number_or_nan(step, "others");
     const char *name;
     json_t *phase;
     bool head = false;
@@ -224,7 +212,8 @@ static void print_phases(FILE *out, const json_t *step)
     json_object_foreach(json_object_get(step, "phases"), name, phase)
     {
         char median[48], tail[48], total[TT_UNIT_TEXT], growth[TT_UNIT_TEXT];
-        double seconds = number_of(phase, "seconds"), more = number_of(phase, "growth");
+        double seconds = tt_number_or_nan(phase, "seconds"),
+               more = tt_number_or_nan(phase, "growth");
 
         if (!head)
             fprintf(out, "\n  with %2lld other%-2s %10s %9s  %-19s %s\n", others, plural(others),
@@ -245,7 +234,8 @@ static void explain_phases(FILE *out, const json_t *steps)
     size_t i;
 
     json_array_foreach(steps, i, step) shown |=
-        number_of(step, "others") > 0 && json_object_size(json_object_get(step, "phases")) > 0;
+        tt_number_or_nan(step, "others") > 0 &&
+        json_object_size(json_object_get(step, "phases")) > 0;
     if (!shown)
         return;
     tt_paragraph_add(&p, "Phases: total in a run; more than alone; median and 99th percentile of "
@@ -258,9 +248,9 @@ static void explain_phases(FILE *out, const json_t *steps)
 /* Without overlap nothing can be hidden. */
 static bool overlaps(const json_t *answer, const json_t *step)
 {
-    const json_t *spec = find_spec(answer, text_of(step, "reference"));
+    const json_t *spec = find_spec(answer, tt_text_of(step, "reference"));
 
-    return strcmp(text_of(json_object_get(spec, "parameters"), "overlap"), "none") != 0;
+    return strcmp(tt_text_of(json_object_get(spec, "parameters"), "overlap"), "none") != 0;
 }
 
 /* What else of the reference changed, of the metrics that most ask for. */
@@ -272,7 +262,7 @@ static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
                                            {"cpu_share", "CPU share"},
                                            {"cpu_wait", "waiting for a CPU"}};
     const json_t *metrics = json_object_get(step, "metrics");
-    long long others = (long long)number_of(step, "others");
+    long long others = (long long)tt_number_or_nan(step, "others");
     bool head = false;
 
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
@@ -280,7 +270,7 @@ static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
         const char *unit = strstr(shown[i][0], "rate") ? "B/s" : "1";
         char alone[TT_UNIT_TEXT], with[TT_UNIT_TEXT], ratio[48];
 
-        if (!isfinite(number_of(m, "median")) || !isfinite(number_of(m, "alone")) ||
+        if (!isfinite(tt_number_or_nan(m, "median")) || !isfinite(tt_number_or_nan(m, "alone")) ||
             (!strcmp(shown[i][0], "hidden_fraction") && !overlaps(answer, step)))
             continue;
         if (!head)
@@ -288,13 +278,13 @@ static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
                     "times");
         head = true;
         fprintf(out, "  %-17s %12s %12s  %s\n", shown[i][1],
-                tt_format_value(number_of(m, "alone"), unit, alone),
-                tt_format_value(number_of(m, "median"), unit, with),
+                tt_format_value(tt_number_or_nan(m, "alone"), unit, alone),
+                tt_format_value(tt_number_or_nan(m, "median"), unit, with),
                 times(json_object_get(m, "ratio"), ratio, sizeof ratio));
     }
-    if (isfinite(number_of(step, "fairness")))
+    if (isfinite(tt_number_or_nan(step, "fairness")))
         fprintf(out, "  %-17s %12s %12.3g  (1: equal jobs got as much done)\n", "fairness", "",
-                number_of(step, "fairness"));
+                tt_number_or_nan(step, "fairness"));
 }
 
 /* ---- what can be said ---- */
@@ -302,28 +292,28 @@ static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
 static void conclude_step(FILE *out, const json_t *step)
 {
     const json_t *saturated = json_object_get(step, "saturated"), *one;
-    const char *contention = text_of(step, "contention");
+    const char *contention = tt_text_of(step, "contention");
     const json_t *grew = json_object_get(step, "grew");
-    long long others = (long long)number_of(step, "others");
+    long long others = (long long)tt_number_or_nan(step, "others");
     struct tt_paragraph p = {0};
     size_t i;
 
-    if (others == 0 || json_integer_value(json_object_get(step, "runs")) == 0)
+    if (others == 0 || tt_integer_of(step, "runs") == 0)
         return;
     tt_paragraph_add(&p, "With %lld other%s: ", others, plural(others));
     if (*contention)
         tt_paragraph_add(&p, "%s.", contention);
     else if (json_is_object(grew))
-        tt_paragraph_add(&p, "%s%s.", text_of(json_object_get(step, "slowdown"), "text"),
+        tt_paragraph_add(&p, "%s%s.", tt_text_of(json_object_get(step, "slowdown"), "text"),
                          json_array_size(saturated) ? ""
                                                     : "; no counter that was read shows a "
                                                       "saturated resource");
     else if (json_is_object(json_object_get(step, "slowdown")))
-        tt_paragraph_add(&p, "%s.", text_of(json_object_get(step, "slowdown"), "text"));
+        tt_paragraph_add(&p, "%s.", tt_text_of(json_object_get(step, "slowdown"), "text"));
     else
         tt_paragraph_add(&p, "no run alone to compare with.");
     if (!*contention && json_is_object(grew))
-        tt_paragraph_add(&p, " It was in %s that it spent more time.", text_of(grew, "phase"));
+        tt_paragraph_add(&p, " It was in %s that it spent more time.", tt_text_of(grew, "phase"));
     json_array_foreach(saturated, i, one)
         tt_paragraph_add(&p, "%s %s", i ? "," : " Saturated:", json_string_value(one));
     if (json_array_size(saturated) > 0)
@@ -333,7 +323,7 @@ static void conclude_step(FILE *out, const json_t *step)
 
 static void print_warnings(FILE *out, const json_t *step)
 {
-    long long others = (long long)number_of(step, "others");
+    long long others = (long long)tt_number_or_nan(step, "others");
     const json_t *one;
     size_t i;
 
@@ -369,7 +359,7 @@ static void print_verdicts(FILE *out, const json_t *answer)
     if (json_is_object(limit)) {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s", text_of(limit, "text"));
+        tt_paragraph_add(&p, "%s", tt_text_of(limit, "text"));
         add_counts(&p, "undecided, more runs may tell", json_object_get(limit, "undecided"));
         add_counts(&p, "not tested", json_object_get(limit, "not_tested"));
         tt_paragraph_print(&p, out, "limit");
@@ -378,8 +368,8 @@ static void print_verdicts(FILE *out, const json_t *answer)
     {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s: %s; %s", text_of(one, "condition"), text_of(one, "verdict"),
-                         text_of(one, "text"));
+        tt_paragraph_add(&p, "%s: %s; %s", tt_text_of(one, "condition"), tt_text_of(one, "verdict"),
+                         tt_text_of(one, "text"));
         tt_paragraph_print(&p, out, "require");
     }
 }
@@ -388,19 +378,19 @@ static void print_verdicts(FILE *out, const json_t *answer)
 static void print_alone(FILE *out, const json_t *step)
 {
     fprintf(out, "\n  %-22s %12s  95 %% interval of the median, %lld runs\n", "metric", "median",
-            (long long)number_of(step, "runs"));
+            (long long)tt_number_or_nan(step, "runs"));
     for (int i = 0; i < TT_NMETRICS; i++) {
         const json_t *m = json_object_get(json_object_get(step, "metrics"), tt_metrics[i].name);
         const char *unit = tt_metrics[i].unit;
         char median[TT_UNIT_TEXT], low[TT_UNIT_TEXT], high[TT_UNIT_TEXT];
 
-        if (!isfinite(number_of(m, "median")))
+        if (!isfinite(tt_number_or_nan(m, "median")))
             continue;
         fprintf(out, "  %-22s %12s  ", tt_metrics[i].label,
-                tt_format_value(number_of(m, "median"), unit, median));
-        if (json_is_number(json_object_get(m, "low")))
-            fprintf(out, "%s to %s\n", tt_format_value(number_of(m, "low"), unit, low),
-                    tt_format_value(number_of(m, "high"), unit, high));
+                tt_format_value(tt_number_or_nan(m, "median"), unit, median));
+        if (tt_has_number(m, "low"))
+            fprintf(out, "%s to %s\n", tt_format_value(tt_number_or_nan(m, "low"), unit, low),
+                    tt_format_value(tt_number_or_nan(m, "high"), unit, high));
         else
             fprintf(out, "too few runs\n");
     }
@@ -414,8 +404,8 @@ static bool has_interval(const json_t *steps, const json_t *kind)
 
     json_array_foreach(steps, i, step)
     {
-        if (same_kind(step, kind) && number_of(step, "others") > 0 &&
-            json_is_number(json_object_get(json_object_get(step, "slowdown"), "low")))
+        if (same_kind(step, kind) && tt_number_or_nan(step, "others") > 0 &&
+            tt_has_number(json_object_get(step, "slowdown"), "low"))
             return true;
     }
     return false;
@@ -426,7 +416,7 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
     const json_t *steps = json_object_get(answer, "steps"), *step, *last = first;
     size_t i;
 
-    if (number_of(first, "others") == 0) {
+    if (tt_number_or_nan(first, "others") == 0) {
         print_alone(out, first);
         fprintf(out, "\n");
         print_warnings(out, first);
@@ -440,7 +430,7 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
         if (!same_kind(step, first))
             continue;
         print_step(out, step);
-        if (number_of(step, "others") > number_of(last, "others"))
+        if (tt_number_or_nan(step, "others") > tt_number_or_nan(last, "others"))
             last = step;
     }
     print_chart(out, steps, first);
@@ -456,12 +446,12 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
 static bool begins_group(const json_t *steps, size_t index)
 {
     const json_t *this = json_array_get(steps, index), *other;
-    bool is_alone = number_of(this, "others") == 0;
+    bool is_alone = tt_number_or_nan(this, "others") == 0;
     size_t i;
 
     json_array_foreach(steps, i, other)
     {
-        if (i == index || !same_kind(this, other) || number_of(other, "others") == 0)
+        if (i == index || !same_kind(this, other) || tt_number_or_nan(other, "others") == 0)
             continue;
         if (is_alone || i < index)
             return false;
@@ -473,7 +463,7 @@ static void print_pair(FILE *out, const json_t *step)
 {
     const char *load = json_string_value(json_array_get(json_object_get(step, "loads"), 0));
 
-    fprintf(out, "\n  %s %s%s\n", text_of(step, "reference"), load ? "under " : "alone",
+    fprintf(out, "\n  %s %s%s\n", tt_text_of(step, "reference"), load ? "under " : "alone",
             load ? load : "");
 }
 
@@ -491,9 +481,9 @@ static double slowdown_under(const json_t *steps, const char *reference, const c
     {
         const char *first = json_string_value(json_array_get(json_object_get(step, "loads"), 0));
 
-        if (number_of(step, "others") == others && first && !strcmp(first, load) &&
-            !strcmp(text_of(step, "reference"), reference))
-            return number_of(json_object_get(step, "slowdown"), "value");
+        if (tt_number_or_nan(step, "others") == others && first && !strcmp(first, load) &&
+            !strcmp(tt_text_of(step, "reference"), reference))
+            return tt_number_or_nan(json_object_get(step, "slowdown"), "value");
     }
     return NAN;
 }
@@ -506,20 +496,20 @@ static void print_matrix(FILE *out, const json_t *answer)
     double most = 0;
     size_t i, k;
 
-    json_array_foreach(steps, i, step) most = fmax(most, number_of(step, "others"));
+    json_array_foreach(steps, i, step) most = fmax(most, tt_number_or_nan(step, "others"));
     if (most == 0 || json_array_size(specs) > 6)
         return;
     fprintf(out, "\n  slowdown of each row's job beside %.0f of the column's\n  %-*s", most, CELL,
             "");
     json_array_foreach(specs, k, column)
-        fprintf(out, " %*.*s", CELL, CELL, text_of(column, "name"));
+        fprintf(out, " %*.*s", CELL, CELL, tt_text_of(column, "name"));
     json_array_foreach(specs, i, row)
     {
-        fprintf(out, "\n  %-*.*s", CELL, CELL, text_of(row, "name"));
+        fprintf(out, "\n  %-*.*s", CELL, CELL, tt_text_of(row, "name"));
         json_array_foreach(specs, k, column)
         {
             double value =
-                slowdown_under(steps, text_of(row, "name"), text_of(column, "name"), most);
+                slowdown_under(steps, tt_text_of(row, "name"), tt_text_of(column, "name"), most);
 
             if (isfinite(value))
                 fprintf(out, " %*.3g", CELL, value);
@@ -535,8 +525,8 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
     const json_t *steps = json_object_get(answer, "steps"), *step, *spec;
     size_t i;
 
-    fprintf(out, "tutti ensemble %s%s%s\n\n", text_of(answer, "id"),
-            *text_of(answer, "label") ? ", " : "", text_of(answer, "label"));
+    fprintf(out, "tutti ensemble %s%s%s\n\n", tt_text_of(answer, "id"),
+            *tt_text_of(answer, "label") ? ", " : "", tt_text_of(answer, "label"));
     json_array_foreach(json_object_get(answer, "jobs"), i, spec) print_spec(out, spec);
     print_shares(out, answer);
     json_array_foreach(steps, i, step)
@@ -552,12 +542,12 @@ void tt_report_ensemble(FILE *out, const json_t *answer)
         print_matrix(out, answer);
     fprintf(out, "\n");
     print_verdicts(out, answer);
-    fprintf(out, "  directory  %s\n", text_of(answer, "directory"));
+    fprintf(out, "  directory  %s\n", tt_text_of(answer, "directory"));
 }
 
 void tt_report_systems(FILE *out, const json_t *systems, double limit)
 {
-    long long others = (long long)number_of(json_array_get(systems, 0), "others");
+    long long others = (long long)tt_number_or_nan(json_array_get(systems, 0), "others");
     const json_t *one;
     size_t i;
 
@@ -569,10 +559,12 @@ void tt_report_systems(FILE *out, const json_t *systems, double limit)
             plural(others));
     json_array_foreach(systems, i, one)
     {
-        const char *name = *text_of(one, "label") ? text_of(one, "label") : text_of(one, "id");
+        const char *name =
+            *tt_text_of(one, "label") ? tt_text_of(one, "label") : tt_text_of(one, "id");
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s: %s; %s", name, text_of(one, "verdict"), text_of(one, "text"));
+        tt_paragraph_add(&p, "%s: %s; %s", name, tt_text_of(one, "verdict"),
+                         tt_text_of(one, "text"));
         tt_paragraph_print_marked(&p, out, "  ");
     }
 }
@@ -619,19 +611,19 @@ static void write_row(FILE *f, const json_t *repetition, const json_t *job)
 {
     const json_t *metrics = json_object_get(job, "metrics");
 
-    write_text(f, text_of(repetition, "reference"));
-    write_number(f, number_of(repetition, "others"), 0);
-    write_number(f, number_of(repetition, "number"), 0);
-    write_number(f, json_is_true(json_object_get(repetition, "complete")), 0);
-    write_text(f, text_of(job, "role"));
-    write_text(f, text_of(job, "job"));
-    write_text(f, text_of(job, "workload"));
-    write_number(f, number_of(job, "runtime"), 9);
-    write_number(f, number_of(job, "late"), 9);
-    write_number(f, fmax(0, number_of(metrics, "bytes_written")), 0);
-    write_number(f, fmax(0, number_of(metrics, "bytes_read")), 0);
-    write_number(f, fmax(0, number_of(json_object_get(job, "window"), "bytes_written")), 0);
-    fprintf(f, "%s\n", text_of(job, "directory"));
+    write_text(f, tt_text_of(repetition, "reference"));
+    write_number(f, tt_number_or_nan(repetition, "others"), 0);
+    write_number(f, tt_number_or_nan(repetition, "number"), 0);
+    write_number(f, tt_is_true(repetition, "complete"), 0);
+    write_text(f, tt_text_of(job, "role"));
+    write_text(f, tt_text_of(job, "job"));
+    write_text(f, tt_text_of(job, "workload"));
+    write_number(f, tt_number_or_nan(job, "runtime"), 9);
+    write_number(f, tt_number_or_nan(job, "late"), 9);
+    write_number(f, fmax(0, tt_number_or_nan(metrics, "bytes_written")), 0);
+    write_number(f, fmax(0, tt_number_or_nan(metrics, "bytes_read")), 0);
+    write_number(f, fmax(0, tt_number_or_nan(json_object_get(job, "window"), "bytes_written")), 0);
+    fprintf(f, "%s\n", tt_text_of(job, "directory"));
 }
 
 int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e)
@@ -643,7 +635,7 @@ int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_err
 
     if (rc != TT_OK)
         return rc;
-    fprintf(f.stream, "# tutti ensemble %s\n", text_of(answer, "id"));
+    fprintf(f.stream, "# tutti ensemble %s\n", tt_text_of(answer, "id"));
     fprintf(f.stream, "reference,others,repetition,complete,role,job,workload,runtime_s,late_s,"
                       "written_B,read_B,written_in_window_B,directory\n");
     json_array_foreach(json_object_get(answer, "repetitions"), i, repetition)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "build_info.h"
+#include "analysis/result.h"
+#include "base/json.h"
 #include "report/h5bench_stress.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
@@ -11,35 +13,13 @@
 
 /* ---- figures ---- */
 
-static const char *parameter(const json_t *result, const char *key)
-{
-    const json_t *all = json_object_get(json_object_get(result, "plan"), "parameters");
-    const char *value = json_string_value(json_object_get(all, key));
-
-    return value ? value : "";
-}
-
-static double number(const json_t *result, const char *key)
-{
-    double value = 0;
-
-    return sscanf(parameter(result, key), "%lf", &value) == 1 ? value : 0;
-}
-
 static double duration(const json_t *result, const char *key)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     double seconds = 0;
 
-    tt_parse_duration(parameter(result, key), &seconds, &ignored);
+    tt_parse_duration(tt_result_parameter(result, key), &seconds, &ignored);
     return seconds;
-}
-
-static double metric(const json_t *result, const char *name)
-{
-    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
-
-    return json_number_value(json_object_get(m, "value"));
 }
 
 static json_t *rate(double bytes, double seconds)
@@ -49,7 +29,7 @@ static json_t *rate(double bytes, double seconds)
 
 static const char *answer(const json_t *result, const char *key, const char *yes)
 {
-    return strcmp(parameter(result, key), yes) ? "NO" : "YES";
+    return strcmp(tt_result_parameter(result, key), yes) ? "NO" : "YES";
 }
 
 static double cell(const json_t *result, const char *table, size_t row, size_t column)
@@ -65,7 +45,8 @@ static int add_times(json_t *figures, const json_t *result, double bytes, bool r
 
     for (size_t i = 0; i < TT_PARTICLES_NTIMES; i++)
         t[i] = cell(result, "h5bench", reads, i);
-    compute = (number(result, "particles.steps") - 1) * duration(result, "particles.compute");
+    compute =
+        (tt_result_setting(result, "particles.steps") - 1) * duration(result, "particles.compute");
     return json_object_set_new(figures, "total compute time", json_real(compute)) |
            json_object_set_new(figures, "total size", json_real(bytes)) |
            json_object_set_new(figures, "raw time", json_real(t[TT_PARTICLES_RAW])) |
@@ -123,7 +104,7 @@ static int add_others(json_t *figures, const json_t *result, double bytes, bool 
 {
     double observed = cell(result, "h5bench", reads, TT_PARTICLES_OBSERVED);
     double computation = cell(result, "h5bench", reads, TT_PARTICLES_COMPUTATION);
-    double io_rate = metric(result, reads ? "read_rate" : "write_rate");
+    double io_rate = tt_result_metric(result, reads ? "read_rate" : "write_rate");
 
     return json_object_set_new(figures, "observed rate (wall)", rate(bytes, observed)) |
            json_object_set_new(figures, "observed rate (not hidden)",
@@ -134,9 +115,9 @@ static int add_others(json_t *figures, const json_t *result, double bytes, bool 
 /* Rows as the programs of h5bench have them. */
 static json_t *particles_figures(const json_t *result, const char *operation, bool reads)
 {
-    double bytes = metric(result, reads ? "bytes_read" : "bytes_written");
+    double bytes = tt_result_metric(result, reads ? "bytes_read" : "bytes_written");
     const json_t *plan = json_object_get(result, "plan");
-    json_int_t ranks = json_integer_value(json_object_get(plan, "ranks"));
+    json_int_t ranks = tt_integer_of(plan, "ranks");
     json_t *figures = json_pack("{s:s, s:I}", "operation", operation, "ranks", ranks);
     int failed = figures ? 0 : -1;
 
@@ -163,13 +144,6 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
 }
 
 /* ---- values ---- */
-
-static const char *word(const json_t *row, const char *key)
-{
-    const char *value = json_string_value(json_object_get(row, key));
-
-    return value ? value : "";
-}
 
 enum kind { PLAIN, SECONDS, BYTES, RATE };
 
@@ -219,7 +193,7 @@ void tt_h5bench_csv(FILE *out, const json_t *figures)
     const char *name;
     json_t *value;
 
-    if (!strcmp(word(figures, "operation"), "metadata")) {
+    if (!strcmp(tt_text_of(figures, "operation"), "metadata")) {
         tt_h5bench_stress_csv(out, figures);
         return;
     }
@@ -263,7 +237,7 @@ static void print_warnings(FILE *out, const json_t *result)
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s", word(json_array_get(list, i), "text"));
+        tt_paragraph_add(&p, "%s", tt_text_of(json_array_get(list, i), "text"));
         tt_paragraph_print_marked(&p, out, "! ");
     }
 }
@@ -308,30 +282,29 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
 {
     const json_t *figures = json_object_get(row, "figures");
     const json_t *result = json_object_get(row, "result");
-    const char *operation = word(figures, "operation");
-    const char *mode = strcmp(parameter(result, "overlap"), "async") ? "SYNC" : "ASYNC";
+    const char *operation = tt_text_of(figures, "operation");
+    const char *mode = strcmp(tt_result_parameter(result, "overlap"), "async") ? "SYNC" : "ASYNC";
     struct tt_paragraph head = {0};
 
-    tt_paragraph_add(&head, "Benchmark %zu of %zu: %s, file %s", n, total, word(row, "benchmark"),
-                     word(row, "file"));
+    tt_paragraph_add(&head, "Benchmark %zu of %zu: %s, file %s", n, total,
+                     tt_text_of(row, "benchmark"), tt_text_of(row, "file"));
     fprintf(out, "\n%s\n", head.text);
     if (!strcmp(operation, "metadata")) {
         tt_h5bench_stress_print(out, figures);
     } else {
         fprintf(out, "=================== Performance Results ==================\n");
-        fprintf(out, "Total number of ranks: %lld\n",
-                (long long)json_integer_value(json_object_get(figures, "ranks")));
+        fprintf(out, "Total number of ranks: %lld\n", (long long)tt_integer_of(figures, "ranks"));
         print_lines(out, figures, mode,
-                    modifies(operation)                           ? "modify"
-                    : json_is_true(json_object_get(row, "reads")) ? "read"
-                                                                  : "write");
+                    modifies(operation)        ? "modify"
+                    : tt_is_true(row, "reads") ? "read"
+                                               : "write");
         fprintf(out, "===========================================================\n");
     }
     print_warnings(out, result);
-    if (*word(row, "notice")) {
+    if (*tt_text_of(row, "notice")) {
         struct tt_paragraph notice = {0};
 
-        tt_paragraph_add(&notice, "%s", word(row, "notice"));
+        tt_paragraph_add(&notice, "%s", tt_text_of(row, "notice"));
         tt_paragraph_print_marked(&notice, out, "! ");
     }
 }
@@ -353,14 +326,11 @@ static void print_summary_row(FILE *out, const json_t *row)
     char ranks[24] = "-", a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], d[TT_UNIT_TEXT];
 
     if (json_is_object(figures))
-        snprintf(ranks, sizeof ranks, "%lld",
-                 (long long)json_integer_value(json_object_get(figures, "ranks")));
-    fprintf(out, "%-21.21s %5s %9s %11s %10s %10s  %s\n", word(row, "benchmark"), ranks,
-            json_is_object(figures)
-                ? tt_format_bytes(json_number_value(json_object_get(figures, "total size")), a)
-                : "-",
+        snprintf(ranks, sizeof ranks, "%lld", (long long)tt_integer_of(figures, "ranks"));
+    fprintf(out, "%-21.21s %5s %9s %11s %10s %10s  %s\n", tt_text_of(row, "benchmark"), ranks,
+            json_is_object(figures) ? tt_format_bytes(tt_number_of(figures, "total size"), a) : "-",
             rate_cell(figures, "raw rate", b), rate_cell(figures, "observed rate", c),
-            rate_cell(figures, "observed rate (wall)", d), word(row, "status"));
+            rate_cell(figures, "observed rate (wall)", d), tt_text_of(row, "status"));
 }
 
 void tt_h5bench_summary(FILE *out, const json_t *rows)
@@ -374,10 +344,10 @@ void tt_h5bench_summary(FILE *out, const json_t *rows)
         const json_t *row = json_array_get(rows, i);
         struct tt_paragraph p = {0};
 
-        if (!*word(row, "reason"))
+        if (!*tt_text_of(row, "reason"))
             continue;
-        tt_paragraph_add(&p, "%s %s: %s", word(row, "benchmark"), word(row, "status"),
-                         word(row, "reason"));
+        tt_paragraph_add(&p, "%s %s: %s", tt_text_of(row, "benchmark"), tt_text_of(row, "status"),
+                         tt_text_of(row, "reason"));
         tt_paragraph_print_marked(&p, out, "! ");
     }
 }

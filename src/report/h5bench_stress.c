@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/result.h"
+#include "base/json.h"
 #include "workloads/arrays.h"
 
 #define MIB 1048576.0
@@ -40,16 +42,9 @@ static const struct {
 #define NTIMES (sizeof times / sizeof *times)
 static const char *const ends[] = {"min", "max"};
 
-static double metric(const json_t *result, const char *name)
-{
-    const json_t *m = json_object_get(json_object_get(result, "metrics"), name);
-
-    return json_number_value(json_object_get(m, "value"));
-}
-
 static double cell(const json_t *result, int row, int column)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "arrays");
+    const json_t *rows = tt_member_at(result, "tables/arrays");
 
     return json_number_value(json_array_get(json_array_get(rows, (size_t)row), (size_t)column));
 }
@@ -85,28 +80,24 @@ static int add_times(json_t *figures, const json_t *result, double rank_bytes)
 
 static json_t *setting(const json_t *parameters, size_t i)
 {
-    const char *chunk = json_string_value(json_object_get(parameters, "hdf5.chunk"));
-    const char *value;
-
     if (!settings[i].key)
-        return json_string(chunk && *chunk ? "chunked" : "contiguous");
-    value = json_string_value(json_object_get(parameters, settings[i].key));
-    return json_string(value ? value : "");
+        return json_string(*tt_text_of(parameters, "hdf5.chunk") ? "chunked" : "contiguous");
+    return json_string(tt_text_of(parameters, settings[i].key));
 }
 
 json_t *tt_h5bench_stress_figures(const json_t *result)
 {
     const json_t *plan = json_object_get(result, "plan");
     const json_t *parameters = json_object_get(plan, "parameters");
-    json_int_t ranks = json_integer_value(json_object_get(plan, "ranks"));
-    double bytes = metric(result, "bytes_written");
+    json_int_t ranks = tt_integer_of(plan, "ranks");
+    double bytes = tt_result_metric(result, "bytes_written");
     json_t *figures = json_pack("{s:s, s:I}", "operation", "metadata", "ranks", ranks);
     int failed = figures ? 0 : -1;
 
     for (size_t i = 0; !failed && i < NSETTINGS; i++)
         failed = json_object_set_new(figures, settings[i].name, setting(parameters, i));
     if (!failed)
-        failed = add(figures, "wall", "", metric(result, "runtime")) |
+        failed = add(figures, "wall", "", tt_result_metric(result, "runtime")) |
                  add(figures, "fsize", "", cell(result, TT_ARRAYS_FILE_SIZE, 1)) |
                  add_times(figures, result, ranks > 0 ? bytes / (double)ranks : 0) |
                  add(figures, "total size", "", bytes) |
@@ -123,7 +114,7 @@ static double value(const json_t *figures, const char *name, const char *end)
     char key[40];
 
     snprintf(key, sizeof key, "%s-%s", name, end);
-    return json_number_value(json_object_get(figures, key));
+    return tt_number_of(figures, key);
 }
 
 static void print_both(FILE *out, const json_t *figures, const char *label, const char *name,
@@ -135,10 +126,8 @@ static void print_both(FILE *out, const json_t *figures, const char *label, cons
 
 void tt_h5bench_stress_print(FILE *out, const json_t *figures)
 {
-    fprintf(out, "%-18s %16.6f\n", "Wall clock [s]",
-            json_number_value(json_object_get(figures, "wall")));
-    fprintf(out, "%-18s %16.0f\n", "File size [B]",
-            json_number_value(json_object_get(figures, "fsize")));
+    fprintf(out, "%-18s %16.6f\n", "Wall clock [s]", tt_number_of(figures, "wall"));
+    fprintf(out, "%-18s %16.0f\n", "File size [B]", tt_number_of(figures, "fsize"));
     fprintf(out, "%-18s %16s %16s   (over MPI ranks)\n", "Measurement", "MIN", "MAX");
     for (size_t i = 0; i < NTIMES; i++) {
         print_both(out, figures, times[i].label, times[i].name, 1);
@@ -166,9 +155,8 @@ void tt_h5bench_stress_csv(FILE *out, const json_t *figures)
 {
     write_names(out);
     for (size_t i = 0; i < NSETTINGS; i++)
-        fprintf(out, "%s,", json_string_value(json_object_get(figures, settings[i].name)));
-    fprintf(out, "%.9g,%.0f", json_number_value(json_object_get(figures, "wall")),
-            json_number_value(json_object_get(figures, "fsize")));
+        fprintf(out, "%s,", tt_text_of(figures, settings[i].name));
+    fprintf(out, "%.9g,%.0f", tt_number_of(figures, "wall"), tt_number_of(figures, "fsize"));
     for (size_t i = 0; i < NTIMES; i++) {
         for (int end = 0; end < 2; end++)
             fprintf(out, ",%.9g", value(figures, times[i].name, ends[end]));

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "build_info.h"
+#include "analysis/result.h"
+#include "base/json.h"
 #include "report/report.h"
 #include "workloads/bulk/bulk.h"
 
@@ -23,7 +25,7 @@ struct row {
 
 static bool take_row(const json_t *result, size_t i, struct row *out)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "accesses");
+    const json_t *rows = tt_member_at(result, "tables/accesses");
     const json_t *row = json_array_get(rows, i);
 
     if (json_array_size(row) != TT_BULK_NCOLUMNS)
@@ -53,24 +55,9 @@ static double operations(const struct row *r)
     return per(r->v[TT_BULK_TRANSFERS], r->v[TT_BULK_TRANSFER_S]);
 }
 
-static const char *parameter(const json_t *result, const char *key)
-{
-    const json_t *all = json_object_get(json_object_get(result, "plan"), "parameters");
-    const char *value = json_string_value(json_object_get(all, key));
-
-    return value ? value : "";
-}
-
-static double number(const json_t *result, const char *key)
-{
-    double value = 0;
-
-    return sscanf(parameter(result, key), "%lf", &value) == 1 ? value : 0;
-}
-
 static json_int_t ranks(const json_t *result)
 {
-    return json_integer_value(json_object_get(json_object_get(result, "plan"), "ranks"));
+    return tt_integer_of(json_object_get(result, "plan"), "ranks");
 }
 
 /* ---- for people ---- */
@@ -118,7 +105,7 @@ static void print_options(FILE *out, const json_t *result)
 
     fprintf(out, "\nOptions:\n");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        print_option(out, shown[i].label, parameter(result, shown[i].key));
+        print_option(out, shown[i].label, tt_result_parameter(result, shown[i].key));
     fprintf(out, "%-20s: %lld\n", "tasks", (long long)ranks(result));
 }
 
@@ -127,12 +114,12 @@ static void print_hosts(FILE *out, const json_t *result)
     const json_t *list = json_object_get(result, "ranks");
 
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *host = json_string_value(json_object_get(json_array_get(list, i), "host"));
+        const char *host = tt_text_of(json_array_get(list, i), "host");
 
-        fprintf(out, "task %zu on %s\n", i, host ? host : "?");
+        fprintf(out, "task %zu on %s\n", i, *host ? host : "?");
     }
-    fprintf(out, "signature %s, seed %s\n", parameter(result, "bulk.signature"),
-            parameter(result, "seed"));
+    fprintf(out, "signature %s, seed %s\n", tt_result_parameter(result, "bulk.signature"),
+            tt_result_parameter(result, "seed"));
 }
 
 static void print_row(FILE *out, const json_t *result, const struct row *r)
@@ -140,9 +127,9 @@ static void print_row(FILE *out, const json_t *result, const struct row *r)
     fprintf(out,
             "%-9s %-10.2f %-10.2f %-11.6f %-10.2f %-10.2f %-10.6f %-10.6f %-10.6f %-10.6f %-4u\n",
             r->access, rate(r), operations(r), r->v[TT_BULK_LATENCY_S],
-            number(result, "bulk.block") / 1024, number(result, "bulk.transfer") / 1024,
-            r->v[TT_BULK_OPEN_S], r->v[TT_BULK_TRANSFER_S], r->v[TT_BULK_CLOSE_S],
-            r->v[TT_BULK_TOTAL_S], r->repetition);
+            tt_result_setting(result, "bulk.block") / 1024,
+            tt_result_setting(result, "bulk.transfer") / 1024, r->v[TT_BULK_OPEN_S],
+            r->v[TT_BULK_TRANSFER_S], r->v[TT_BULK_CLOSE_S], r->v[TT_BULK_TOTAL_S], r->repetition);
 }
 
 static void print_stonewall(FILE *out, const struct row *r)
@@ -241,10 +228,10 @@ static void print_summary_row(FILE *out, const json_t *result, unsigned test, un
     else
         fprintf(out, "%12s %14s ", "NA", "NA");
     fprintf(out, "%5u %6lld %4u %3d %-11s %8.0f %10.0f %10.0f %s\n", test, (long long)ranks(result),
-            bw.n, !strcmp(parameter(result, "bulk.files"), "process"),
-            parameter(result, "bulk.reorder"), number(result, "bulk.segments"),
-            number(result, "bulk.block"), number(result, "bulk.transfer"),
-            parameter(result, "backend"));
+            bw.n, !strcmp(tt_result_parameter(result, "bulk.files"), "process"),
+            tt_result_parameter(result, "bulk.reorder"), tt_result_setting(result, "bulk.segments"),
+            tt_result_setting(result, "bulk.block"), tt_result_setting(result, "bulk.transfer"),
+            tt_result_parameter(result, "backend"));
 }
 
 static void print_most(FILE *out, const json_t *results, unsigned kind, const char *label)
@@ -281,11 +268,12 @@ void tt_ior_summary(FILE *out, const json_t *results)
 static json_t *row_json(const json_t *result, const struct row *r)
 {
     return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "access", r->access,
-                     "bwMiB", rate(r), "blockKiB", number(result, "bulk.block") / 1024, "xferKiB",
-                     number(result, "bulk.transfer") / 1024, "iops", operations(r), "latency",
-                     r->v[TT_BULK_LATENCY_S], "openTime", r->v[TT_BULK_OPEN_S], "wrRdTime",
-                     r->v[TT_BULK_TRANSFER_S], "closeTime", r->v[TT_BULK_CLOSE_S], "totalTime",
-                     r->v[TT_BULK_TOTAL_S], "iter", (int)r->repetition);
+                     "bwMiB", rate(r), "blockKiB", tt_result_setting(result, "bulk.block") / 1024,
+                     "xferKiB", tt_result_setting(result, "bulk.transfer") / 1024, "iops",
+                     operations(r), "latency", r->v[TT_BULK_LATENCY_S], "openTime",
+                     r->v[TT_BULK_OPEN_S], "wrRdTime", r->v[TT_BULK_TRANSFER_S], "closeTime",
+                     r->v[TT_BULK_CLOSE_S], "totalTime", r->v[TT_BULK_TOTAL_S], "iter",
+                     (int)r->repetition);
 }
 
 static json_t *test_json(const json_t *result, size_t number_of_test)
@@ -343,8 +331,9 @@ void tt_ior_csv(FILE *out, const json_t *results)
         for (size_t i = 0; take_row(result, i, &r); i++)
             fprintf(out, "%s,%.4f,%.4f,%.9f,%.2f,%.2f,%.6f,%.6f,%.6f,%.6f,%lld,%u\n", r.access,
                     rate(&r), operations(&r), r.v[TT_BULK_LATENCY_S],
-                    number(result, "bulk.block") / 1024, number(result, "bulk.transfer") / 1024,
-                    r.v[TT_BULK_OPEN_S], r.v[TT_BULK_TRANSFER_S], r.v[TT_BULK_CLOSE_S],
-                    r.v[TT_BULK_TOTAL_S], (long long)ranks(result), r.repetition);
+                    tt_result_setting(result, "bulk.block") / 1024,
+                    tt_result_setting(result, "bulk.transfer") / 1024, r.v[TT_BULK_OPEN_S],
+                    r.v[TT_BULK_TRANSFER_S], r.v[TT_BULK_CLOSE_S], r.v[TT_BULK_TOTAL_S],
+                    (long long)ranks(result), r.repetition);
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "build_info.h"
+#include "base/json.h"
 #include "report/paragraph.h"
 #include "report/report.h"
 #include "spec/units.h"
@@ -15,7 +16,7 @@
 
 static bool take_row(const json_t *result, size_t i, double v[TT_METADATA_NCOLUMNS])
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), "operations");
+    const json_t *rows = tt_member_at(result, "tables/operations");
     const json_t *row = json_array_get(rows, i);
 
     if (json_array_size(row) != TT_METADATA_NCOLUMNS)
@@ -33,13 +34,6 @@ static bool is_of_items(const double v[TT_METADATA_NCOLUMNS])
 
 /* ---- head ---- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 static void print_line(FILE *out, const char *label, const char *value)
 {
     struct tt_paragraph p = {0};
@@ -54,10 +48,10 @@ static size_t count_nodes(const json_t *ranks)
     size_t n = 0;
 
     for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const char *host = text_of(json_array_get(ranks, i), "host");
+        const char *host = tt_text_of(json_array_get(ranks, i), "host");
         size_t k = 0;
 
-        while (k < i && strcmp(text_of(json_array_get(ranks, k), "host"), host) != 0)
+        while (k < i && strcmp(tt_text_of(json_array_get(ranks, k), "host"), host) != 0)
             k++;
         n += k == i;
     }
@@ -66,25 +60,25 @@ static size_t count_nodes(const json_t *ranks)
 
 static void print_file_system(FILE *out, const json_t *result)
 {
-    const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
-    double size = json_number_value(json_object_get(data, "size"));
-    double available = json_number_value(json_object_get(data, "free"));
+    const json_t *data = tt_member_at(result, "environment/data");
+    double size = tt_number_of(data, "size");
+    double available = tt_number_of(data, "free");
     struct tt_paragraph p = {0};
     char text[TT_UNIT_TEXT];
 
-    print_line(out, "Path", text_of(data, "path"));
+    print_line(out, "Path", tt_text_of(data, "path"));
     if (!(size > 0))
         return;
     tt_paragraph_add(&p, "%s   Used FS: %.1f%%   Type: %s on %s", tt_format_bytes(size, text),
-                     100 * (1 - available / size), text_of(data, "filesystem"),
-                     text_of(data, "device"));
+                     100 * (1 - available / size), tt_text_of(data, "filesystem"),
+                     tt_text_of(data, "device"));
     print_line(out, "FS", p.text);
 }
 
 static void print_items(FILE *out, const json_t *result, size_t tasks)
 {
-    const json_t *parameters = json_object_get(json_object_get(result, "plan"), "parameters");
-    const char *what = text_of(parameters, "metadata.what");
+    const json_t *parameters = tt_member_at(result, "plan/parameters");
+    const char *what = tt_text_of(parameters, "metadata.what");
     double v[TT_METADATA_NCOLUMNS];
     size_t i = 0;
 
@@ -107,7 +101,7 @@ static void print_head(FILE *out, const json_t *result, const char *command_line
     fprintf(out, "launched with %zu total task(s) on %zu node(s)\n", tasks, count_nodes(ranks));
     print_line(out, "Command line used", command_line);
     print_file_system(out, result);
-    print_line(out, "Run directory", text_of(result, "directory"));
+    print_line(out, "Run directory", tt_text_of(result, "directory"));
     print_items(out, result, tasks);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report/outfile.h"
 #include "report/runs.h"
@@ -122,7 +123,7 @@ static int named_values(struct tt_store *s, int64_t run, enum tt_stored group, j
     *out = json_object();
     json_object_foreach(values, key, value)
     {
-        const char *unit = json_string_value(json_object_get(value, "unit"));
+        const char *unit = tt_text_of(value, "unit");
         bool bare = !*unit || !strcmp(unit, "1");
         char *name;
 

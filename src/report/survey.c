@@ -4,24 +4,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
 
 static const char *const titles[] = {"bandwidth, naive", "bandwidth, aged", "IOPS, buffered",
                                      "IOPS, direct", "IOPS over size"};
 #define NTITLES (sizeof titles / sizeof *titles)
-
-static const char *text(const json_t *o, const char *key)
-{
-    const char *value = json_string_value(json_object_get(o, key));
-
-    return value ? value : "";
-}
-
-static double number(const json_t *o, const char *key)
-{
-    return json_number_value(json_object_get(o, key));
-}
 
 static bool is_over_size(const char *title)
 {
@@ -32,8 +21,8 @@ static bool is_over_size(const char *title)
 static const char *format_place(const json_t *row, bool over_size, char text[TT_UNIT_TEXT])
 {
     if (over_size)
-        return tt_format_bytes(number(row, "size"), text);
-    snprintf(text, TT_UNIT_TEXT, "%lld", (long long)number(row, "ranks"));
+        return tt_format_bytes(tt_number_of(row, "size"), text);
+    snprintf(text, TT_UNIT_TEXT, "%lld", (long long)tt_number_of(row, "ranks"));
     return text;
 }
 
@@ -41,13 +30,14 @@ static void print_row(FILE *out, const json_t *row, bool over_size)
 {
     char mean[TT_UNIT_TEXT], deviation[TT_UNIT_TEXT] = "-", variation[16] = "-", of[TT_UNIT_TEXT];
 
-    tt_format_value(number(row, "mean"), text(row, "unit"), mean);
-    if (json_is_number(json_object_get(row, "deviation")))
-        tt_format_value(number(row, "deviation"), text(row, "unit"), deviation);
-    if (json_is_number(json_object_get(row, "variation")))
-        snprintf(variation, sizeof variation, "%.1f %%", 100 * number(row, "variation"));
+    tt_format_value(tt_number_of(row, "mean"), tt_text_of(row, "unit"), mean);
+    if (tt_has_number(row, "deviation"))
+        tt_format_value(tt_number_of(row, "deviation"), tt_text_of(row, "unit"), deviation);
+    if (tt_has_number(row, "variation"))
+        snprintf(variation, sizeof variation, "%.1f %%", 100 * tt_number_of(row, "variation"));
     fprintf(out, "  %-10s %-7s %6lld %14s %14s %10s\n", format_place(row, over_size, of),
-            text(row, "access"), (long long)number(row, "n"), mean, deviation, variation);
+            tt_text_of(row, "access"), (long long)tt_number_of(row, "n"), mean, deviation,
+            variation);
 }
 
 static void print_table(FILE *out, const json_t *summary, const char *title)
@@ -60,7 +50,7 @@ static void print_table(FILE *out, const json_t *summary, const char *title)
             "access", "runs", "mean", "deviation", "CV");
     json_array_foreach(summary, i, row)
     {
-        if (!strcmp(text(row, "table"), title))
+        if (!strcmp(tt_text_of(row, "table"), title))
             print_row(out, row, over_size);
     }
 }
@@ -69,7 +59,7 @@ static void print_table(FILE *out, const json_t *summary, const char *title)
 
 static bool is_of_table(const json_t *row, const char *title)
 {
-    return !strcmp(text(row, "table"), title);
+    return !strcmp(tt_text_of(row, "table"), title);
 }
 
 static size_t count_rows(const json_t *rows, const char *title)
@@ -92,7 +82,7 @@ static bool concerns_all(const json_t *rows, const json_t *summary, const char *
 
     json_array_foreach(rows, i, row)
     {
-        if (is_of_table(row, title) && number(row, "runs") < number(row, "of"))
+        if (is_of_table(row, title) && tt_number_of(row, "runs") < tt_number_of(row, "of"))
             return false;
     }
     return count_rows(rows, title) == count_rows(summary, title);
@@ -112,8 +102,9 @@ static void add_rows(struct tt_paragraph *p, const json_t *rows, const char *tit
         if (!is_of_table(row, title))
             continue;
         tt_paragraph_add(p, "%s%s%s %s (%lld of %lld%s)", comma, what,
-                         format_place(row, over_size, of), text(row, "access"),
-                         (long long)number(row, "runs"), (long long)number(row, "of"), runs);
+                         format_place(row, over_size, of), tt_text_of(row, "access"),
+                         (long long)tt_number_of(row, "runs"), (long long)tt_number_of(row, "of"),
+                         runs);
         what = runs = "";
         comma = ", ";
     }
@@ -123,7 +114,7 @@ static void add_rows(struct tt_paragraph *p, const json_t *rows, const char *tit
 static void print_warning(FILE *out, const json_t *warning, const json_t *summary)
 {
     const json_t *rows = json_object_get(warning, "rows");
-    const char *said = text(warning, "text");
+    const char *said = tt_text_of(warning, "text");
     struct tt_paragraph head = {0};
 
     tt_paragraph_add(&head, "%s", said);
@@ -181,6 +172,6 @@ void tt_report_survey(FILE *out, const json_t *answer)
                      "deviation and CV (deviation / mean) are over all transfer sizes and "
                      "repetitions with as many processes");
     tt_paragraph_print(&levels, out, json_array_size(summary) > 0 ? "levels" : "figures");
-    tt_paragraph_add(&directory, "%s", text(answer, "directory"));
+    tt_paragraph_add(&directory, "%s", tt_text_of(answer, "directory"));
     tt_paragraph_print(&directory, out, "directory");
 }

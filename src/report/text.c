@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "analysis/metrics.h"
+#include "analysis/result.h"
+#include "base/json.h"
 #include "record/phases.h"
 #include "report/paragraph.h"
 #include "report/parameter.h"
@@ -18,23 +20,6 @@
 /* Of the table of latencies. */
 static const char *const columns[] = {"p50", "p90", "p99", "p99.9", "max"};
 #define NCOLUMNS (sizeof columns / sizeof *columns)
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static const char *parameter(const json_t *result, const char *key)
-{
-    return text_of(json_object_get(json_object_get(result, "plan"), "parameters"), key);
-}
 
 /* ---- head: what ran, where and how ---- */
 
@@ -76,7 +61,7 @@ static void print_periodic(FILE *out, const json_t *result, const char *componen
     const char *every;
 
     snprintf(key, sizeof key, "%s.every", component);
-    every = parameter(result, key);
+    every = tt_result_parameter(result, key);
     if (every[0] && strcmp(every, "0") != 0)
         print_component(out, result, component, false);
 }
@@ -84,7 +69,7 @@ static void print_periodic(FILE *out, const json_t *result, const char *componen
 static bool seen_before(const json_t *ranks, size_t i, const char *host)
 {
     for (size_t k = 0; k < i; k++)
-        if (!strcmp(text_of(json_array_get(ranks, k), "host"), host))
+        if (!strcmp(tt_text_of(json_array_get(ranks, k), "host"), host))
             return true;
     return false;
 }
@@ -102,7 +87,7 @@ static void print_ranks(FILE *out, const json_t *result)
     tt_paragraph_add(&p, "%zu", json_array_size(ranks));
     json_array_foreach(ranks, i, rank)
     {
-        const char *host = text_of(rank, "host");
+        const char *host = tt_text_of(rank, "host");
 
         if (seen_before(ranks, i, host))
             continue;
@@ -112,15 +97,17 @@ static void print_ranks(FILE *out, const json_t *result)
     }
     if (hosts > 4)
         tt_paragraph_add(&p, " and %zu more nodes", hosts - 4);
-    if (env && number_of(env, "cpus") > 0)
-        tt_paragraph_add(&p, " (%.0f CPUs, %s, %s)", number_of(env, "cpus"), text_of(env, "cpu"),
-                         tt_format_bytes(number_of(env, "memory"), memory));
+    if (env && tt_number_of(env, "cpus") > 0)
+        tt_paragraph_add(&p, " (%.0f CPUs, %s, %s)", tt_number_of(env, "cpus"),
+                         tt_text_of(env, "cpu"),
+                         tt_format_bytes(tt_number_of(env, "memory"), memory));
     tt_paragraph_print(&p, out, "ranks");
 }
 
 static void print_backend(FILE *out, const json_t *result)
 {
-    const char *layers = parameter(result, "layers"), *backend = parameter(result, "backend");
+    const char *layers = tt_result_parameter(result, "layers"),
+               *backend = tt_result_parameter(result, "backend");
     struct tt_paragraph p = {0}, options = {0};
 
     tt_paragraph_add(&p, "%s", backend);
@@ -134,7 +121,7 @@ static void print_backend(FILE *out, const json_t *result)
 
 static void print_layers(FILE *out, const json_t *result)
 {
-    const char *layers = parameter(result, "layers");
+    const char *layers = tt_result_parameter(result, "layers");
 
     while (*layers) {
         size_t n = strcspn(layers, ",");
@@ -166,16 +153,17 @@ static const char *sync_in_words(const char *sync)
 static void print_overlap(FILE *out, const json_t *result)
 {
     const json_t *overlap = json_object_get(result, "overlap");
-    const char *kind = parameter(result, "overlap"), *sync = parameter(result, "sync");
+    const char *kind = tt_result_parameter(result, "overlap"),
+               *sync = tt_result_parameter(result, "sync");
     struct tt_paragraph p = {0}, q = {0};
 
-    if (text_of(overlap, "transfers")[0])
-        tt_paragraph_add(&p, "%s", text_of(overlap, "transfers"));
+    if (tt_text_of(overlap, "transfers")[0])
+        tt_paragraph_add(&p, "%s", tt_text_of(overlap, "transfers"));
     else if (!strcmp(kind, "none"))
         tt_paragraph_add(&p, "none: computation waits for each write");
     else if (kind[0])
-        tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", text_of(overlap, "how"));
-    tt_paragraph_print(&p, out, text_of(overlap, "transfers")[0] ? "transfers" : "overlap");
+        tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", tt_text_of(overlap, "how"));
+    tt_paragraph_print(&p, out, tt_text_of(overlap, "transfers")[0] ? "transfers" : "overlap");
     if (sync[0])
         tt_paragraph_add(&q, "%s: %s", sync, sync_in_words(sync));
     tt_paragraph_print(&q, out, "sync");
@@ -183,17 +171,18 @@ static void print_overlap(FILE *out, const json_t *result)
 
 static void print_data(FILE *out, const json_t *result)
 {
-    const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
+    const json_t *data = tt_member_at(result, "environment/data");
     struct tt_paragraph p = {0};
     char available[TT_UNIT_TEXT];
 
     if (!data)
         return;
-    tt_paragraph_add(&p, "%s", text_of(data, "path"));
-    if (text_of(data, "filesystem")[0])
-        tt_paragraph_add(&p, ", %s on %s", text_of(data, "filesystem"), text_of(data, "device"));
+    tt_paragraph_add(&p, "%s", tt_text_of(data, "path"));
+    if (tt_text_of(data, "filesystem")[0])
+        tt_paragraph_add(&p, ", %s on %s", tt_text_of(data, "filesystem"),
+                         tt_text_of(data, "device"));
     if (json_object_get(data, "free"))
-        tt_paragraph_add(&p, ", %s free", tt_format_bytes(number_of(data, "free"), available));
+        tt_paragraph_add(&p, ", %s free", tt_format_bytes(tt_number_of(data, "free"), available));
     tt_paragraph_print(&p, out, "data");
 }
 
@@ -220,13 +209,13 @@ static void add_proof(struct tt_paragraph *p, const char *given, const char *rea
 static const char *own_path(const json_t *result)
 {
     static const char *const keys[] = {"path", "paths"};
-    const char *path = parameter(result, "write.path");
+    const char *path = tt_result_parameter(result, "write.path");
     char key[96];
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !path[0]; i++) {
-        snprintf(key, sizeof key, "%.60s.%s", text_of(json_object_get(result, "plan"), "workload"),
-                 keys[i]);
-        path = parameter(result, key);
+        snprintf(key, sizeof key, "%.60s.%s",
+                 tt_text_of(json_object_get(result, "plan"), "workload"), keys[i]);
+        path = tt_result_parameter(result, key);
     }
     return path;
 }
@@ -234,18 +223,18 @@ static const char *own_path(const json_t *result)
 /* Where files were left that would have been removed. */
 static void print_kept(FILE *out, const json_t *result)
 {
-    const json_t *data = json_object_get(json_object_get(result, "environment"), "data");
+    const json_t *data = tt_member_at(result, "environment/data");
     const char *path = own_path(result);
     struct tt_paragraph p = {0};
 
-    if (strcmp(parameter(result, "keep"), "yes") != 0 ||
-        !(number_of(json_object_get(json_object_get(result, "metrics"), "files"), "value") > 0))
+    if (strcmp(tt_result_parameter(result, "keep"), "yes") != 0 ||
+        !(tt_result_metric(result, "files") > 0))
         return;
     if (path[0])
-        tt_paragraph_add(&p, "%s%s%s", path[0] == '/' ? "" : parameter(result, "dir"),
+        tt_paragraph_add(&p, "%s%s%s", path[0] == '/' ? "" : tt_result_parameter(result, "dir"),
                          path[0] == '/' ? "" : "/", path);
     else
-        tt_paragraph_add(&p, "%s/tutti-%s", text_of(data, "path"), text_of(result, "id"));
+        tt_paragraph_add(&p, "%s/tutti-%s", tt_text_of(data, "path"), tt_text_of(result, "id"));
     tt_paragraph_print(&p, out, "kept");
 }
 
@@ -258,11 +247,11 @@ static void print_facts(FILE *out, const json_t *result)
 
     json_array_foreach(json_object_get(result, "facts"), i, fact)
     {
-        const char *given = text_of(fact, "given"), *read_back = text_of(fact, "read_back");
+        const char *given = tt_text_of(fact, "given"), *read_back = tt_text_of(fact, "read_back");
 
-        tt_paragraph_add(&p, "%s%s %s", p.n ? ", " : "", text_of(fact, "key"),
+        tt_paragraph_add(&p, "%s%s %s", p.n ? ", " : "", tt_text_of(fact, "key"),
                          given[0] ? given : read_back);
-        add_proof(&p, given, read_back, text_of(fact, "proof"));
+        add_proof(&p, given, read_back, tt_text_of(fact, "proof"));
     }
     tt_paragraph_print(&p, out, "settings");
 }
@@ -271,14 +260,15 @@ static void print_facts(FILE *out, const json_t *result)
 static void print_verified(FILE *out, const json_t *result)
 {
     const json_t *verify = json_object_get(result, "verify");
-    double wrong = number_of(verify, "wrong_blocks");
+    double wrong = tt_number_of(verify, "wrong_blocks");
     struct tt_paragraph p = {0};
     char bytes[TT_UNIT_TEXT];
 
     if (!json_is_object(verify))
         return;
-    tt_paragraph_add(&p, "%.0f blocks, %s, read back after the run: ", number_of(verify, "blocks"),
-                     tt_format_bytes(number_of(verify, "bytes"), bytes));
+    tt_paragraph_add(&p,
+                     "%.0f blocks, %s, read back after the run: ", tt_number_of(verify, "blocks"),
+                     tt_format_bytes(tt_number_of(verify, "bytes"), bytes));
     if (wrong > 0)
         tt_paragraph_add(&p, "%.0f are not what was written", wrong);
     else
@@ -300,7 +290,7 @@ static bool may_have(const json_t *result, const char *metric)
 static void print_io(FILE *out, const json_t *result)
 {
     bool wrote = may_have(result, "bytes_written");
-    bool calls = json_object_get(json_object_get(result, "tables"), "operations") != NULL;
+    bool calls = tt_member_at(result, "tables/operations") != NULL;
 
     if (!wrote && !calls && !may_have(result, "bytes_read"))
         return;
@@ -316,21 +306,20 @@ static void print_io(FILE *out, const json_t *result)
 
 static void print_head(FILE *out, const json_t *result)
 {
-    const char *workload = text_of(json_object_get(result, "plan"), "workload");
-    const char *status = text_of(result, "status");
-    bool valid = json_is_true(json_object_get(result, "valid"));
-    const char *around =
-        text_of(json_object_get(json_object_get(result, "plan"), "parameters"), "context");
+    const char *workload = tt_text_of(json_object_get(result, "plan"), "workload");
+    const char *status = tt_text_of(result, "status");
+    bool valid = tt_is_true(result, "valid");
+    const char *around = tt_result_parameter(result, "context");
     struct tt_paragraph title = {0}, label = {0}, context = {0}, error = {0};
 
     tt_paragraph_add(&title, "tutti %-50.50s%24.24s", workload,
                      valid || strcmp(status, "done") ? status : "done, but not valid");
     fprintf(out, "%s\n\n", title.text);
-    tt_paragraph_add(&label, "%s", text_of(result, "label"));
+    tt_paragraph_add(&label, "%s", tt_text_of(result, "label"));
     tt_paragraph_print(&label, out, "label");
     tt_paragraph_add(&context, "%s", around);
     tt_paragraph_print(&context, out, "context");
-    tt_paragraph_add(&error, "%s", text_of(result, "error"));
+    tt_paragraph_add(&error, "%s", tt_text_of(result, "error"));
     tt_paragraph_print(&error, out, "error");
     print_component(out, result, workload, false);
     print_ranks(out, result);
@@ -345,7 +334,7 @@ static void print_head(FILE *out, const json_t *result)
 static void print_metric(FILE *out, const json_t *all, int id, const char *end)
 {
     const struct tt_metric *m = &tt_metrics[id];
-    double value = number_of(json_object_get(all, m->name), "value");
+    double value = tt_number_of(json_object_get(all, m->name), "value");
     char text[TT_UNIT_TEXT];
 
     fprintf(out, "  %-22.22s %12.12s%s", m->label, tt_format_value(value, m->unit, text), end);
@@ -360,15 +349,15 @@ static void print_unknown(FILE *out, const json_t *all)
     for (int i = 0; i < TT_NMETRICS; i++) {
         const json_t *metric = json_object_get(all, tt_metrics[i].name);
 
-        if (!metric || json_is_number(json_object_get(metric, "value")) ||
-            !strcmp(text_of(metric, "note"), TT_NOT_REPORTED))
+        if (!metric || tt_has_number(metric, "value") ||
+            !strcmp(tt_text_of(metric, "note"), TT_NOT_REPORTED))
             continue;
-        if (p.n && strcmp(reason, text_of(metric, "note")) != 0)
+        if (p.n && strcmp(reason, tt_text_of(metric, "note")) != 0)
             tt_paragraph_add(&p, " (%s); ", reason);
         else if (p.n)
             tt_paragraph_add(&p, ", ");
         tt_paragraph_add(&p, "%s", tt_metrics[i].label);
-        reason = text_of(metric, "note");
+        reason = tt_text_of(metric, "note");
     }
     if (p.n)
         tt_paragraph_add(&p, " (%s)", reason);
@@ -382,7 +371,7 @@ static void print_metrics(FILE *out, const json_t *result)
     int ids[TT_NMETRICS], n = 0, rows;
 
     for (int i = 0; i < TT_NMETRICS; i++)
-        if (json_is_number(json_object_get(json_object_get(all, tt_metrics[i].name), "value")))
+        if (tt_has_number(json_object_get(all, tt_metrics[i].name), "value"))
             ids[n++] = i;
     fputc('\n', out);
     rows = (n + 1) / 2;
@@ -399,7 +388,7 @@ static void print_metrics(FILE *out, const json_t *result)
 static void print_phase(FILE *out, const char *name, const json_t *phase, double whole, bool beside)
 {
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], bar[BAR + 1] = "";
-    double inside = number_of(phase, "max") - number_of(phase, "outside");
+    double inside = tt_number_of(phase, "max") - tt_number_of(phase, "outside");
     double share = whole > 0 ? inside / whole : 0;
     size_t length = share >= 1 ? BAR : share > 0 ? (size_t)ceil(share * BAR) : 0;
     const char *where = inside > 0 ? bar : "before or after the runtime";
@@ -407,9 +396,9 @@ static void print_phase(FILE *out, const char *name, const json_t *phase, double
     memset(bar, beside ? '=' : '#', length);
     bar[length] = '\0';
     fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s%s%s\n", name,
-            tt_format_seconds(number_of(phase, "min"), a),
-            tt_format_seconds(number_of(phase, "median"), b),
-            tt_format_seconds(number_of(phase, "max"), c), *where ? "  " : "", where);
+            tt_format_seconds(tt_number_of(phase, "min"), a),
+            tt_format_seconds(tt_number_of(phase, "median"), b),
+            tt_format_seconds(tt_number_of(phase, "max"), c), *where ? "  " : "", where);
 }
 
 /* Phases that took time; the bar is the slowest rank's share of the runtime. The I/O calls' own
@@ -417,14 +406,13 @@ static void print_phase(FILE *out, const char *name, const json_t *phase, double
 static void print_phases(FILE *out, const json_t *result)
 {
     const json_t *all = json_object_get(result, "phases");
-    double whole =
-        number_of(json_object_get(json_object_get(result, "metrics"), "runtime"), "value");
+    double whole = tt_result_metric(result, "runtime");
     bool any = false;
 
     for (int i = 0; i < TT_NPHASES; i++) {
         const json_t *phase = json_object_get(all, tt_phase_names[i]);
 
-        if (!(number_of(phase, "max") > 0))
+        if (!(tt_number_of(phase, "max") > 0))
             continue;
         if (!any)
             fprintf(out, "\n  %-10s %10s %10s %10s%s\n", "phases", "min", "median", "max",
@@ -438,9 +426,9 @@ static void print_call(FILE *out, const char *name, const json_t *call)
 {
     char text[TT_UNIT_TEXT];
 
-    fprintf(out, "  %-10s %10.0f", name, number_of(call, "count"));
+    fprintf(out, "  %-10s %10.0f", name, tt_number_of(call, "count"));
     for (size_t i = 0; i < NCOLUMNS; i++)
-        fprintf(out, " %10.10s", tt_format_seconds(number_of(call, columns[i]), text));
+        fprintf(out, " %10.10s", tt_format_seconds(tt_number_of(call, columns[i]), text));
     fputc('\n', out);
 }
 
@@ -465,15 +453,15 @@ static void print_calls(FILE *out, const json_t *result)
 /* What a counter showed to be used up, on which node; nothing if nothing was. */
 static void print_saturated(FILE *out, const json_t *result)
 {
-    const json_t *all = json_object_get(json_object_get(result, "counters"), "saturated"), *claim;
+    const json_t *all = tt_member_at(result, "counters/saturated"), *claim;
     size_t i, n = json_array_size(all);
     struct tt_paragraph p = {0};
 
     json_array_foreach(all, i, claim)
     {
         if (i < 4)
-            tt_paragraph_add(&p, "%s%s: %s", i ? "; " : "", text_of(claim, "host"),
-                             text_of(claim, "text"));
+            tt_paragraph_add(&p, "%s%s: %s", i ? "; " : "", tt_text_of(claim, "host"),
+                             tt_text_of(claim, "text"));
     }
     if (n > 4)
         tt_paragraph_add(&p, "; and %zu more", n - 4);
@@ -493,7 +481,7 @@ static void print_warnings(FILE *out, const json_t *result)
     {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s", text_of(warning, "text"));
+        tt_paragraph_add(&p, "%s", tt_text_of(warning, "text"));
         tt_paragraph_print_marked(&p, out, "! ");
     }
 }
@@ -508,7 +496,7 @@ void tt_report_text(FILE *out, const json_t *result)
     print_calls(out, result);
     print_saturated(out, result);
     print_warnings(out, result);
-    tt_paragraph_add(&directory, "%s", text_of(result, "directory"));
+    tt_paragraph_add(&directory, "%s", tt_text_of(result, "directory"));
     fputc('\n', out);
     tt_paragraph_print(&directory, out, "directory");
 }
@@ -520,7 +508,7 @@ void tt_report_warning_lines(FILE *out, const json_t *result)
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s", text_of(json_array_get(list, i), "text"));
+        tt_paragraph_add(&p, "%s", tt_text_of(json_array_get(list, i), "text"));
         tt_paragraph_print_marked(&p, out, "WARNING: ");
     }
 }

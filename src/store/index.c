@@ -13,6 +13,7 @@
 
 #include <xxhash.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "plan/directory.h"
@@ -163,10 +164,9 @@ static int add_parameters(struct scan *c, const json_t *plan)
     {
         json_t *known = json_object_get(c->names[TT_STORED_PARAMETERS], key);
         const struct tt_param *p = known ? NULL : tt_find_param(key);
-        const char *unit =
-            known ? json_object_iter_key(json_object_iter(known))
-            : p   ? p->unit
-                  : json_string_value(json_object_get(json_object_get(described, key), "unit"));
+        const char *unit = known ? json_object_iter_key(json_object_iter(known))
+                           : p   ? p->unit
+                                 : tt_text_of(json_object_get(described, key), "unit");
 
         if (rc == TT_OK)
             rc = add_value(c, TT_STORED_PARAMETERS, key, value, unit ? unit : "");
@@ -182,7 +182,7 @@ static int add_metrics(struct scan *c, const json_t *metrics)
 
     json_object_foreach((json_t *)metrics, key, metric)
     {
-        const char *unit = json_string_value(json_object_get(metric, "unit"));
+        const char *unit = tt_text_of(metric, "unit");
 
         if (rc == TT_OK)
             rc = add_value(c, TT_STORED_METRICS, key, json_object_get(metric, "value"), unit);
@@ -226,7 +226,7 @@ static double start_of(const json_t *result, const char *id)
 
     json_array_foreach(json_object_get(result, "ranks"), i, rank)
     {
-        start = json_integer_value(json_object_get(rank, "start_wall_ns"));
+        start = tt_integer_of(rank, "start_wall_ns");
         if (start > 0 && (!first || start < first))
             first = start;
     }
@@ -238,21 +238,20 @@ static double start_of(const json_t *result, const char *id)
 static int add_run(struct scan *c, const char *directory, const char *stamp, const json_t *plan,
                    const json_t *result)
 {
-    const json_t *parameters = json_object_get(plan, "parameters");
-    const char *id = json_string_value(json_object_get(plan, "id"));
-    const char *label = json_string_value(json_object_get(parameters, "label"));
+    const char *id = tt_text_of(plan, "id");
+    const char *label = tt_text_of(json_object_get(plan, "parameters"), "label");
     sqlite3_stmt *q = c->q[ADD_RUN];
     int rc;
 
-    id = id ? id : tt_directory_id(directory);
+    id = *id ? id : tt_directory_id(directory);
     bind_text(q, 1, directory);
     bind_text(q, 2, id);
-    bind_text(q, 3, label ? label : "");
-    bind_text(q, 4, json_string_value(json_object_get(plan, "workload")));
-    bind_text(q, 5, json_string_value(json_object_get(plan, "hash")));
-    bind_text(q, 6, json_string_value(json_object_get(result, "status")));
-    sqlite3_bind_int(q, 7, json_is_true(json_object_get(result, "valid")));
-    sqlite3_bind_int64(q, 8, json_integer_value(json_object_get(plan, "ranks")));
+    bind_text(q, 3, label);
+    bind_text(q, 4, tt_text_of(plan, "workload"));
+    bind_text(q, 5, tt_text_of(plan, "hash"));
+    bind_text(q, 6, tt_text_of(result, "status"));
+    sqlite3_bind_int(q, 7, tt_is_true(result, "valid"));
+    sqlite3_bind_int64(q, 8, tt_integer_of(plan, "ranks"));
     sqlite3_bind_double(q, 9, start_of(result, id));
     bind_text(q, 10, stamp);
     rc = tt__sql_step(c->s, q, c->e);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/result.h"
+#include "base/json.h"
 #include "record/records.h"
 #include "plan/directory.h"
 #include "plan/members.h"
@@ -84,8 +85,7 @@ static bool has_outcome(const char *directory)
 static int check_plan(const char *directory, const json_t *plan, struct tt_error *e)
 {
     if (!json_is_string(json_object_get(plan, "workload")) ||
-        !json_is_string(json_object_get(plan, "hash")) ||
-        json_integer_value(json_object_get(plan, "ranks")) < 1 ||
+        !json_is_string(json_object_get(plan, "hash")) || tt_integer_of(plan, "ranks") < 1 ||
         !json_is_object(json_object_get(plan, "parameters")))
         return tt_fail(e, TT_CORRUPT,
                        "%s/plan.json is no plan: it needs workload, hash, ranks and parameters",
@@ -95,7 +95,7 @@ static int check_plan(const char *directory, const json_t *plan, struct tt_error
 
 static bool is_status(const char *word)
 {
-    for (const char *const *known = tt__statuses; word && *known; known++)
+    for (const char *const *known = tt__statuses; *known; known++)
         if (!strcmp(word, *known))
             return true;
     return false;
@@ -114,8 +114,7 @@ static bool is_whole(const json_t *result, const json_t *plan)
             !json_is_string(json_object_get(metric, "unit")))
             return false;
     }
-    return json_is_object(metrics) &&
-           is_status(json_string_value(json_object_get(result, "status"))) &&
+    return json_is_object(metrics) && is_status(tt_text_of(result, "status")) &&
            json_is_boolean(json_object_get(result, "valid")) &&
            json_equal(json_object_get(result, "plan"), plan);
 }
@@ -169,8 +168,8 @@ static int get_result(const char *directory, const json_t *plan, json_t **result
 
     if (rc == TT_NOMEM)
         return tt_fail_nomem(e, "a result");
-    if (rc == TT_OK && json_integer_value(json_object_get(json_object_get(*result, "tutti"),
-                                                          "format")) > TT_RESULT_FORMAT)
+    if (rc == TT_OK &&
+        tt_integer_of(json_object_get(*result, "tutti"), "format") > TT_RESULT_FORMAT)
         return tt_fail(e, TT_CORRUPT, "%s/result.json was made by a newer tutti", directory);
     if (rc == TT_OK && is_whole(*result, plan))
         return TT_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/survey.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "ensemble/run.h"
 #include "plan/directory.h"
@@ -17,8 +18,7 @@ static int gather(void *context, size_t point, const char *directory, struct tt_
     json_t *result = NULL;
     int rc = tt_directory_read_json(directory, "result.json", &result, e);
 
-    if (rc == TT_OK &&
-        !json_array_size(json_object_get(json_object_get(result, "tables"), "accesses")))
+    if (rc == TT_OK && !json_array_size(tt_member_at(result, "tables/accesses")))
         rc = tt_fail(e, TT_CORRUPT, "%s/result.json is no result of a run of bulk", directory);
     if (rc == TT_OK)
         rc = tt_survey_sample(result,

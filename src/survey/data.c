@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "record/liveness.h"
 #include "plan/directory.h"
@@ -22,7 +23,7 @@ static int note_source(void *context, size_t point, const char *directory, struc
     json_t *plan = NULL;
     int rc = tt_directory_read_json(directory, "plan.json", &plan, e);
     const char *id = rc == TT_OK ? tt_plan_id(directory, plan, e) : NULL;
-    char *dir = tt_bytes_of_json(json_object_get(json_object_get(plan, "parameters"), "dir"));
+    char *dir = tt_bytes_of_json(tt_member_at(plan, "parameters/dir"));
 
     if (rc == TT_OK && !id)
         rc = TT_CORRUPT;

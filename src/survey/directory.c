@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ensemble/run.h"
 #include "plan/directory.h"
@@ -111,9 +112,8 @@ static int run_directory(const char *ensemble, const struct tt_repetition *r, ch
                         : tt_fail_nomem(e, "a path");
 
     *out = NULL;
-    name = json_string_value(
-        json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "directory"));
-    if (rc == TT_OK && (!name || strchr(name, '/')))
+    name = tt_text_of(json_array_get(json_object_get(o, "jobs"), 0), "directory");
+    if (rc == TT_OK && (!*name || strchr(name, '/')))
         rc = tt_fail(e, TT_CORRUPT, "%s/" TT_REPETITION " names no run directory", repetition);
     if (rc == TT_OK && !(*out = tt_directory_path(repetition, name)))
         rc = tt_fail_nomem(e, "a path");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/json.h"
 #include "ensemble/run.h"
 #include "launch/launch.h"
 #include "plan/directory.h"
@@ -25,11 +26,11 @@ static int own_buffer_log(const struct tt_survey *s, const char *directory, char
     json_t *keys = tt_config_make(&config, "bulk", &s->job, &later) == TT_OK
                        ? tt_config_to_json(&config)
                        : NULL;
-    const char *name = json_string_value(json_object_get(keys, "throttle.buffer_log"));
+    const char *name = tt_text_of(keys, "throttle.buffer_log");
     int rc = TT_OK;
 
     *path = NULL;
-    if (name && *name && !strchr(name, '/') && !(*path = tt_directory_path(directory, name)))
+    if (*name && !strchr(name, '/') && !(*path = tt_directory_path(directory, name)))
         rc = tt_fail_nomem(e, "a path");
     json_decref(keys);
     tt_config_free(&config);
