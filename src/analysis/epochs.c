@@ -21,22 +21,22 @@ static double larger(double a, double b)
 }
 
 /* Records of all ranks in order of epoch, *n of them; NULL if there is none or no memory. */
-static struct tt_epoch_record *gather(const struct tt_run_data *ev, size_t *n)
+static struct tt_epoch_record *gather(const struct tt_run_data *run, size_t *n)
 {
     struct tt_epoch_record *all;
 
     *n = 0;
-    for (size_t r = 0; r < ev->nranks; r++)
-        *n += ev->ranks[r].nepochs;
+    for (size_t r = 0; r < run->nranks; r++)
+        *n += run->ranks[r].nepochs;
     all = *n ? malloc(*n * sizeof *all) : NULL;
     if (!all)
         return NULL;
     *n = 0;
-    for (size_t r = 0; r < ev->nranks; r++) {
-        size_t more = ev->ranks[r].nepochs;
+    for (size_t r = 0; r < run->nranks; r++) {
+        size_t more = run->ranks[r].nepochs;
 
         if (more)
-            memcpy(all + *n, ev->ranks[r].epochs, more * sizeof *all);
+            memcpy(all + *n, run->ranks[r].epochs, more * sizeof *all);
         *n += more;
     }
     qsort(all, *n, sizeof *all, by_number);
@@ -71,29 +71,29 @@ static bool same_work(const struct tt_epoch *a, const struct tt_epoch *b)
            a->bytes == b->bytes;
 }
 
-static void count(const struct tt_run_data *ev, const struct tt_epoch *like, size_t *overlapped,
+static void count(const struct tt_run_data *run, const struct tt_epoch *like, size_t *overlapped,
                   size_t *baselines)
 {
     *overlapped = *baselines = 0;
-    for (size_t i = 0; i < ev->nepochs; i++)
-        if (same_work(&ev->epochs[i], like))
-            ++*(ev->epochs[i].baseline ? baselines : overlapped);
+    for (size_t i = 0; i < run->nepochs; i++)
+        if (same_work(&run->epochs[i], like))
+            ++*(run->epochs[i].baseline ? baselines : overlapped);
 }
 
 /* The kind of epoch that says most: with the most pairs of overlapped and baseline epochs, and
  * among those the most frequent. A series whose epochs are all different is not searched for long.
  */
-static const struct tt_epoch *most_telling(const struct tt_run_data *ev)
+static const struct tt_epoch *most_telling(const struct tt_run_data *run)
 {
     const struct tt_epoch *best = NULL;
     size_t best_pairs = 0, best_all = 0;
-    size_t candidates = ev->nepochs < 64 ? ev->nepochs : 64;
+    size_t candidates = run->nepochs < 64 ? run->nepochs : 64;
 
     for (size_t i = 0; i < candidates; i++) {
-        const struct tt_epoch *like = &ev->epochs[ev->nepochs * i / candidates];
+        const struct tt_epoch *like = &run->epochs[run->nepochs * i / candidates];
         size_t overlapped, baselines, pairs, all;
 
-        count(ev, like, &overlapped, &baselines);
+        count(run, like, &overlapped, &baselines);
         pairs = overlapped < baselines ? overlapped : baselines;
         all = overlapped + baselines;
         if (pairs > best_pairs || (pairs == best_pairs && all > best_all)) {
@@ -112,35 +112,35 @@ static double value_of(const struct tt_epoch *e, enum column column)
     return column == SPAN ? e->span : column == COMPUTE ? e->compute : e->io;
 }
 
-static double median_of(const struct tt_run_data *ev, const struct tt_epoch *like, bool baseline,
+static double median_of(const struct tt_run_data *run, const struct tt_epoch *like, bool baseline,
                         enum column column, double *scratch)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < ev->nepochs; i++)
-        if (ev->epochs[i].baseline == baseline && same_work(&ev->epochs[i], like))
-            scratch[n++] = value_of(&ev->epochs[i], column);
+    for (size_t i = 0; i < run->nepochs; i++)
+        if (run->epochs[i].baseline == baseline && same_work(&run->epochs[i], like))
+            scratch[n++] = value_of(&run->epochs[i], column);
     return tt_median(scratch, n);
 }
 
 /* With several dumps in flight an epoch may wait for those of earlier ones, and leave its own to
  * later ones. Only a row of epochs up to a baseline, before which nothing is left in flight, has
  * paid for itself: its mean counts. *epochs: in how many of them. */
-static double median_of_rows(const struct tt_run_data *ev, const struct tt_epoch *like,
+static double median_of_rows(const struct tt_run_data *run, const struct tt_epoch *like,
                              enum column column, double *scratch, size_t *epochs)
 {
     size_t n = 0;
 
     *epochs = 0;
-    for (size_t first = 0, next; first < ev->nepochs; first = next + 1) {
+    for (size_t first = 0, next; first < run->nepochs; first = next + 1) {
         double sum = 0;
         bool alike = true;
 
-        for (next = first; next < ev->nepochs && !ev->epochs[next].baseline; next++) {
-            sum += value_of(&ev->epochs[next], column);
-            alike = alike && same_work(&ev->epochs[next], like);
+        for (next = first; next < run->nepochs && !run->epochs[next].baseline; next++) {
+            sum += value_of(&run->epochs[next], column);
+            alike = alike && same_work(&run->epochs[next], like);
         }
-        if (next == ev->nepochs || next == first || !alike)
+        if (next == run->nepochs || next == first || !alike)
             continue;
         scratch[n++] = sum / (double)(next - first);
         *epochs += next - first;
@@ -148,49 +148,49 @@ static double median_of_rows(const struct tt_run_data *ev, const struct tt_epoch
     return tt_median(scratch, n);
 }
 
-static int take_medians(struct tt_run_data *ev, struct tt_error *e)
+static int take_medians(struct tt_run_data *run, struct tt_error *e)
 {
-    const struct tt_epoch *like = most_telling(ev);
-    struct tt_epoch_medians *m = &ev->medians;
+    const struct tt_epoch *like = most_telling(run);
+    struct tt_epoch_medians *m = &run->medians;
     double *scratch;
 
     if (!like)
         return TT_OK;
-    scratch = malloc(ev->nepochs * sizeof *scratch);
+    scratch = malloc(run->nepochs * sizeof *scratch);
     if (!scratch)
         return tt_fail_nomem(e, "epochs");
-    count(ev, like, &m->overlapped, &m->baselines);
-    if (strtoul(tt_run_data_parameter(ev, "inflight"), NULL, 10) > 1) {
-        m->span = median_of_rows(ev, like, SPAN, scratch, &m->overlapped);
-        m->compute = median_of_rows(ev, like, COMPUTE, scratch, &m->overlapped);
+    count(run, like, &m->overlapped, &m->baselines);
+    if (strtoul(tt_run_data_parameter(run, "inflight"), NULL, 10) > 1) {
+        m->span = median_of_rows(run, like, SPAN, scratch, &m->overlapped);
+        m->compute = median_of_rows(run, like, COMPUTE, scratch, &m->overlapped);
     } else {
-        m->span = median_of(ev, like, false, SPAN, scratch);
-        m->compute = median_of(ev, like, false, COMPUTE, scratch);
+        m->span = median_of(run, like, false, SPAN, scratch);
+        m->compute = median_of(run, like, false, COMPUTE, scratch);
     }
-    m->compute_only = median_of(ev, like, true, COMPUTE, scratch);
-    m->io_only = median_of(ev, like, true, IO, scratch);
+    m->compute_only = median_of(run, like, true, COMPUTE, scratch);
+    m->io_only = median_of(run, like, true, IO, scratch);
     free(scratch);
     return TT_OK;
 }
 
-int tt_epochs_collect(struct tt_run_data *ev, struct tt_error *e)
+int tt_epochs_collect(struct tt_run_data *run, struct tt_error *e)
 {
     size_t n;
-    struct tt_epoch_record *all = gather(ev, &n);
+    struct tt_epoch_record *all = gather(run, &n);
 
     if (n == 0)
         return TT_OK;
     if (all)
-        ev->epochs = malloc(n * sizeof *ev->epochs);
-    if (!ev->epochs) {
+        run->epochs = malloc(n * sizeof *run->epochs);
+    if (!run->epochs) {
         free(all);
         return tt_fail_nomem(e, "epochs");
     }
     for (size_t first = 0, next; first < n; first = next) {
         for (next = first + 1; next < n && all[next].epoch == all[first].epoch;)
             next++;
-        ev->epochs[ev->nepochs++] = join(&all[first], next - first, ev->size);
+        run->epochs[run->nepochs++] = join(&all[first], next - first, run->size);
     }
     free(all);
-    return take_medians(ev, e);
+    return take_medians(run, e);
 }

@@ -33,29 +33,29 @@ static struct tt_value ratio(struct tt_value a, struct tt_value b, const char *i
 }
 
 /* A value that holds only for the part of a run that was done says so. */
-static struct tt_value so_far(const struct tt_run_data *ev, double value)
+static struct tt_value so_far(const struct tt_run_data *run, double value)
 {
     struct tt_value v = known(value);
 
-    if (v.known && !ev->finished)
+    if (v.known && !run->finished)
         v.note = "until the run ended early";
     return v;
 }
 
-static struct tt_value get(const struct tt_run_data *ev, enum tt_metric_id id)
+static struct tt_value get(const struct tt_run_data *run, enum tt_metric_id id)
 {
-    return ev->metrics[id];
+    return run->metrics[id];
 }
 
 /* A number every rank leaves when it ends, by sum or maximum. */
-static struct tt_value from_ranks(const struct tt_run_data *ev, const char *key, bool largest)
+static struct tt_value from_ranks(const struct tt_run_data *run, const char *key, bool largest)
 {
     double result = 0;
 
-    if (!ev->complete)
+    if (!run->complete)
         return unknown("not every rank told how it ended");
-    for (size_t i = 0; i < ev->nranks; i++) {
-        const json_t *number = json_object_get(ev->ranks[i].summary, key);
+    for (size_t i = 0; i < run->nranks; i++) {
+        const json_t *number = json_object_get(run->ranks[i].summary, key);
         double value = json_number_value(number);
 
         if (!json_is_number(number))
@@ -65,176 +65,176 @@ static struct tt_value from_ranks(const struct tt_run_data *ev, const char *key,
         else if (value > result)
             result = value;
     }
-    return so_far(ev, result);
+    return so_far(run, result);
 }
 
 /* What the workload reported: the same on all ranks, or to be summed. */
-static struct tt_value reported(const struct tt_run_data *ev, const char *name)
+static struct tt_value reported(const struct tt_run_data *run, const char *name)
 {
     double sum = 0;
     bool found = false;
 
-    if (!ev->complete)
+    if (!run->complete)
         return unknown("not every rank told how it ended");
-    for (size_t i = 0; i < ev->nranks; i++) {
+    for (size_t i = 0; i < run->nranks; i++) {
         const json_t *result =
-            json_object_get(json_object_get(ev->ranks[i].summary, "results"), name);
+            json_object_get(json_object_get(run->ranks[i].summary, "results"), name);
         const char *kind = tt_text_of(result, "kind");
         const json_t *value = json_object_get(result, "value");
 
         if (!json_is_number(value) || !*kind)
             continue;
         if (!strcmp(kind, "same"))
-            return so_far(ev, json_number_value(value));
+            return so_far(run, json_number_value(value));
         found = true;
         sum += json_number_value(value);
     }
-    return found ? so_far(ev, sum) : unknown(TT_NOT_REPORTED);
+    return found ? so_far(run, sum) : unknown(TT_NOT_REPORTED);
 }
 
 /* Counters grow with every iteration, so they also hold for a run that was cut off. */
-static struct tt_value counted(const struct tt_run_data *ev, double value)
+static struct tt_value counted(const struct tt_run_data *run, double value)
 {
-    for (size_t i = 0; i < ev->nranks; i++)
-        if (ev->ranks[i].niterations > 0)
-            return so_far(ev, value);
+    for (size_t i = 0; i < run->nranks; i++)
+        if (run->ranks[i].niterations > 0)
+            return so_far(run, value);
     return unknown("no iteration was recorded");
 }
 
-static struct tt_value formula_runtime(const struct tt_run_data *ev)
+static struct tt_value formula_runtime(const struct tt_run_data *run)
 {
-    struct tt_value ns = from_ranks(ev, "runtime_ns", true);
+    struct tt_value ns = from_ranks(run, "runtime_ns", true);
 
     if (!ns.known)
         return ns;
-    return ns.value > 0 ? so_far(ev, ns.value * 1e-9) : unknown("the run did not get to its end");
+    return ns.value > 0 ? so_far(run, ns.value * 1e-9) : unknown("the run did not get to its end");
 }
 
-static struct tt_value formula_residual(const struct tt_run_data *ev)
+static struct tt_value formula_residual(const struct tt_run_data *run)
 {
-    return reported(ev, "residual");
+    return reported(run, "residual");
 }
 
-static struct tt_value formula_updates(const struct tt_run_data *ev)
+static struct tt_value formula_updates(const struct tt_run_data *run)
 {
-    return reported(ev, "updates");
+    return reported(run, "updates");
 }
 
-static struct tt_value formula_update_rate(const struct tt_run_data *ev)
+static struct tt_value formula_update_rate(const struct tt_run_data *run)
 {
-    return ratio(get(ev, TT_METRIC_updates), get(ev, TT_METRIC_runtime), "the run took no time");
+    return ratio(get(run, TT_METRIC_updates), get(run, TT_METRIC_runtime), "the run took no time");
 }
 
-static struct tt_value formula_flops(const struct tt_run_data *ev)
+static struct tt_value formula_flops(const struct tt_run_data *run)
 {
-    return reported(ev, "flops");
+    return reported(run, "flops");
 }
 
-static struct tt_value formula_flop_rate(const struct tt_run_data *ev)
+static struct tt_value formula_flop_rate(const struct tt_run_data *run)
 {
-    return ratio(get(ev, TT_METRIC_flops), get(ev, TT_METRIC_runtime), "the run took no time");
+    return ratio(get(run, TT_METRIC_flops), get(run, TT_METRIC_runtime), "the run took no time");
 }
 
-static struct tt_value formula_bytes_communicated(const struct tt_run_data *ev)
+static struct tt_value formula_bytes_communicated(const struct tt_run_data *run)
 {
-    return counted(ev, ev->bytes_communicated);
+    return counted(run, run->bytes_communicated);
 }
 
-static struct tt_value formula_communication_rate(const struct tt_run_data *ev)
+static struct tt_value formula_communication_rate(const struct tt_run_data *run)
 {
-    if (!(ev->bytes_communicated > 0))
+    if (!(run->bytes_communicated > 0))
         return unknown("nothing was communicated");
-    return ratio(get(ev, TT_METRIC_bytes_communicated),
-                 known(tt_run_data_slowest(ev, TT_HALO, TT_COLLECTIVE)),
+    return ratio(get(run, TT_METRIC_bytes_communicated),
+                 known(tt_run_data_slowest(run, TT_HALO, TT_COLLECTIVE)),
                  "communication took no time");
 }
 
-static struct tt_value formula_bytes_written(const struct tt_run_data *ev)
+static struct tt_value formula_bytes_written(const struct tt_run_data *run)
 {
-    return counted(ev, ev->bytes_written);
+    return counted(run, run->bytes_written);
 }
 
-static struct tt_value formula_bytes_read(const struct tt_run_data *ev)
+static struct tt_value formula_bytes_read(const struct tt_run_data *run)
 {
-    return counted(ev, ev->bytes_read);
+    return counted(run, run->bytes_read);
 }
 
-static struct tt_value formula_bytes_cached(const struct tt_run_data *ev)
+static struct tt_value formula_bytes_cached(const struct tt_run_data *run)
 {
-    return reported(ev, "bytes_cached");
+    return reported(run, "bytes_cached");
 }
 
-static struct tt_value formula_coverage(const struct tt_run_data *ev)
+static struct tt_value formula_coverage(const struct tt_run_data *run)
 {
-    return reported(ev, "coverage");
+    return reported(run, "coverage");
 }
 
-static struct tt_value formula_data_compressed(const struct tt_run_data *ev)
+static struct tt_value formula_data_compressed(const struct tt_run_data *run)
 {
-    return reported(ev, "data_compressed");
+    return reported(run, "data_compressed");
 }
 
-static struct tt_value formula_data_duplicate(const struct tt_run_data *ev)
+static struct tt_value formula_data_duplicate(const struct tt_run_data *run)
 {
-    return reported(ev, "data_duplicate");
+    return reported(run, "data_duplicate");
 }
 
-static struct tt_value formula_create_rate(const struct tt_run_data *ev)
+static struct tt_value formula_create_rate(const struct tt_run_data *run)
 {
-    return reported(ev, "create_rate");
+    return reported(run, "create_rate");
 }
 
-static struct tt_value formula_stat_rate(const struct tt_run_data *ev)
+static struct tt_value formula_stat_rate(const struct tt_run_data *run)
 {
-    return reported(ev, "stat_rate");
+    return reported(run, "stat_rate");
 }
 
-static struct tt_value formula_open_rate(const struct tt_run_data *ev)
+static struct tt_value formula_open_rate(const struct tt_run_data *run)
 {
-    return reported(ev, "open_rate");
+    return reported(run, "open_rate");
 }
 
-static struct tt_value formula_rename_rate(const struct tt_run_data *ev)
+static struct tt_value formula_rename_rate(const struct tt_run_data *run)
 {
-    return reported(ev, "rename_rate");
+    return reported(run, "rename_rate");
 }
 
-static struct tt_value formula_remove_rate(const struct tt_run_data *ev)
+static struct tt_value formula_remove_rate(const struct tt_run_data *run)
 {
-    return reported(ev, "remove_rate");
+    return reported(run, "remove_rate");
 }
 
-static struct tt_value formula_frame_rate(const struct tt_run_data *ev)
+static struct tt_value formula_frame_rate(const struct tt_run_data *run)
 {
-    return tt_frame_rate(ev, false);
+    return tt_frame_rate(run, false);
 }
 
-static struct tt_value formula_frame_rate_low(const struct tt_run_data *ev)
+static struct tt_value formula_frame_rate_low(const struct tt_run_data *run)
 {
-    return tt_frame_rate_bound(ev, false);
+    return tt_frame_rate_bound(run, false);
 }
 
-static struct tt_value formula_frame_rate_high(const struct tt_run_data *ev)
+static struct tt_value formula_frame_rate_high(const struct tt_run_data *run)
 {
-    return tt_frame_rate_bound(ev, true);
+    return tt_frame_rate_bound(run, true);
 }
 
-static struct tt_value formula_frame_read_rate(const struct tt_run_data *ev)
+static struct tt_value formula_frame_read_rate(const struct tt_run_data *run)
 {
-    return tt_frame_rate(ev, true);
+    return tt_frame_rate(run, true);
 }
 
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline
  * epochs they are waited for at once. */
-static struct tt_value baseline_write_rate(const struct tt_run_data *ev)
+static struct tt_value baseline_write_rate(const struct tt_run_data *run)
 {
     double bytes = 0, slowest = 0;
 
-    for (size_t r = 0; r < ev->nranks; r++) {
+    for (size_t r = 0; r < run->nranks; r++) {
         double seconds = 0;
 
-        for (size_t i = 0; i < ev->ranks[r].nepochs; i++) {
-            const struct tt_epoch_record *x = &ev->ranks[r].epochs[i];
+        for (size_t i = 0; i < run->ranks[r].nepochs; i++) {
+            const struct tt_epoch_record *x = &run->ranks[r].epochs[i];
 
             seconds += x->baseline ? tt_seconds(x->io_ns) : 0;
             bytes += x->baseline ? (double)x->bytes : 0;
@@ -249,43 +249,43 @@ static struct tt_value baseline_write_rate(const struct tt_run_data *ev)
 /* Where bytes moved, their calls took time, but may be a part of others that are timed. */
 static const char not_timed[] = "not timed apart from opening and closing";
 
-static struct tt_value formula_write_rate(const struct tt_run_data *ev)
+static struct tt_value formula_write_rate(const struct tt_run_data *run)
 {
-    const char *how = json_string_value(json_object_get(ev->overlap, "how"));
+    const char *how = json_string_value(json_object_get(run->overlap, "how"));
 
-    if (!(ev->bytes_written > 0))
+    if (!(run->bytes_written > 0))
         return unknown("nothing was written");
     if (how && !strncmp(how, "native", strlen("native")))
-        return baseline_write_rate(ev);
-    return ratio(get(ev, TT_METRIC_bytes_written),
-                 known(tt_run_data_slowest(ev, TT_IO_WRITE, TT_IO_SYNC)), not_timed);
+        return baseline_write_rate(run);
+    return ratio(get(run, TT_METRIC_bytes_written),
+                 known(tt_run_data_slowest(run, TT_IO_WRITE, TT_IO_SYNC)), not_timed);
 }
 
-static struct tt_value formula_read_rate(const struct tt_run_data *ev)
+static struct tt_value formula_read_rate(const struct tt_run_data *run)
 {
-    if (!(ev->bytes_read > 0))
+    if (!(run->bytes_read > 0))
         return unknown("nothing was read");
-    return ratio(get(ev, TT_METRIC_bytes_read),
-                 known(tt_run_data_slowest(ev, TT_IO_READ, TT_IO_READ)), not_timed);
+    return ratio(get(run, TT_METRIC_bytes_read),
+                 known(tt_run_data_slowest(run, TT_IO_READ, TT_IO_READ)), not_timed);
 }
 
-static struct tt_value formula_application_rate(const struct tt_run_data *ev)
+static struct tt_value formula_application_rate(const struct tt_run_data *run)
 {
-    if (!(ev->bytes_written > 0))
+    if (!(run->bytes_written > 0))
         return unknown("nothing was written");
-    return ratio(get(ev, TT_METRIC_bytes_written), get(ev, TT_METRIC_runtime),
+    return ratio(get(run, TT_METRIC_bytes_written), get(run, TT_METRIC_runtime),
                  "the run took no time");
 }
 
 /* Why there are no baselines, or no overlapped epochs, to compare; NULL if there are. */
-static const char *missing_epochs(const struct tt_run_data *ev, bool need_overlapped,
+static const char *missing_epochs(const struct tt_run_data *run, bool need_overlapped,
                                   bool need_baselines)
 {
-    if (!(ev->bytes_written > 0))
+    if (!(run->bytes_written > 0))
         return "nothing was written";
-    if (need_baselines && ev->medians.baselines == 0)
+    if (need_baselines && run->medians.baselines == 0)
         return "no baseline epochs (baseline=0 or fewer than 3 dumps)";
-    if (need_overlapped && ev->medians.overlapped == 0)
+    if (need_overlapped && run->medians.overlapped == 0)
         return "no epoch had computation beside its I/O";
     return NULL;
 }
@@ -297,12 +297,12 @@ static struct tt_value serial(double value)
         .known = true, .value = value, .note = "nothing ran beside the I/O, by overlap and sync"};
 }
 
-static struct tt_value formula_hidden_fraction(const struct tt_run_data *ev)
+static struct tt_value formula_hidden_fraction(const struct tt_run_data *run)
 {
-    const struct tt_epoch_medians *m = &ev->medians;
-    const char *why = missing_epochs(ev, true, true);
+    const struct tt_epoch_medians *m = &run->medians;
+    const char *why = missing_epochs(run, true, true);
 
-    if (ev->bytes_written > 0 && tt_run_data_is_serial(ev))
+    if (run->bytes_written > 0 && tt_run_data_is_serial(run))
         return serial(0);
     if (why)
         return unknown(why);
@@ -311,78 +311,78 @@ static struct tt_value formula_hidden_fraction(const struct tt_run_data *ev)
     return known(1 - (m->span - m->compute_only) / m->io_only);
 }
 
-static struct tt_value formula_inflation(const struct tt_run_data *ev)
+static struct tt_value formula_inflation(const struct tt_run_data *run)
 {
-    const char *why = missing_epochs(ev, true, true);
+    const char *why = missing_epochs(run, true, true);
 
-    if (ev->bytes_written > 0 && tt_run_data_is_serial(ev))
+    if (run->bytes_written > 0 && tt_run_data_is_serial(run))
         return serial(1);
     return why ? unknown(why)
-               : ratio(known(ev->medians.compute), known(ev->medians.compute_only),
+               : ratio(known(run->medians.compute), known(run->medians.compute_only),
                        "computation took no time");
 }
 
-static struct tt_value formula_epoch_time(const struct tt_run_data *ev)
+static struct tt_value formula_epoch_time(const struct tt_run_data *run)
 {
-    const char *why = missing_epochs(ev, true, false);
+    const char *why = missing_epochs(run, true, false);
 
-    return why ? unknown(why) : known(ev->medians.span);
+    return why ? unknown(why) : known(run->medians.span);
 }
 
-static struct tt_value formula_compute_only(const struct tt_run_data *ev)
+static struct tt_value formula_compute_only(const struct tt_run_data *run)
 {
-    const char *why = missing_epochs(ev, false, true);
+    const char *why = missing_epochs(run, false, true);
 
-    return why ? unknown(why) : known(ev->medians.compute_only);
+    return why ? unknown(why) : known(run->medians.compute_only);
 }
 
-static struct tt_value formula_io_only(const struct tt_run_data *ev)
+static struct tt_value formula_io_only(const struct tt_run_data *run)
 {
-    const char *why = missing_epochs(ev, false, true);
+    const char *why = missing_epochs(run, false, true);
 
-    return why ? unknown(why) : known(ev->medians.io_only);
+    return why ? unknown(why) : known(run->medians.io_only);
 }
 
-static struct tt_value formula_copy_time(const struct tt_run_data *ev)
+static struct tt_value formula_copy_time(const struct tt_run_data *run)
 {
-    if (!(ev->bytes_written > 0))
+    if (!(run->bytes_written > 0))
         return unknown("nothing was written");
-    return counted(ev, tt_run_data_slowest(ev, TT_COPY, TT_COPY));
+    return counted(run, tt_run_data_slowest(run, TT_COPY, TT_COPY));
 }
 
-static struct tt_value formula_cpu_time(const struct tt_run_data *ev)
+static struct tt_value formula_cpu_time(const struct tt_run_data *run)
 {
-    return from_ranks(ev, "cpu_seconds", false);
+    return from_ranks(run, "cpu_seconds", false);
 }
 
-static struct tt_value formula_cpu_share(const struct tt_run_data *ev)
+static struct tt_value formula_cpu_share(const struct tt_run_data *run)
 {
-    struct tt_value wall = get(ev, TT_METRIC_runtime);
+    struct tt_value wall = get(run, TT_METRIC_runtime);
 
-    wall.value *= (double)ev->nranks;
-    return ratio(get(ev, TT_METRIC_cpu_time), wall, "the run took no time");
+    wall.value *= (double)run->nranks;
+    return ratio(get(run, TT_METRIC_cpu_time), wall, "the run took no time");
 }
 
-static struct tt_value formula_cpu_wait(const struct tt_run_data *ev)
+static struct tt_value formula_cpu_wait(const struct tt_run_data *run)
 {
-    return ratio(from_ranks(ev, "cpu_waiting_seconds", true), get(ev, TT_METRIC_runtime),
+    return ratio(from_ranks(run, "cpu_waiting_seconds", true), get(run, TT_METRIC_runtime),
                  "the run took no time");
 }
 
-static struct tt_value formula_cpu_others(const struct tt_run_data *ev)
+static struct tt_value formula_cpu_others(const struct tt_run_data *run)
 {
     const json_t *node =
-        ev->complete ? json_object_get(ev->ranks[0].summary, "node_cpu_seconds") : NULL;
-    double others = json_number_value(node), cpus = tt_number_of(ev->environment, "cpus");
-    struct tt_value runtime = get(ev, TT_METRIC_runtime), share;
+        run->complete ? json_object_get(run->ranks[0].summary, "node_cpu_seconds") : NULL;
+    double others = json_number_value(node), cpus = tt_number_of(run->environment, "cpus");
+    struct tt_value runtime = get(run, TT_METRIC_runtime), share;
 
     if (!json_is_number(node))
         return unknown("not recorded by every rank");
     if (runtime.known && runtime.value < SHORTEST_NODE_TIME)
         return unknown("the run was too short for the node's clock");
-    for (size_t i = 0; i < ev->nranks; i++)
-        if (!strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host))
-            others -= tt_number_of(ev->ranks[i].summary, "cpu_seconds");
+    for (size_t i = 0; i < run->nranks; i++)
+        if (!strcmp(run->ranks[i].header.host, run->ranks[0].header.host))
+            others -= tt_number_of(run->ranks[i].summary, "cpu_seconds");
     /* The node's clock ticks more coarsely than that of a process. */
     share = ratio(known(others > 0 ? others : 0), runtime, "the run took no time");
     if (cpus > 0 && share.value > cpus)
@@ -390,32 +390,33 @@ static struct tt_value formula_cpu_others(const struct tt_run_data *ev)
     return share;
 }
 
-static struct tt_value formula_peak_memory(const struct tt_run_data *ev)
+static struct tt_value formula_peak_memory(const struct tt_run_data *run)
 {
-    return from_ranks(ev, "peak_memory", true);
+    return from_ranks(run, "peak_memory", true);
 }
 
-static struct tt_value formula_imbalance(const struct tt_run_data *ev)
+static struct tt_value formula_imbalance(const struct tt_run_data *run)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++)
-        sum += ev->seconds[i][TT_COMPUTE];
+    for (size_t i = 0; i < run->nranks; i++)
+        sum += run->seconds[i][TT_COMPUTE];
     if (!(sum > 0))
         return unknown("nothing was computed");
-    return counted(ev, tt_run_data_slowest(ev, TT_COMPUTE, TT_COMPUTE) * (double)ev->nranks / sum);
+    return counted(run,
+                   tt_run_data_slowest(run, TT_COMPUTE, TT_COMPUTE) * (double)run->nranks / sum);
 }
 
-static struct tt_value formula_files(const struct tt_run_data *ev)
+static struct tt_value formula_files(const struct tt_run_data *run)
 {
-    return from_ranks(ev, "files", false);
+    return from_ranks(run, "files", false);
 }
 
 /* In the order of the list, so a formula may use the metrics declared before it. */
-void tt_metrics_compute(struct tt_run_data *ev)
+void tt_metrics_compute(struct tt_run_data *run)
 {
 #define X(name, unit, label, direction, definition) \
-    ev->metrics[TT_METRIC_##name] = formula_##name(ev);
+    run->metrics[TT_METRIC_##name] = formula_##name(run);
     TT_METRICS(X)
 #undef X
 }

@@ -18,9 +18,9 @@ static double cell(const json_t *row, enum tt_frames_column column)
 }
 
 /* Rates of the frames that count, ascending; *n of them. NULL: no memory. */
-static double *frame_rates(const struct tt_run_data *ev, bool reading, size_t *n)
+static double *frame_rates(const struct tt_run_data *run, bool reading, size_t *n)
 {
-    const json_t *rows = json_object_get(ev->tables, "frames");
+    const json_t *rows = json_object_get(run->tables, "frames");
     double *rates = malloc((json_array_size(rows) + 1) * sizeof *rates);
 
     *n = 0;
@@ -37,27 +37,27 @@ static double *frame_rates(const struct tt_run_data *ev, bool reading, size_t *n
     return rates;
 }
 
-struct tt_value tt_frame_rate(const struct tt_run_data *ev, bool reading)
+struct tt_value tt_frame_rate(const struct tt_run_data *run, bool reading)
 {
     struct tt_value v = {.note = not_reported};
     size_t n;
-    double *rates = frame_rates(ev, reading, &n);
+    double *rates = frame_rates(run, reading, &n);
 
     if (rates && n > 0)
         v = (struct tt_value){.known = true,
                               .value = tt_median(rates, n),
-                              .note = ev->finished ? NULL : "until the run ended early"};
+                              .note = run->finished ? NULL : "until the run ended early"};
     free(rates);
     return v;
 }
 
-struct tt_value tt_frame_rate_bound(const struct tt_run_data *ev, bool upper)
+struct tt_value tt_frame_rate_bound(const struct tt_run_data *run, bool upper)
 {
     struct tt_value v = {.note = not_reported};
     struct tt_interval interval = {0};
     struct tt_error ignored = TT_ERROR_CLEAR;
     size_t n;
-    double *rates = frame_rates(ev, false, &n);
+    double *rates = frame_rates(run, false, &n);
     struct tt_sample sample = {n, rates};
 
     if (n > MOST_RESAMPLED)

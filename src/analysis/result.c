@@ -23,13 +23,13 @@ static int set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
-static json_t *metrics_json(const struct tt_run_data *ev)
+static json_t *metrics_json(const struct tt_run_data *run)
 {
     json_t *all = json_object();
     int rc = 0;
 
     for (int i = 0; i < TT_NMETRICS; i++) {
-        const struct tt_value *v = &ev->metrics[i];
+        const struct tt_value *v = &run->metrics[i];
         json_t *m = json_object();
 
         rc |= set(m, "value", v->known ? json_real(v->value) : json_null());
@@ -41,21 +41,21 @@ static json_t *metrics_json(const struct tt_run_data *ev)
     return tt_json_unless(rc, all);
 }
 
-static json_t *phases_json(const struct tt_run_data *ev)
+static json_t *phases_json(const struct tt_run_data *run)
 {
     json_t *all = json_object();
-    double *seconds = malloc((ev->nranks + 1) * sizeof *seconds);
+    double *seconds = malloc((run->nranks + 1) * sizeof *seconds);
     int rc = seconds ? 0 : -1;
 
-    for (int p = 0; rc == 0 && p < TT_NPHASES && ev->nranks; p++) {
+    for (int p = 0; rc == 0 && p < TT_NPHASES && run->nranks; p++) {
         double median;
 
-        for (size_t r = 0; r < ev->nranks; r++)
-            seconds[r] = ev->seconds[r][p];
-        median = tt_median(seconds, ev->nranks);
+        for (size_t r = 0; r < run->nranks; r++)
+            seconds[r] = run->seconds[r][p];
+        median = tt_median(seconds, run->nranks);
         rc = set(all, tt_phase_names[p],
                  json_pack("{s:f, s:f, s:f, s:f}", "min", seconds[0], "median", median, "max",
-                           seconds[ev->nranks - 1], "outside", ev->outside[p]));
+                           seconds[run->nranks - 1], "outside", run->outside[p]));
     }
     free(seconds);
     return tt_json_unless(rc, all);
@@ -72,7 +72,7 @@ static json_t *latency_json(const struct tt_histogram *h)
 }
 
 /* Calls that were made at all, over the ranks that got as far as writing their histograms. */
-static json_t *calls_json(const struct tt_run_data *ev)
+static json_t *calls_json(const struct tt_run_data *run)
 {
     json_t *all = json_object();
     struct tt_histogram *sum = malloc(sizeof *sum);
@@ -80,9 +80,9 @@ static json_t *calls_json(const struct tt_run_data *ev)
 
     for (int c = 0; rc == 0 && c < TT_NCALLS; c++) {
         memset(sum, 0, sizeof *sum);
-        for (size_t r = 0; r < ev->nranks; r++)
-            if (ev->ranks[r].calls)
-                tt_histogram_merge(sum, &ev->ranks[r].calls[c]);
+        for (size_t r = 0; r < run->nranks; r++)
+            if (run->ranks[r].calls)
+                tt_histogram_merge(sum, &run->ranks[r].calls[c]);
         if (sum->total)
             rc = set(all, tt_call_names[c], latency_json(sum));
     }
@@ -101,24 +101,24 @@ static json_t *epoch_json(const void *context, size_t i)
 }
 
 /* All at once, for a directory that cannot be written to: they take thirty times their size. */
-static json_t *epochs_json(const struct tt_run_data *ev)
+static json_t *epochs_json(const struct tt_run_data *run)
 {
     json_t *all = json_array();
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < ev->nepochs; i++)
-        rc = json_array_append_new(all, epoch_json(ev->epochs, i));
+    for (size_t i = 0; rc == 0 && i < run->nepochs; i++)
+        rc = json_array_append_new(all, epoch_json(run->epochs, i));
     return tt_json_unless(rc, all);
 }
 
-static json_t *ranks_json(const struct tt_run_data *ev)
+static json_t *ranks_json(const struct tt_run_data *run)
 {
     static const char *const states[] = {"running", "done", "failed", "terminated"};
     json_t *all = json_array();
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < ev->nranks; i++) {
-        const struct tt_records_header *h = &ev->ranks[i].header;
+    for (size_t i = 0; rc == 0 && i < run->nranks; i++) {
+        const struct tt_records_header *h = &run->ranks[i].header;
 
         rc = json_array_append_new(
             all, json_pack("{s:I, s:o, s:I, s:s, s:I}", "rank", (json_int_t)h->rank, "host",
@@ -129,12 +129,12 @@ static json_t *ranks_json(const struct tt_run_data *ev)
 }
 
 /* Sum over ranks of a number inside a rank's summary: summary[key][name]. */
-static double sum_of(const struct tt_run_data *ev, const char *key, const char *name, size_t index)
+static double sum_of(const struct tt_run_data *run, const char *key, const char *name, size_t index)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++) {
-        const json_t *group = json_object_get(ev->ranks[i].summary, key);
+    for (size_t i = 0; i < run->nranks; i++) {
+        const json_t *group = json_object_get(run->ranks[i].summary, key);
 
         sum +=
             json_number_value(name ? json_object_get(group, name) : json_array_get(group, index));
@@ -142,23 +142,23 @@ static double sum_of(const struct tt_run_data *ev, const char *key, const char *
     return sum;
 }
 
-static json_t *verify_json(const struct tt_run_data *ev)
+static json_t *verify_json(const struct tt_run_data *run)
 {
-    if (!ev->nranks || !json_object_get(ev->ranks[0].summary, "verify"))
+    if (!run->nranks || !json_object_get(run->ranks[0].summary, "verify"))
         return json_null();
-    return json_pack("{s:f, s:f, s:f}", "blocks", sum_of(ev, "verify", "blocks", 0), "bytes",
-                     sum_of(ev, "verify", "bytes", 0), "wrong_blocks",
-                     sum_of(ev, "verify", "wrong_blocks", 0));
+    return json_pack("{s:f, s:f, s:f}", "blocks", sum_of(run, "verify", "blocks", 0), "bytes",
+                     sum_of(run, "verify", "bytes", 0), "wrong_blocks",
+                     sum_of(run, "verify", "wrong_blocks", 0));
 }
 
 /* ---- how it ended ---- */
 
-static const struct tt_rank_records *first_in_state(const struct tt_run_data *ev,
+static const struct tt_rank_records *first_in_state(const struct tt_run_data *run,
                                                     enum tt_rank_state state)
 {
-    for (size_t i = 0; i < ev->nranks; i++)
-        if (ev->ranks[i].header.state == state)
-            return &ev->ranks[i];
+    for (size_t i = 0; i < run->nranks; i++)
+        if (run->ranks[i].header.state == state)
+            return &run->ranks[i];
     return NULL;
 }
 
@@ -187,10 +187,10 @@ static bool read_failure(const char *directory, char *why, size_t size)
 
 /* A launcher kills the others at once when one rank dies, and knows which was the first: "process
  * rank 1 with PID 12 on node a exited on signal 9", "a: task 1: Killed". */
-static const struct tt_rank_records *first_dead(const struct tt_run_data *ev)
+static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
 {
     static const char *const words[] = {"process rank %u ", "task %u: "};
-    FILE *f = tt_directory_open_file(ev->directory, "stderr");
+    FILE *f = tt_directory_open_file(run->directory, "stderr");
     char line[512];
     unsigned rank;
 
@@ -200,27 +200,27 @@ static const struct tt_rank_records *first_dead(const struct tt_run_data *ev)
 
             if (!at || sscanf(at, words[i], &rank) != 1)
                 continue;
-            for (size_t k = 0; k < ev->nranks; k++)
-                if (ev->ranks[k].header.rank == rank &&
-                    ev->ranks[k].header.state == TT_RANK_RUNNING) {
+            for (size_t k = 0; k < run->nranks; k++)
+                if (run->ranks[k].header.rank == rank &&
+                    run->ranks[k].header.state == TT_RANK_RUNNING) {
                     fclose(f);
-                    return &ev->ranks[k];
+                    return &run->ranks[k];
                 }
         }
     if (f)
         fclose(f);
-    return first_in_state(ev, TT_RANK_RUNNING);
+    return first_in_state(run, TT_RANK_RUNNING);
 }
 
 /* What the records tell of a run that did not say itself how it ended. */
-static const char *infer_status(const struct tt_run_data *ev, char *why, size_t size)
+static const char *infer_status(const struct tt_run_data *run, char *why, size_t size)
 {
-    const struct tt_rank_records *dead = first_dead(ev);
-    const struct tt_rank_records *failed = first_in_state(ev, TT_RANK_FAILED);
+    const struct tt_rank_records *dead = first_dead(run);
+    const struct tt_rank_records *failed = first_in_state(run, TT_RANK_FAILED);
     unsigned long long missing = 0;
     char words[256];
 
-    if (read_failure(ev->directory, why, size))
+    if (read_failure(run->directory, why, size))
         return "failed";
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
@@ -232,26 +232,26 @@ static const char *infer_status(const struct tt_run_data *ev, char *why, size_t 
                  failed->header.pid, failed->header.host);
         return "failed";
     }
-    while (missing < ev->nranks && ev->ranks[missing].header.rank == missing)
+    while (missing < run->nranks && run->ranks[missing].header.rank == missing)
         missing++;
-    if (first_in_state(ev, TT_RANK_TERMINATED)) {
+    if (first_in_state(run, TT_RANK_TERMINATED)) {
         snprintf(why, size, "the ranks were told to end before they were done");
         return "interrupted";
     }
-    tt_job_words(ev->directory, words, sizeof words);
-    if (ev->damage[0])
-        snprintf(why, size, "%s", ev->damage);
-    else if (ev->nranks == 0)
+    tt_job_words(run->directory, words, sizeof words);
+    if (run->damage[0])
+        snprintf(why, size, "%s", run->damage);
+    else if (run->nranks == 0)
         snprintf(why, size, "no rank has started: %s", words);
     else
         snprintf(why, size, "rank %llu left no records", missing);
     return "failed";
 }
 
-static const char *known_status(const struct tt_run_data *ev)
+static const char *known_status(const struct tt_run_data *run)
 {
     static const char *const all[] = {"done", "failed", "stopped", "interrupted"};
-    const char *status = tt_text_of(ev->outcome, "status");
+    const char *status = tt_text_of(run->outcome, "status");
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(status, all[i]))
@@ -268,18 +268,18 @@ static bool was_ended(const char *directory)
 }
 
 /* Status, error and validity. The ranks' own words are believed unless their records contradict. */
-static int judge(const struct tt_run_data *ev, json_t *result)
+static int judge(const struct tt_run_data *run, json_t *result)
 {
-    const char *status = known_status(ev);
-    const char *said = tt_text_of(ev->outcome, "error");
-    bool dead = first_in_state(ev, TT_RANK_RUNNING) != NULL;
-    bool wrong = sum_of(ev, "verify", "wrong_blocks", 0) > 0;
+    const char *status = known_status(run);
+    const char *said = tt_text_of(run->outcome, "error");
+    bool dead = first_in_state(run, TT_RANK_RUNNING) != NULL;
+    bool wrong = sum_of(run, "verify", "wrong_blocks", 0) > 0;
     char why[1024] = "";
     int rc = 0;
 
-    if (!status || (!strcmp(status, "done") && (!ev->finished || was_ended(ev->directory))) ||
+    if (!status || (!strcmp(status, "done") && (!run->finished || was_ended(run->directory))) ||
         (!strcmp(status, "failed") && dead)) {
-        status = infer_status(ev, why, sizeof why);
+        status = infer_status(run, why, sizeof why);
         if (*said && strcmp(said, why) && strlen(why) + strlen(said) + 3 < sizeof why)
             snprintf(why + strlen(why), sizeof why - strlen(why), "; %s", said);
     } else {
@@ -287,25 +287,25 @@ static int judge(const struct tt_run_data *ev, json_t *result)
     }
     rc |= set(result, "status", json_string(status));
     rc |= set(result, "error", why[0] ? tt_json_text(why) : json_null());
-    rc |= set(result, "valid", json_boolean(!strcmp(status, "done") && ev->finished && !wrong));
+    rc |= set(result, "valid", json_boolean(!strcmp(status, "done") && run->finished && !wrong));
     return rc;
 }
 
 /* Without an outcome the run may just not be over: its process is still there. */
-static const struct tt_rank_records *alive(const struct tt_run_data *ev)
+static const struct tt_rank_records *alive(const struct tt_run_data *run)
 {
-    for (size_t i = 0; i < ev->nranks && !ev->outcome; i++) {
-        const struct tt_records_header *h = &ev->ranks[i].header;
+    for (size_t i = 0; i < run->nranks && !run->outcome; i++) {
+        const struct tt_records_header *h = &run->ranks[i].header;
         char *path;
         bool held;
 
         if (h->state != TT_RANK_RUNNING ||
-            asprintf(&path, "%s/records/%05u.ttr", ev->directory, h->rank) < 0)
+            asprintf(&path, "%s/records/%05u.ttr", run->directory, h->rank) < 0)
             continue;
         held = tt_records_are_held(path, h);
         free(path);
         if (held)
-            return &ev->ranks[i];
+            return &run->ranks[i];
     }
     return NULL;
 }
@@ -321,35 +321,35 @@ static json_t *version_json(void)
                      TT_RESULT_FORMAT);
 }
 
-static int fill(const struct tt_run_data *ev, json_t *result)
+static int fill(const struct tt_run_data *run, json_t *result)
 {
-    const char *label = tt_run_data_parameter(ev, "label");
-    const char *id = tt_text_of(ev->plan, "id");
+    const char *label = tt_run_data_parameter(run, "label");
+    const char *id = tt_text_of(run->plan, "id");
     json_t *warnings = json_array();
     int rc = 0;
 
     rc |= set(result, "tutti", version_json());
-    rc |= set(result, "id", *id ? json_string(id) : tt_json_text(tt_directory_id(ev->directory)));
+    rc |= set(result, "id", *id ? json_string(id) : tt_json_text(tt_directory_id(run->directory)));
     rc |= set(result, "label", label[0] ? json_string(label) : json_null());
-    rc |= set(result, "directory", tt_json_text(ev->directory));
-    rc |= judge(ev, result);
-    rc |= set(result, "plan", or_null(ev->plan));
-    rc |= set(result, "metrics", metrics_json(ev));
-    rc |= set(result, "phases", phases_json(ev));
-    rc |= set(result, "calls", calls_json(ev));
+    rc |= set(result, "directory", tt_json_text(run->directory));
+    rc |= judge(run, result);
+    rc |= set(result, "plan", or_null(run->plan));
+    rc |= set(result, "metrics", metrics_json(run));
+    rc |= set(result, "phases", phases_json(run));
+    rc |= set(result, "calls", calls_json(run));
     rc |= set(result, "epochs", json_null()); /* only in the file */
-    rc |= set(result, "facts", ev->facts ? json_deep_copy(ev->facts) : json_array());
+    rc |= set(result, "facts", run->facts ? json_deep_copy(run->facts) : json_array());
     rc |= set(result, "library_bytes",
-              json_pack("{s:f, s:f}", "written", sum_of(ev, "library_bytes", NULL, 0), "read",
-                        sum_of(ev, "library_bytes", NULL, 1)));
-    rc |= set(result, "verify", verify_json(ev));
-    rc |= set(result, "counters", or_null(ev->counters));
-    rc |= tt_warnings_collect(ev, warnings);
+              json_pack("{s:f, s:f}", "written", sum_of(run, "library_bytes", NULL, 0), "read",
+                        sum_of(run, "library_bytes", NULL, 1)));
+    rc |= set(result, "verify", verify_json(run));
+    rc |= set(result, "counters", or_null(run->counters));
+    rc |= tt_warnings_collect(run, warnings);
     rc |= set(result, "warnings", warnings);
-    rc |= set(result, "environment", or_null(ev->environment));
-    rc |= set(result, "overlap", or_null(ev->overlap));
-    rc |= set(result, "tables", ev->tables ? json_deep_copy(ev->tables) : json_object());
-    rc |= set(result, "ranks", ranks_json(ev));
+    rc |= set(result, "environment", or_null(run->environment));
+    rc |= set(result, "overlap", or_null(run->overlap));
+    rc |= set(result, "tables", run->tables ? json_deep_copy(run->tables) : json_object());
+    rc |= set(result, "ranks", ranks_json(run));
     return rc;
 }
 
@@ -370,30 +370,43 @@ double tt_result_metric(const json_t *result, const char *name)
     return tt_number_of(json_object_get(json_object_get(result, "metrics"), name), "value");
 }
 
+int tt_result_of(struct tt_run_data *run, json_t **result, struct tt_error *e)
+{
+    const struct tt_rank_records *running = alive(run);
+    json_t *made;
+    int rc;
+
+    if (running)
+        return tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", run->directory,
+                       running->header.rank, running->header.pid);
+    rc = tt_run_data_load_counters(run, e);
+    if (rc != TT_OK)
+        return rc;
+    made = json_object();
+    if (!made || fill(run, made) != 0)
+        rc = tt_fail_nomem(e, "the result");
+    else
+        rc = tt_members_write(run->directory, "result.json", made, "epochs", run->nepochs,
+                              epoch_json, run->epochs, e);
+    if (rc != TT_OK && rc != TT_NOMEM && set(made, "epochs", epochs_json(run)) != 0)
+        rc = tt_fail_nomem(e, "the result");
+    if (rc != TT_NOMEM)
+        *result = json_incref(made);
+    json_decref(made);
+    return rc;
+}
+
 int tt_result_make(const char *directory, json_t **result, struct tt_error *e)
 {
-    struct tt_run_data ev;
-    const struct tt_rank_records *running;
+    struct tt_run_data run;
     json_t *made = NULL;
-    int rc = tt_run_data_load(&ev, directory, e);
+    int rc = tt_run_data_load(&run, directory, e);
 
     if (rc != TT_OK)
         return rc;
-    running = alive(&ev);
-    if (running)
-        rc = tt_fail(e, TT_BUSY, "'%s' is still running (rank %u is process %u)", directory,
-                     running->header.rank, running->header.pid);
-    else if ((rc = tt_run_data_load_counters(&ev, e)) != TT_OK)
-        made = NULL;
-    else if (!(made = json_object()) || fill(&ev, made) != 0)
-        rc = tt_fail_nomem(e, "the result");
-    else
-        rc = tt_members_write(directory, "result.json", made, "epochs", ev.nepochs, epoch_json,
-                              ev.epochs, e);
-    if (made && rc != TT_OK && rc != TT_NOMEM && set(made, "epochs", epochs_json(&ev)) != 0)
-        rc = tt_fail_nomem(e, "the result");
-    tt_run_data_free(&ev);
-    if (result && !running && rc != TT_NOMEM)
+    rc = tt_result_of(&run, &made, e);
+    tt_run_data_free(&run);
+    if (result)
         *result = json_incref(made);
     json_decref(made);
     return rc;

@@ -5,16 +5,19 @@
 
 #include <jansson.h>
 
+#include "analysis/run_data.h"
 #include "base/error.h"
 
 /* Of result.json; a reader refuses a newer one. */
 #define TT_RESULT_FORMAT 1
 
-/* Read plan, outcome and all records of the directory, compute metrics, phases, latencies and
- * warnings, and write result.json. Works on what a crash left, too: status says so. *result (may be
- * NULL; otherwise *result must be) is a new reference, also if only writing the file failed.
- * Its epochs, of which a long run has very many, are then in it, and else null: they stand in the
- * file alone. TT_BUSY if a rank is still running on this host. */
+/* From plan, outcome and all records: metrics, phases, latencies and warnings, written to
+ * result.json. Works on what a crash left, too: status says so. *result (must be NULL) is a new
+ * reference, also if only writing the file failed. Its epochs, of which a long run has very many,
+ * are then in it, and else null: they stand in the file alone. TT_BUSY if a rank is still running
+ * on this host. */
+int tt_result_of(struct tt_run_data *run, json_t **result, struct tt_error *e);
+/* The same from a directory; result may be NULL. */
 int tt_result_make(const char *directory, json_t **result, struct tt_error *e);
 
 /* ---- reading a result ---- */

@@ -15,25 +15,25 @@
 
 #define MAX_RANKS 100000
 
-const char *tt_run_data_parameter(const struct tt_run_data *ev, const char *key)
+const char *tt_run_data_parameter(const struct tt_run_data *run, const char *key)
 {
-    return tt_text_of(json_object_get(ev->plan, "parameters"), key);
+    return tt_text_of(json_object_get(run->plan, "parameters"), key);
 }
 
-bool tt_run_data_is_serial(const struct tt_run_data *ev)
+bool tt_run_data_is_serial(const struct tt_run_data *run)
 {
-    const char *sync = tt_run_data_parameter(ev, "sync");
+    const char *sync = tt_run_data_parameter(run, "sync");
 
-    return !strcmp(tt_run_data_parameter(ev, "overlap"), "none") &&
+    return !strcmp(tt_run_data_parameter(run, "overlap"), "none") &&
            (!strcmp(sync, "write") || !strcmp(sync, "dump"));
 }
 
-double tt_run_data_slowest(const struct tt_run_data *ev, enum tt_phase a, enum tt_phase b)
+double tt_run_data_slowest(const struct tt_run_data *run, enum tt_phase a, enum tt_phase b)
 {
     double slowest = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++) {
-        double seconds = ev->seconds[i][a] + (a == b ? 0 : ev->seconds[i][b]);
+    for (size_t i = 0; i < run->nranks; i++) {
+        double seconds = run->seconds[i][a] + (a == b ? 0 : run->seconds[i][b]);
 
         if (seconds > slowest)
             slowest = seconds;
@@ -53,22 +53,22 @@ static int by_rank(const void *a, const void *b)
 static int load_rank(void *context, const char *path, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
-    struct tt_run_data *ev = context;
-    struct tt_rank_records *grown = realloc(ev->ranks, (ev->nranks + 1) * sizeof *grown);
+    struct tt_run_data *run = context;
+    struct tt_rank_records *grown = realloc(run->ranks, (run->nranks + 1) * sizeof *grown);
     int rc;
 
     if (!grown)
         return tt_fail_nomem(e, "records");
-    ev->ranks = grown;
-    rc = tt_records_load(path, &ev->ranks[ev->nranks], &why);
+    run->ranks = grown;
+    rc = tt_records_load(path, &run->ranks[run->nranks], &why);
     if (rc == TT_NOMEM) {
         *e = why;
         return rc;
     }
     if (rc == TT_OK)
-        ev->nranks++;
-    else if (!ev->damage[0])
-        tt_error_format(&why, ev->damage, sizeof ev->damage);
+        run->nranks++;
+    else if (!run->damage[0])
+        tt_error_format(&why, run->damage, sizeof run->damage);
     return TT_OK;
 }
 
@@ -106,22 +106,22 @@ int tt_each_rank_file(const char *directory, tt_rank_file *file, void *context, 
     return rc;
 }
 
-static int load_ranks(struct tt_run_data *ev, struct tt_error *e)
+static int load_ranks(struct tt_run_data *run, struct tt_error *e)
 {
-    int rc = tt_each_rank_file(ev->directory, load_rank, ev, e);
+    int rc = tt_each_rank_file(run->directory, load_rank, run, e);
 
-    if (rc == TT_OK && ev->nranks)
-        qsort(ev->ranks, ev->nranks, sizeof *ev->ranks, by_rank);
+    if (rc == TT_OK && run->nranks)
+        qsort(run->ranks, run->nranks, sizeof *run->ranks, by_rank);
     return rc;
 }
 
 /* Ranks that contradict each other cannot be one run. */
-static int check_ranks(const struct tt_run_data *ev, struct tt_error *e)
+static int check_ranks(const struct tt_run_data *run, struct tt_error *e)
 {
-    for (size_t i = 1; i < ev->nranks; i++)
-        if (ev->ranks[i].header.rank == ev->ranks[i - 1].header.rank ||
-            ev->ranks[i].header.size != ev->ranks[0].header.size)
-            return tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", ev->directory);
+    for (size_t i = 1; i < run->nranks; i++)
+        if (run->ranks[i].header.rank == run->ranks[i - 1].header.rank ||
+            run->ranks[i].header.size != run->ranks[0].header.size)
+            return tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", run->directory);
     return TT_OK;
 }
 
@@ -144,70 +144,70 @@ static bool is_outside(const struct tt_rank_records *r, const struct tt_iteratio
            (it->start_ns < 0 || (tt_rank_span(r, &span) && it->start_ns >= span));
 }
 
-static void add_iteration(struct tt_run_data *ev, size_t rank, const struct tt_iteration_record *it,
-                          double outside[TT_NPHASES])
+static void add_iteration(struct tt_run_data *run, size_t rank,
+                          const struct tt_iteration_record *it, double outside[TT_NPHASES])
 {
-    bool apart = is_outside(&ev->ranks[rank], it);
+    bool apart = is_outside(&run->ranks[rank], it);
 
     for (int p = 0; p < TT_NPHASES; p++) {
         double seconds = (double)it->phase_ns[p] * 1e-9;
 
-        ev->seconds[rank][p] += seconds;
+        run->seconds[rank][p] += seconds;
         outside[p] += apart ? seconds : 0;
     }
-    ev->bytes_written += (double)it->bytes_written;
-    ev->bytes_read += (double)it->bytes_read;
-    ev->bytes_communicated += (double)it->bytes_communicated;
+    run->bytes_written += (double)it->bytes_written;
+    run->bytes_read += (double)it->bytes_read;
+    run->bytes_communicated += (double)it->bytes_communicated;
 }
 
-static int add_up(struct tt_run_data *ev, struct tt_error *e)
+static int add_up(struct tt_run_data *run, struct tt_error *e)
 {
-    ev->seconds = calloc(ev->nranks + 1, sizeof *ev->seconds);
-    if (!ev->seconds)
+    run->seconds = calloc(run->nranks + 1, sizeof *run->seconds);
+    if (!run->seconds)
         return tt_fail_nomem(e, "records");
-    for (size_t r = 0; r < ev->nranks; r++) {
+    for (size_t r = 0; r < run->nranks; r++) {
         double outside[TT_NPHASES] = {0};
 
-        for (size_t i = 0; i < ev->ranks[r].niterations; i++)
-            add_iteration(ev, r, &ev->ranks[r].iterations[i], outside);
+        for (size_t i = 0; i < run->ranks[r].niterations; i++)
+            add_iteration(run, r, &run->ranks[r].iterations[i], outside);
         for (int p = 0; p < TT_NPHASES; p++)
-            if (outside[p] > ev->outside[p])
-                ev->outside[p] = outside[p];
+            if (outside[p] > run->outside[p])
+                run->outside[p] = outside[p];
     }
     return TT_OK;
 }
 
-static void judge_end(struct tt_run_data *ev)
+static void judge_end(struct tt_run_data *run)
 {
-    const json_t *first = ev->nranks ? ev->ranks[0].summary : NULL;
-    long long planned = strtoll(tt_run_data_parameter(ev, "ranks"), NULL, 10);
+    const json_t *first = run->nranks ? run->ranks[0].summary : NULL;
+    long long planned = strtoll(tt_run_data_parameter(run, "ranks"), NULL, 10);
 
-    ev->size = ev->nranks ? ev->ranks[0].header.size : (uint64_t)(planned > 0 ? planned : 0);
-    ev->finished = ev->complete = ev->nranks > 0 && ev->nranks == ev->size;
-    for (size_t i = 0; i < ev->nranks; i++) {
-        if (ev->ranks[i].header.state != TT_RANK_DONE)
-            ev->finished = false;
-        if (!ev->ranks[i].summary)
-            ev->finished = ev->complete = false;
+    run->size = run->nranks ? run->ranks[0].header.size : (uint64_t)(planned > 0 ? planned : 0);
+    run->finished = run->complete = run->nranks > 0 && run->nranks == run->size;
+    for (size_t i = 0; i < run->nranks; i++) {
+        if (run->ranks[i].header.state != TT_RANK_DONE)
+            run->finished = false;
+        if (!run->ranks[i].summary)
+            run->finished = run->complete = false;
     }
-    if (ev->nranks && ev->ranks[0].header.rank == 0) {
-        ev->environment = json_object_get(first, "environment");
-        ev->overlap = json_object_get(first, "overlap");
-        ev->facts = json_object_get(first, "facts");
-        ev->tables = json_object_get(first, "tables");
+    if (run->nranks && run->ranks[0].header.rank == 0) {
+        run->environment = json_object_get(first, "environment");
+        run->overlap = json_object_get(first, "overlap");
+        run->facts = json_object_get(first, "facts");
+        run->tables = json_object_get(first, "tables");
     }
 }
 
 /* A run that was killed leaves no outcome. */
-static int load_outcome(struct tt_run_data *ev, struct tt_error *e)
+static int load_outcome(struct tt_run_data *run, struct tt_error *e)
 {
-    char *path = tt_directory_path(ev->directory, "outcome.json");
+    char *path = tt_directory_path(run->directory, "outcome.json");
     bool there = path && access(path, F_OK) == 0;
 
     if (!path)
         return tt_fail_nomem(e, "the outcome");
     free(path);
-    return there ? tt_directory_read_json(ev->directory, "outcome.json", &ev->outcome, e) : TT_OK;
+    return there ? tt_directory_read_json(run->directory, "outcome.json", &run->outcome, e) : TT_OK;
 }
 
 /* ---- counters ---- */
@@ -232,67 +232,66 @@ static bool rank_window(const struct tt_rank_records *r, int64_t *from, int64_t 
     return length > 0 && !__builtin_add_overflow(*from, length, to);
 }
 
-bool tt_run_data_window(const struct tt_run_data *ev, int64_t *from, int64_t *to)
+bool tt_run_data_window(const struct tt_run_data *run, struct tt_window *out)
 {
-    *from = INT64_MAX;
-    *to = INT64_MIN;
-    for (size_t i = 0; i < ev->nranks; i++) {
+    *out = (struct tt_window){INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < run->nranks; i++) {
         int64_t first, last;
 
-        if (!rank_window(&ev->ranks[i], &first, &last))
+        if (!rank_window(&run->ranks[i], &first, &last))
             continue;
-        *from = first < *from ? first : *from;
-        *to = last > *to ? last : *to;
+        out->from_ns = first < out->from_ns ? first : out->from_ns;
+        out->to_ns = last > out->to_ns ? last : out->to_ns;
     }
-    return *from < *to;
+    return out->from_ns < out->to_ns;
 }
 
-int tt_run_data_load_counters(struct tt_run_data *ev, struct tt_error *e)
+int tt_run_data_load_counters(struct tt_run_data *run, struct tt_error *e)
 {
-    int64_t from, to;
+    struct tt_window w;
 
-    if (!tt_run_data_window(ev, &from, &to))
+    if (!tt_run_data_window(run, &w))
         return TT_OK;
-    return tt_counters_summary(ev->directory, from, to, &ev->counters, e);
+    return tt_counters_summary(run->directory, w.from_ns, w.to_ns, &run->counters, e);
 }
 
-int tt_run_data_load(struct tt_run_data *ev, const char *directory, struct tt_error *e)
+int tt_run_data_load(struct tt_run_data *run, const char *directory, struct tt_error *e)
 {
     int rc;
 
-    memset(ev, 0, sizeof *ev);
-    ev->directory = directory;
-    rc = tt_directory_read_json(directory, "plan.json", &ev->plan, e);
-    if (rc == TT_OK && json_object_get(ev->plan, "id") && !tt_plan_id(directory, ev->plan, e))
+    memset(run, 0, sizeof *run);
+    run->directory = directory;
+    rc = tt_directory_read_json(directory, "plan.json", &run->plan, e);
+    if (rc == TT_OK && json_object_get(run->plan, "id") && !tt_plan_id(directory, run->plan, e))
         rc = TT_CORRUPT;
     if (rc == TT_OK)
-        rc = load_outcome(ev, e);
+        rc = load_outcome(run, e);
     if (rc == TT_OK)
-        rc = load_ranks(ev, e);
+        rc = load_ranks(run, e);
     if (rc == TT_OK)
-        rc = check_ranks(ev, e);
+        rc = check_ranks(run, e);
     if (rc == TT_OK)
-        rc = add_up(ev, e);
+        rc = add_up(run, e);
     if (rc == TT_OK)
-        judge_end(ev);
+        judge_end(run);
     if (rc == TT_OK)
-        rc = tt_epochs_collect(ev, e);
+        rc = tt_epochs_collect(run, e);
     if (rc == TT_OK)
-        tt_metrics_compute(ev);
+        tt_metrics_compute(run);
     else
-        tt_run_data_free(ev);
+        tt_run_data_free(run);
     return rc;
 }
 
-void tt_run_data_free(struct tt_run_data *ev)
+void tt_run_data_free(struct tt_run_data *run)
 {
-    for (size_t i = 0; i < ev->nranks; i++)
-        tt_records_unload(&ev->ranks[i]);
-    free(ev->ranks);
-    free(ev->seconds);
-    free(ev->epochs);
-    json_decref(ev->plan);
-    json_decref(ev->outcome);
-    json_decref(ev->counters);
-    memset(ev, 0, sizeof *ev);
+    for (size_t i = 0; i < run->nranks; i++)
+        tt_records_unload(&run->ranks[i]);
+    free(run->ranks);
+    free(run->seconds);
+    free(run->epochs);
+    json_decref(run->plan);
+    json_decref(run->outcome);
+    json_decref(run->counters);
+    memset(run, 0, sizeof *run);
 }

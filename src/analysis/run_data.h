@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Everything a run directory says about its run, read and added up once; metrics and warnings are
- * functions of it. Private to analysis. */
+/* Everything a run directory says about its run, read and added up once; result, metrics, warnings
+ * and what an ensemble asks are functions of it. */
 #ifndef TT_ANALYSIS_RUN_DATA_H
 #define TT_ANALYSIS_RUN_DATA_H
 
@@ -60,30 +60,45 @@ struct tt_run_data {
 /* The files of ranks in a run directory, in any order; stops at a failure. */
 typedef int tt_rank_file(void *context, const char *path, struct tt_error *e);
 int tt_each_rank_file(const char *directory, tt_rank_file *file, void *context, struct tt_error *e);
-int tt_run_data_load(struct tt_run_data *ev, const char *directory, struct tt_error *e);
-void tt_run_data_free(struct tt_run_data *ev);
+int tt_run_data_load(struct tt_run_data *run, const char *directory, struct tt_error *e);
+void tt_run_data_free(struct tt_run_data *run);
 /* From a rank's start to its end, with what was done aside; false if it did not get there. */
 bool tt_rank_span(const struct tt_rank_records *r, int64_t *ns);
-/* The measured time on the wall clock, from the first rank's start to the last one's end; false if
- * there is none. */
-bool tt_run_data_window(const struct tt_run_data *ev, int64_t *from, int64_t *to);
+
+/* ---- times on the wall clock, by which jobs at once can be laid over each other ---- */
+
+struct tt_window {
+    int64_t from_ns, to_ns;
+};
+/* The measured time, from the first rank's start to the last one's end; false if there is none. */
+bool tt_run_data_window(const struct tt_run_data *run, struct tt_window *out);
+/* window.c: {"iterations", "bytes_written", "bytes_read", "bytes_communicated"}: of iterations that
+ * lie partly in the window, that part; iterations are rank 0's. NULL: no memory. */
+json_t *tt_window_work(const struct tt_run_data *run, const struct tt_window *w);
+/* window.c: {"compute": {"median", "p99", "total"}, ...} in seconds, over the iterations in which
+ * the phase occurred, of the slowest rank in each; what came before and after the loop is in total
+ * only. NULL: no memory. */
+json_t *tt_phase_times(const struct tt_run_data *run);
+
+/* ---- questions ---- */
+
 /* Add the nodes' counters, which not everybody needs. */
-int tt_run_data_load_counters(struct tt_run_data *ev, struct tt_error *e);
+int tt_run_data_load_counters(struct tt_run_data *run, struct tt_error *e);
 
 /* A parameter of the plan as text, or "" if the plan has no such key. */
-const char *tt_run_data_parameter(const struct tt_run_data *ev, const char *key);
+const char *tt_run_data_parameter(const struct tt_run_data *run, const char *key);
 /* Whether all I/O was done and synced by the caller, so that nothing could run beside it. */
-bool tt_run_data_is_serial(const struct tt_run_data *ev);
+bool tt_run_data_is_serial(const struct tt_run_data *run);
 /* The slowest rank's seconds in two phases together (the same one twice counts once). */
-double tt_run_data_slowest(const struct tt_run_data *ev, enum tt_phase a, enum tt_phase b);
+double tt_run_data_slowest(const struct tt_run_data *run, enum tt_phase a, enum tt_phase b);
 
 /* frames.c: from the table that the workload frames leaves. */
-struct tt_value tt_frame_rate(const struct tt_run_data *ev, bool reading);
-struct tt_value tt_frame_rate_bound(const struct tt_run_data *ev, bool upper);
+struct tt_value tt_frame_rate(const struct tt_run_data *run, bool reading);
+struct tt_value tt_frame_rate_bound(const struct tt_run_data *run, bool upper);
 
-int tt_epochs_collect(struct tt_run_data *ev, struct tt_error *e);
-void tt_metrics_compute(struct tt_run_data *ev);
+int tt_epochs_collect(struct tt_run_data *run, struct tt_error *e);
+void tt_metrics_compute(struct tt_run_data *run);
 /* Append {"text": ...} for every rule that applies. */
-int tt_warnings_collect(const struct tt_run_data *ev, json_t *list);
+int tt_warnings_collect(const struct tt_run_data *run, json_t *list);
 
 #endif

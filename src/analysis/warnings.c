@@ -21,7 +21,7 @@
 #define MEMORY_CEILING 1099511627776.0
 
 /* True, and the text, if the rule applies. */
-typedef bool rule(const struct tt_run_data *ev, char text[TEXT]);
+typedef bool rule(const struct tt_run_data *run, char text[TEXT]);
 
 static bool say(char text[TEXT], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool say(char text[TEXT], const char *fmt, ...)
@@ -34,22 +34,22 @@ static bool say(char text[TEXT], const char *fmt, ...)
     return true;
 }
 
-static double metric(const struct tt_run_data *ev, enum tt_metric_id id)
+static double metric(const struct tt_run_data *run, enum tt_metric_id id)
 {
-    return ev->metrics[id].known ? ev->metrics[id].value : 0;
+    return run->metrics[id].known ? run->metrics[id].value : 0;
 }
 
-static bool damaged_records(const struct tt_run_data *ev, char text[TEXT])
+static bool damaged_records(const struct tt_run_data *run, char text[TEXT])
 {
-    return ev->damage[0] && say(text, "some records could not be read: %s", ev->damage);
+    return run->damage[0] && say(text, "some records could not be read: %s", run->damage);
 }
 
-static bool too_short(const struct tt_run_data *ev, char text[TEXT])
+static bool too_short(const struct tt_run_data *run, char text[TEXT])
 {
-    double runtime = metric(ev, TT_METRIC_runtime);
+    double runtime = metric(run, TT_METRIC_runtime);
     char took[TT_UNIT_TEXT];
 
-    return ev->metrics[TT_METRIC_runtime].known && runtime < 1 &&
+    return run->metrics[TT_METRIC_runtime].known && runtime < 1 &&
            say(text,
                "too short to trust: the run took only %s; use more iterations or a larger size",
                tt_format_seconds(runtime, took));
@@ -57,18 +57,18 @@ static bool too_short(const struct tt_run_data *ev, char text[TEXT])
 
 /* Other processes took CPUs that ranks were waiting for. Then drift, imbalance and inflation are
  * theirs, and saying each apart would only hide the reason. */
-static bool is_disturbed(const struct tt_run_data *ev)
+static bool is_disturbed(const struct tt_run_data *run)
 {
-    return metric(ev, TT_METRIC_cpu_wait) > 0.05 && metric(ev, TT_METRIC_cpu_others) > 0.1;
+    return metric(run, TT_METRIC_cpu_wait) > 0.05 && metric(run, TT_METRIC_cpu_others) > 0.1;
 }
 
-static bool disturbed(const struct tt_run_data *ev, char text[TEXT])
+static bool disturbed(const struct tt_run_data *run, char text[TEXT])
 {
-    return is_disturbed(ev) &&
+    return is_disturbed(run) &&
            say(text,
                "the machine was busy: other processes used %.1f CPUs, and a rank waited for a CPU "
                "in %.0f %% of the runtime; times are not those of a quiet machine",
-               metric(ev, TT_METRIC_cpu_others), 100 * metric(ev, TT_METRIC_cpu_wait));
+               metric(run, TT_METRIC_cpu_others), 100 * metric(run, TT_METRIC_cpu_wait));
 }
 
 /* Median time of the iterations first..last-1 of one rank. */
@@ -83,13 +83,13 @@ static double median_span(const struct tt_rank_records *r, size_t first, size_t 
     return tt_median(scratch, n);
 }
 
-static bool drift(const struct tt_run_data *ev, char text[TEXT])
+static bool drift(const struct tt_run_data *run, char text[TEXT])
 {
-    const struct tt_rank_records *r = ev->ranks;
-    size_t third = ev->nranks ? r->niterations / 3 : 0;
+    const struct tt_rank_records *r = run->ranks;
+    size_t third = run->nranks ? r->niterations / 3 : 0;
     double early, late, *scratch;
 
-    if (third < 5 || is_disturbed(ev) || !(scratch = malloc(third * sizeof *scratch)))
+    if (third < 5 || is_disturbed(run) || !(scratch = malloc(third * sizeof *scratch)))
         return false;
     early = median_span(r, 0, third, scratch);
     late = median_span(r, r->niterations - third, r->niterations, scratch);
@@ -103,24 +103,24 @@ static bool drift(const struct tt_run_data *ev, char text[TEXT])
 }
 
 /* Only if the time lost by it is a part of the runtime worth a word. */
-static bool imbalance(const struct tt_run_data *ev, char text[TEXT])
+static bool imbalance(const struct tt_run_data *run, char text[TEXT])
 {
-    double value = metric(ev, TT_METRIC_imbalance);
-    double slowest = tt_run_data_slowest(ev, TT_COMPUTE, TT_COMPUTE);
-    bool matters = value > 0 && slowest - slowest / value > 0.02 * metric(ev, TT_METRIC_runtime);
+    double value = metric(run, TT_METRIC_imbalance);
+    double slowest = tt_run_data_slowest(run, TT_COMPUTE, TT_COMPUTE);
+    bool matters = value > 0 && slowest - slowest / value > 0.02 * metric(run, TT_METRIC_runtime);
 
-    return value > 1.1 && matters && !is_disturbed(ev) &&
+    return value > 1.1 && matters && !is_disturbed(run) &&
            say(text,
                "imbalance: the slowest rank computed %.2f times as long as the mean; the others "
                "waited for it",
                value);
 }
 
-static bool not_synced(const struct tt_run_data *ev, char text[TEXT])
+static bool not_synced(const struct tt_run_data *run, char text[TEXT])
 {
-    const char *sync = tt_run_data_parameter(ev, "sync");
+    const char *sync = tt_run_data_parameter(run, "sync");
 
-    if (!(ev->bytes_written > 0))
+    if (!(run->bytes_written > 0))
         return false;
     if (!strcmp(sync, "never"))
         return say(text,
@@ -132,39 +132,39 @@ static bool not_synced(const struct tt_run_data *ev, char text[TEXT])
 }
 
 /* Where the workload asked the kernel, nobody has to guess. */
-static bool known_cached_reads(const struct tt_run_data *ev, char text[TEXT])
+static bool known_cached_reads(const struct tt_run_data *run, char text[TEXT])
 {
-    double cached = metric(ev, TT_METRIC_bytes_cached);
-    double share = cached < ev->bytes_read ? cached / ev->bytes_read : 1;
+    double cached = metric(run, TT_METRIC_bytes_cached);
+    double share = cached < run->bytes_read ? cached / run->bytes_read : 1;
     char some[TT_UNIT_TEXT];
 
-    return ev->bytes_read > 0 && share > 0.01 &&
+    return run->bytes_read > 0 && share > 0.01 &&
            say(text,
                "reads came from the page cache: it held %s, %.0f %% of what was read, and rates "
                "are not those of storage",
                tt_format_bytes(cached, some), 100 * share);
 }
 
-static bool cached_reads(const struct tt_run_data *ev, char text[TEXT])
+static bool cached_reads(const struct tt_run_data *run, char text[TEXT])
 {
-    double memory = tt_number_of(ev->environment, "memory");
-    double data = ev->bytes_written > 0 ? ev->bytes_written : ev->bytes_read;
+    double memory = tt_number_of(run->environment, "memory");
+    double data = run->bytes_written > 0 ? run->bytes_written : run->bytes_read;
     char some[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
 
-    if (ev->metrics[TT_METRIC_bytes_cached].known)
-        return known_cached_reads(ev, text);
-    return ev->bytes_read > 0 && data < memory &&
+    if (run->metrics[TT_METRIC_bytes_cached].known)
+        return known_cached_reads(run, text);
+    return run->bytes_read > 0 && data < memory &&
            say(text, "reads may come from the page cache: %s of data fit into %s of memory",
                tt_format_bytes(data, some), tt_format_bytes(memory, size));
 }
 
 /* A store that compresses or removes duplicates does less work than the rate says. */
-static bool compressible(const struct tt_run_data *ev, char text[TEXT])
+static bool compressible(const struct tt_run_data *run, char text[TEXT])
 {
-    double left = metric(ev, TT_METRIC_data_compressed);
-    double again = metric(ev, TT_METRIC_data_duplicate);
+    double left = metric(run, TT_METRIC_data_compressed);
+    double again = metric(run, TT_METRIC_data_duplicate);
 
-    if (!ev->metrics[TT_METRIC_data_compressed].known || !(ev->bytes_written > 0) ||
+    if (!run->metrics[TT_METRIC_data_compressed].known || !(run->bytes_written > 0) ||
         (left > 0.9 && again < 0.05))
         return false;
     return say(text,
@@ -173,60 +173,60 @@ static bool compressible(const struct tt_run_data *ev, char text[TEXT])
                100 * left, 100 * again);
 }
 
-static bool uncovered(const struct tt_run_data *ev, char text[TEXT])
+static bool uncovered(const struct tt_run_data *run, char text[TEXT])
 {
-    double covered = metric(ev, TT_METRIC_coverage);
+    double covered = metric(run, TT_METRIC_coverage);
 
-    return ev->metrics[TT_METRIC_coverage].known && covered < 0.95 &&
+    return run->metrics[TT_METRIC_coverage].known && covered < 0.95 &&
            say(text,
                "only %.0f %% of the data was touched, some of it several times: caches below see "
                "more of it than its size says",
                100 * covered);
 }
 
-static double own_io(const struct tt_run_data *ev, size_t rank)
+static double own_io(const struct tt_run_data *run, size_t rank)
 {
-    const double *s = ev->seconds[rank];
+    const double *s = run->seconds[rank];
 
     return s[TT_IO_WRITE] + s[TT_IO_SYNC] + s[TT_IO_READ];
 }
 
 /* The last rank decides how long the others wait at the end. */
-static bool straggler(const struct tt_run_data *ev, char text[TEXT])
+static bool straggler(const struct tt_run_data *run, char text[TEXT])
 {
-    double *all = ev->nranks > 1 ? malloc(ev->nranks * sizeof *all) : NULL, median, most = 0;
+    double *all = run->nranks > 1 ? malloc(run->nranks * sizeof *all) : NULL, median, most = 0;
     size_t last = 0;
 
     if (!all)
         return false;
-    for (size_t i = 0; i < ev->nranks; i++) {
-        all[i] = own_io(ev, i);
+    for (size_t i = 0; i < run->nranks; i++) {
+        all[i] = own_io(run, i);
         if (all[i] > most) {
             most = all[i];
             last = i;
         }
     }
-    median = tt_median(all, ev->nranks);
+    median = tt_median(all, run->nranks);
     free(all);
     return median > 0 && most > 1.5 * median &&
-           most - median > 0.05 * metric(ev, TT_METRIC_runtime) &&
+           most - median > 0.05 * metric(run, TT_METRIC_runtime) &&
            say(text,
                "a straggler: the I/O of rank %u took %.2f times as long as that of the median "
                "rank; rates are those of the slowest",
-               ev->ranks[last].header.rank, most / median);
+               run->ranks[last].header.rank, most / median);
 }
 
 /* Whether hidden I/O stands on a comparison of epochs. */
-static bool compares_epochs(const struct tt_run_data *ev)
+static bool compares_epochs(const struct tt_run_data *run)
 {
-    return ev->metrics[TT_METRIC_hidden_fraction].known && !tt_run_data_is_serial(ev);
+    return run->metrics[TT_METRIC_hidden_fraction].known && !tt_run_data_is_serial(run);
 }
 
-static bool few_epochs(const struct tt_run_data *ev, char text[TEXT])
+static bool few_epochs(const struct tt_run_data *run, char text[TEXT])
 {
-    const struct tt_epoch_medians *m = &ev->medians;
+    const struct tt_epoch_medians *m = &run->medians;
 
-    if (!compares_epochs(ev) || (m->overlapped >= 3 && m->baselines >= 3))
+    if (!compares_epochs(run) || (m->overlapped >= 3 && m->baselines >= 3))
         return false;
     return say(
         text,
@@ -235,13 +235,13 @@ static bool few_epochs(const struct tt_run_data *ev, char text[TEXT])
         m->overlapped, m->baselines);
 }
 
-static bool hidden_uncertain(const struct tt_run_data *ev, char text[TEXT])
+static bool hidden_uncertain(const struct tt_run_data *run, char text[TEXT])
 {
-    const struct tt_epoch_medians *m = &ev->medians;
-    double value = metric(ev, TT_METRIC_hidden_fraction);
+    const struct tt_epoch_medians *m = &run->medians;
+    double value = metric(run, TT_METRIC_hidden_fraction);
     char share[64] = "";
 
-    if (!compares_epochs(ev))
+    if (!compares_epochs(run))
         return false;
     if (m->io_only < 0.1 * m->compute_only)
         snprintf(share, sizeof share, "I/O-only is just %.1f %% of compute-only",
@@ -256,63 +256,63 @@ static bool hidden_uncertain(const struct tt_run_data *ev, char text[TEXT])
                share);
 }
 
-static double bytes_of_records(const struct tt_run_data *ev)
+static double bytes_of_records(const struct tt_run_data *run)
 {
     double bytes = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++)
-        bytes += (double)(ev->ranks[i].niterations * sizeof *ev->ranks[i].iterations +
-                          ev->ranks[i].nepochs * sizeof *ev->ranks[i].epochs);
+    for (size_t i = 0; i < run->nranks; i++)
+        bytes += (double)(run->ranks[i].niterations * sizeof *run->ranks[i].iterations +
+                          run->ranks[i].nepochs * sizeof *run->ranks[i].epochs);
     return bytes;
 }
 
 /* Records on the device under test, if they are enough to be seen there. Only on the node that
  * measured: elsewhere device numbers mean something else. */
-static bool results_beside_data(const struct tt_run_data *ev, char text[TEXT])
+static bool results_beside_data(const struct tt_run_data *run, char text[TEXT])
 {
-    const json_t *data = json_object_get(ev->environment, "data");
+    const json_t *data = json_object_get(run->environment, "data");
     const char *device = tt_text_of(data, "device_number");
-    double records = bytes_of_records(ev);
+    double records = bytes_of_records(run);
     char host[HOST_NAME_MAX + 1] = "", own[32];
     struct stat st;
 
-    if (!device[0] || records < 0.01 * ev->bytes_written || !(ev->bytes_written > 0) ||
+    if (!device[0] || records < 0.01 * run->bytes_written || !(run->bytes_written > 0) ||
         gethostname(host, sizeof host - 1) != 0 ||
-        strcmp(host, tt_text_of(ev->environment, "host")) != 0 || stat(ev->directory, &st) != 0)
+        strcmp(host, tt_text_of(run->environment, "host")) != 0 || stat(run->directory, &st) != 0)
         return false;
     snprintf(own, sizeof own, "%u:%u", major(st.st_dev), minor(st.st_dev));
     return !strcmp(own, device) &&
            say(text,
                "results and data are on the same device, and the records are %.1f %% of what was "
                "written there: use --results DIR",
-               100 * records / ev->bytes_written);
+               100 * records / run->bytes_written);
 }
 
 /* Ranks on the node of the first rank. */
-static unsigned long neighbours(const struct tt_run_data *ev)
+static unsigned long neighbours(const struct tt_run_data *run)
 {
     unsigned long n = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++)
-        n += !strcmp(ev->ranks[i].header.host, ev->ranks[0].header.host);
+    for (size_t i = 0; i < run->nranks; i++)
+        n += !strcmp(run->ranks[i].header.host, run->ranks[0].header.host);
     return n;
 }
 
-static unsigned long threads(const struct tt_run_data *ev)
+static unsigned long threads(const struct tt_run_data *run)
 {
-    const char *workload = tt_text_of(ev->plan, "workload");
+    const char *workload = tt_text_of(run->plan, "workload");
     char key[96];
     unsigned long n;
 
     snprintf(key, sizeof key, "%s.threads", workload);
-    n = strtoul(tt_run_data_parameter(ev, key), NULL, 10);
+    n = strtoul(tt_run_data_parameter(run, key), NULL, 10);
     return n ? n : 1;
 }
 
-static bool oversubscribed(const struct tt_run_data *ev, char text[TEXT])
+static bool oversubscribed(const struct tt_run_data *run, char text[TEXT])
 {
-    double cpus = tt_number_of(ev->environment, "cpus");
-    unsigned long ranks = neighbours(ev), each = threads(ev);
+    double cpus = tt_number_of(run->environment, "cpus");
+    unsigned long ranks = neighbours(run), each = threads(run);
 
     return cpus > 0 && (double)ranks * (double)each > cpus &&
            say(text,
@@ -322,15 +322,15 @@ static bool oversubscribed(const struct tt_run_data *ev, char text[TEXT])
 }
 
 /* Somebody waited for a CPU, and no other warning says who. */
-static bool cpu_pressure(const struct tt_run_data *ev, char text[TEXT])
+static bool cpu_pressure(const struct tt_run_data *run, char text[TEXT])
 {
     const json_t *claim;
     char other[TEXT];
     size_t i;
 
-    if (is_disturbed(ev) || oversubscribed(ev, other))
+    if (is_disturbed(run) || oversubscribed(run, other))
         return false;
-    json_array_foreach(json_object_get(ev->counters, "saturated"), i, claim)
+    json_array_foreach(json_object_get(run->counters, "saturated"), i, claim)
     {
         if (!strcmp(tt_text_of(claim, "resource"), "cpu pressure"))
             return say(text, "CPUs were short on %s: %s, by the node's own counters",
@@ -339,9 +339,9 @@ static bool cpu_pressure(const struct tt_run_data *ev, char text[TEXT])
     return false;
 }
 
-static bool unreadable_counters(const struct tt_run_data *ev, char text[TEXT])
+static bool unreadable_counters(const struct tt_run_data *run, char text[TEXT])
 {
-    json_t *all = json_object_get(ev->counters, "unreadable"), *why;
+    json_t *all = json_object_get(run->counters, "unreadable"), *why;
     const char *host;
 
     json_object_foreach(all, host, why) return say(text, "some counters could not be read: %s",
@@ -350,9 +350,9 @@ static bool unreadable_counters(const struct tt_run_data *ev, char text[TEXT])
 }
 
 /* A typing error in a path would go unnoticed. */
-static bool unread_series(const struct tt_run_data *ev, char text[TEXT])
+static bool unread_series(const struct tt_run_data *run, char text[TEXT])
 {
-    json_t *hosts = json_object_get(ev->counters, "hosts"), *host, *series;
+    json_t *hosts = json_object_get(run->counters, "hosts"), *host, *series;
     const char *node, *name;
 
     json_object_foreach(hosts, node, host)
@@ -369,50 +369,51 @@ static bool unread_series(const struct tt_run_data *ev, char text[TEXT])
     return false;
 }
 
-static bool inflation(const struct tt_run_data *ev, char text[TEXT])
+static bool inflation(const struct tt_run_data *run, char text[TEXT])
 {
-    double value = metric(ev, TT_METRIC_inflation);
+    double value = metric(run, TT_METRIC_inflation);
 
-    return value > 1.1 && !is_disturbed(ev) &&
+    return value > 1.1 && !is_disturbed(run) &&
            say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
 }
 
-static bool faster_than_memory(const struct tt_run_data *ev, char text[TEXT])
+static bool faster_than_memory(const struct tt_run_data *run, char text[TEXT])
 {
-    double rate = metric(ev, TT_METRIC_write_rate), copying = metric(ev, TT_METRIC_copy_time);
-    double limit = copying > 0 ? ev->bytes_written / copying : MEMORY_CEILING * (double)ev->nranks;
+    double rate = metric(run, TT_METRIC_write_rate), copying = metric(run, TT_METRIC_copy_time);
+    double limit =
+        copying > 0 ? run->bytes_written / copying : MEMORY_CEILING * (double)run->nranks;
     char found[TT_UNIT_TEXT], possible[TT_UNIT_TEXT];
 
-    if (!(rate > limit) || !strcmp(tt_run_data_parameter(ev, "backend"), "discard"))
+    if (!(rate > limit) || !strcmp(tt_run_data_parameter(run, "backend"), "discard"))
         return false;
     return say(text,
                "writing at %s is faster than copying in memory (%s): not all data can have moved",
                tt_format_rate(rate, found), tt_format_rate(limit, possible));
 }
 
-static bool nothing_stored(const struct tt_run_data *ev, char text[TEXT])
+static bool nothing_stored(const struct tt_run_data *run, char text[TEXT])
 {
-    return ev->bytes_written > 0 && !strcmp(tt_run_data_parameter(ev, "backend"), "discard") &&
+    return run->bytes_written > 0 && !strcmp(tt_run_data_parameter(run, "backend"), "discard") &&
            say(text,
                "nothing is stored: the backend is discard, and its rates are those of no storage");
 }
 
-static bool shaped(const struct tt_run_data *ev, char text[TEXT])
+static bool shaped(const struct tt_run_data *run, char text[TEXT])
 {
-    const char *layers = tt_run_data_parameter(ev, "layers");
+    const char *layers = tt_run_data_parameter(run, "layers");
 
     return (strstr(layers, "throttle") || strstr(layers, "fault")) &&
            say(text, "I/O is changed on purpose by layers (%s): rates are not those of the storage",
                layers);
 }
 
-static bool hints_without_effect(const struct tt_run_data *ev, char text[TEXT])
+static bool hints_without_effect(const struct tt_run_data *run, char text[TEXT])
 {
     const json_t *fact;
     size_t i, n = 0, used = 0;
     char keys[200] = "";
 
-    json_array_foreach(ev->facts, i, fact)
+    json_array_foreach(run->facts, i, fact)
     {
         if (strncmp(tt_text_of(fact, "proof"), "no", 2) != 0)
             continue;
@@ -466,10 +467,10 @@ static int append(json_t *list, const char *text)
 }
 
 /* What ranks said themselves, the same words once. */
-static int from_ranks(const struct tt_run_data *ev, json_t *list)
+static int from_ranks(const struct tt_run_data *run, json_t *list)
 {
-    for (size_t r = 0; r < ev->nranks; r++) {
-        const json_t *said = json_object_get(ev->ranks[r].summary, "warnings"), *text;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const json_t *said = json_object_get(run->ranks[r].summary, "warnings"), *text;
         size_t i;
 
         json_array_foreach(said, i, text) if (json_is_string(text) &&
@@ -478,14 +479,14 @@ static int from_ranks(const struct tt_run_data *ev, json_t *list)
     return 0;
 }
 
-int tt_warnings_collect(const struct tt_run_data *ev, json_t *list)
+int tt_warnings_collect(const struct tt_run_data *run, json_t *list)
 {
     char text[TEXT];
 
-    if (from_ranks(ev, list) != 0)
+    if (from_ranks(run, list) != 0)
         return -1;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i](ev, text) && append(list, text) != 0)
+        if (rules[i](run, text) && append(list, text) != 0)
             return -1;
     return 0;
 }

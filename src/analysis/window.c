@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/window.h"
-
+/* What a run did in a window of time, and what its phases took. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "analysis/run_data.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 /* The sum of two times; records may lie, but must not make us overflow. */
 static int64_t later(int64_t from, int64_t by)
@@ -45,19 +45,6 @@ static int64_t span_of(const struct tt_rank_records *r)
     return tt_rank_span(r, &span) && span > 0 ? span : 0;
 }
 
-int tt_window_of_run(const char *directory, struct tt_window *out, struct tt_error *e)
-{
-    struct tt_run_data ev;
-    int rc = tt_run_data_load(&ev, directory, e);
-
-    if (rc != TT_OK)
-        return rc;
-    if (!tt_run_data_window(&ev, &out->from_ns, &out->to_ns))
-        rc = tt_fail(e, TT_FAILED, "'%s' has no records of its measured time", directory);
-    tt_run_data_free(&ev);
-    return rc;
-}
-
 struct work {
     double iterations, written, read, communicated;
 };
@@ -80,21 +67,14 @@ static void add_part(const struct tt_rank_records *r, const struct tt_window *w,
     }
 }
 
-int tt_window_work(const char *directory, const struct tt_window *w, json_t **out,
-                   struct tt_error *e)
+json_t *tt_window_work(const struct tt_run_data *run, const struct tt_window *w)
 {
-    struct tt_run_data ev;
     struct work sum = {0};
-    int rc = tt_run_data_load(&ev, directory, e);
 
-    if (rc != TT_OK)
-        return rc;
-    for (size_t i = 0; i < ev.nranks; i++)
-        add_part(&ev.ranks[i], w, &sum);
-    tt_run_data_free(&ev);
-    *out = json_pack("{s:f, s:f, s:f, s:f}", "iterations", sum.iterations, "bytes_written",
+    for (size_t i = 0; i < run->nranks; i++)
+        add_part(&run->ranks[i], w, &sum);
+    return json_pack("{s:f, s:f, s:f, s:f}", "iterations", sum.iterations, "bytes_written",
                      sum.written, "bytes_read", sum.read, "bytes_communicated", sum.communicated);
-    return *out ? TT_OK : tt_fail_nomem(e, "the window");
 }
 
 /* ---- phases ---- */
@@ -110,12 +90,12 @@ static const struct tt_iteration_record *find(const struct tt_rank_records *r, u
                                                                              : NULL;
 }
 
-static double slowest(const struct tt_run_data *ev, uint64_t iteration, int phase, size_t *at)
+static double slowest(const struct tt_run_data *run, uint64_t iteration, int phase, size_t *at)
 {
     double most = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++) {
-        const struct tt_iteration_record *r = find(&ev->ranks[i], iteration, &at[i]);
+    for (size_t i = 0; i < run->nranks; i++) {
+        const struct tt_iteration_record *r = find(&run->ranks[i], iteration, &at[i]);
 
         if (r)
             most = fmax(most, tt_seconds((int64_t)r->phase_ns[phase]));
@@ -125,12 +105,12 @@ static double slowest(const struct tt_run_data *ev, uint64_t iteration, int phas
 
 /* Outside of iterations, but within the measured time: files are opened before it and closed after
  * it, and neither makes the run any longer. */
-static double slowest_between(const struct tt_run_data *ev, int phase)
+static double slowest_between(const struct tt_run_data *run, int phase)
 {
     double most = 0;
 
-    for (size_t i = 0; i < ev->nranks; i++) {
-        const struct tt_rank_records *r = &ev->ranks[i];
+    for (size_t i = 0; i < run->nranks; i++) {
+        const struct tt_rank_records *r = &run->ranks[i];
         double sum = 0;
 
         for (size_t k = 0; k < r->niterations; k++) {
@@ -145,16 +125,16 @@ static double slowest_between(const struct tt_run_data *ev, int phase)
 }
 
 /* values has room for the iterations of rank 0, at for a number of each rank. */
-static json_t *phase_json(const struct tt_run_data *ev, int phase, double *values, size_t *at)
+static json_t *phase_json(const struct tt_run_data *run, int phase, double *values, size_t *at)
 {
-    const struct tt_rank_records *first = &ev->ranks[0];
-    double total = slowest_between(ev, phase);
+    const struct tt_rank_records *first = &run->ranks[0];
+    double total = slowest_between(run, phase);
     size_t n = 0;
 
-    memset(at, 0, ev->nranks * sizeof *at);
+    memset(at, 0, run->nranks * sizeof *at);
     for (size_t i = 0; i < first->niterations; i++) {
         uint64_t iteration = first->iterations[i].iteration;
-        double s = iteration > 0 ? slowest(ev, iteration, phase, at) : 0;
+        double s = iteration > 0 ? slowest(run, iteration, phase, at) : 0;
 
         total += s;
         if (s > 0)
@@ -169,28 +149,22 @@ static json_t *phase_json(const struct tt_run_data *ev, int phase, double *value
                      total, "iterations", (json_int_t)n);
 }
 
-int tt_phase_times(const char *directory, json_t **out, struct tt_error *e)
+json_t *tt_phase_times(const struct tt_run_data *run)
 {
-    struct tt_run_data ev;
-    double *values = NULL;
-    size_t *at = NULL;
-    int rc = tt_run_data_load(&ev, directory, e);
+    size_t n = run->nranks ? run->ranks[0].niterations : 0, *at;
+    double *values = malloc((n + 1) * sizeof *values);
+    json_t *out = json_object();
+    int bad = 0;
 
-    if (rc != TT_OK)
-        return rc;
-    *out = json_object();
-    if (ev.nranks > 0) {
-        values = malloc((ev.ranks[0].niterations + 1) * sizeof *values);
-        at = malloc(ev.nranks * sizeof *at);
-    }
-    for (int p = 0; p < TT_NPHASES && values && at; p++) {
-        json_t *times = phase_json(&ev, p, values, at);
+    at = malloc((run->nranks + 1) * sizeof *at);
+    for (int p = 0; p < TT_NPHASES && run->nranks && values && at; p++) {
+        json_t *times = phase_json(run, p, values, at);
 
         if (times)
-            json_object_set_new(*out, tt_phase_names[p], times);
+            bad |= json_object_set_new(out, tt_phase_names[p], times);
     }
+    bad |= !values || !at;
     free(values);
     free(at);
-    tt_run_data_free(&ev);
-    return *out ? TT_OK : tt_fail_nomem(e, "the phases");
+    return tt_json_unless(bad, out);
 }

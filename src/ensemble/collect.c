@@ -8,7 +8,6 @@
 
 #include "analysis/metrics.h"
 #include "analysis/result.h"
-#include "analysis/window.h"
 #include "base/clock.h"
 #include "ensemble/run.h"
 #include "base/json.h"
@@ -19,8 +18,9 @@ struct collected {
     json_t *result; /* NULL: there is none */
     struct tt_window window;
     bool has_window;
-    double late;  /* seconds after its go */
-    json_t *work; /* in the reference's window */
+    double late;    /* seconds after its go */
+    json_t *work;   /* in the reference's window */
+    json_t *phases; /* the reference's */
 };
 
 static void trouble(struct tt_trial *s, const char *who, const char *what)
@@ -57,30 +57,50 @@ void tt_collect_nothing(struct tt_trial *s)
         remove_data(s, &s->jobs[i]);
 }
 
-static void take_result(struct tt_trial *s, struct tt_trial_job *a, struct collected *c)
+static void take_window(struct tt_trial *s, const struct tt_trial_job *a,
+                        const struct tt_run_data *run, struct collected *c,
+                        const struct collected *reference)
+{
+    c->has_window = tt_run_data_window(run, &c->window);
+    if (!c->has_window) {
+        trouble(s, a->is_load ? "a load" : "the reference",
+                "there are no records of its measured time");
+        return;
+    }
+    if (a->go_ns)
+        c->late = tt_seconds(c->window.from_ns - a->go_ns);
+    if (reference->has_window)
+        c->work = tt_window_work(run, &reference->window);
+    if (!a->is_load)
+        c->phases = tt_phase_times(run);
+}
+
+/* A job's records may be large, so only one job's are in memory at a time. */
+static void take_result(struct tt_trial *s, const struct tt_trial_job *a, struct collected *c,
+                        const struct collected *reference)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     const char *who = a->is_load ? "a load" : "the reference";
+    struct tt_run_data run;
     const char *error;
     char text[480];
 
     remove_data(s, a);
-    if (tt_result_make(a->directory, &c->result, &e) != TT_OK) {
+    if (tt_run_data_load(&run, a->directory, &e) == TT_OK) {
+        if (tt_result_of(&run, &c->result, &e) == TT_OK) {
+            error = tt_text_of(c->result, "error");
+            if (s->early == a && *error)
+                s->trouble[0] = '\0'; /* now there is more to say */
+            if (!tt_is_true(c->result, "valid"))
+                trouble(s, who, *error ? error : "its result is not valid");
+            take_window(s, a, &run, c, reference);
+        }
+        tt_run_data_free(&run);
+    }
+    if (e.code != TT_OK) {
         tt_error_format(&e, text, sizeof text);
         trouble(s, who, text);
-        return;
     }
-    error = json_string_value(json_object_get(c->result, "error"));
-    if (s->early == a && error)
-        s->trouble[0] = '\0'; /* now there is more to say */
-    if (!tt_is_true(c->result, "valid"))
-        trouble(s, who, error ? error : "its result is not valid");
-    tt_error_clear(&e);
-    c->has_window = tt_window_of_run(a->directory, &c->window, &e) == TT_OK;
-    if (!c->has_window)
-        trouble(s, who, e.text[0] ? e.text : "its records do not say when it ran");
-    if (c->has_window && a->go_ns)
-        c->late = tt_seconds(c->window.from_ns - a->go_ns);
 }
 
 /* Every iteration of the reference was under load only if the loads outlasted it. */
@@ -120,8 +140,6 @@ static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
                   "job", a->spec->name, "workload", a->spec->workload, "directory",
                   tt_directory_id(a->directory), "go_ns", (json_int_t)a->go_ns, "late", c->late);
     double runtime = metric(c->result, "runtime");
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    json_t *phases = NULL;
 
     if (s->shares.n > 0)
         json_object_set_new(o, "cpus", json_string(s->shares.list[index].text));
@@ -133,8 +151,8 @@ static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
     json_object_set_new(o, "metrics", metrics_json(c->result));
     if (c->work)
         json_object_set(o, "window", c->work);
-    if (!a->is_load && c->has_window && tt_phase_times(a->directory, &phases, &ignored) == TT_OK)
-        json_object_set_new(o, "phases", phases);
+    if (c->phases)
+        json_object_set(o, "phases", c->phases);
     if (!a->is_load)
         json_object_set(o, "saturated", tt_member_at(c->result, "counters/saturated"));
     return o;
@@ -221,15 +239,12 @@ static json_t *repetition_json(const struct tt_trial *s, const struct collected 
 int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e)
 {
     struct collected *all = calloc(s->n, sizeof *all);
-    struct tt_error ignored = TT_ERROR_CLEAR;
     json_t *o = NULL;
     int rc = all ? TT_OK : tt_fail_nomem(e, "the results");
 
     for (size_t i = 0; i < s->n && rc == TT_OK; i++)
-        take_result(s, &s->jobs[i], &all[i]);
+        take_result(s, &s->jobs[i], &all[i], &all[0]);
     for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
-        if (all[0].has_window && all[i].has_window)
-            tt_window_work(s->jobs[i].directory, &all[0].window, &all[i].work, &ignored);
         r->bytes += (uint64_t)fmax(0, metric(all[i].result, "bytes_written"));
         if (i > 0 && s->jobs[i].loops && all[i].window.to_ns < all[0].window.to_ns)
             trouble(s, "a load", "it ended before the reference");
@@ -247,6 +262,7 @@ int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e)
     for (size_t i = 0; all && i < s->n; i++) {
         json_decref(all[i].result);
         json_decref(all[i].work);
+        json_decref(all[i].phases);
     }
     free(all);
     json_decref(o);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/window.h"
+#include "analysis/run_data.h"
 #include "record/records.h"
 #include "plan/directory.h"
 #include "scratch.h"
@@ -107,14 +107,23 @@ static double number(const json_t *o, const char *name)
 
 #define assert_near(a, b) assert_true((a) > (b)-1e-6 && (a) < (b) + 1e-6)
 
+static void load(struct tt_run_data *run)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    assert_int_equal(tt_run_data_load(run, directory, &e), TT_OK);
+}
+
 /* Seconds after the start of the loop. */
 static void work_in(double from, double to, double iterations, double written, double read)
 {
     const struct tt_window w = {START + (int64_t)(from * 1e9), START + (int64_t)(to * 1e9)};
-    struct tt_error e = TT_ERROR_CLEAR;
-    json_t *o = NULL;
+    struct tt_run_data run;
+    json_t *o;
 
-    assert_int_equal(tt_window_work(directory, &w, &o, &e), TT_OK);
+    load(&run);
+    o = tt_window_work(&run, &w);
+    tt_run_data_free(&run);
     assert_near(number(o, "iterations"), iterations);
     assert_near(number(o, "bytes_written"), written);
     assert_near(number(o, "bytes_read"), read);
@@ -141,22 +150,26 @@ static void iterations_count_by_their_part(void **unused)
 
 static void window_of_the_run(void **unused)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_run_data run;
     struct tt_window w;
 
     (void)unused;
-    assert_int_equal(tt_window_of_run(directory, &w, &e), TT_OK);
+    load(&run);
+    assert_true(tt_run_data_window(&run, &w));
+    tt_run_data_free(&run);
     assert_true(w.from_ns == START);
     assert_true(w.to_ns == START + 10 * SECOND);
 }
 
 static void phases_of_the_slowest_rank(void **unused)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    json_t *o = NULL, *phase;
+    struct tt_run_data run;
+    json_t *o, *phase;
 
     (void)unused;
-    assert_int_equal(tt_phase_times(directory, &o, &e), TT_OK);
+    load(&run);
+    o = tt_phase_times(&run);
+    tt_run_data_free(&run);
     phase = json_object_get(o, "compute");
     assert_near(number(phase, "median"), 0.2);
     assert_near(number(phase, "total"), 9 * 0.2 + 0.8);
@@ -179,9 +192,9 @@ static void records_lie(void **unused)
 {
     const struct tt_window w = {START, START + SECOND};
     const int64_t extremes[] = {INT64_MIN, INT64_MAX, -1, 0};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_window window;
-    json_t *o = NULL;
+    struct tt_run_data run;
+    json_t *o;
 
     (void)unused;
     for (int i = 0; i < 16; i++) {
@@ -194,20 +207,24 @@ static void records_lie(void **unused)
         write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
         write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
         fclose(f);
-        assert_int_equal(tt_window_work(directory, &w, &o, &e), TT_OK);
+        load(&run);
+        o = tt_window_work(&run, &w);
+        assert_non_null(o);
         json_decref(o);
-        assert_int_equal(tt_window_of_run(directory, &window, &e), TT_OK);
-        assert_int_equal(tt_phase_times(directory, &o, &e), TT_OK);
+        assert_true(tt_run_data_window(&run, &window));
+        o = tt_phase_times(&run);
+        assert_non_null(o);
         json_decref(o);
+        tt_run_data_free(&run);
     }
 }
 
 static void no_records(void **unused)
 {
     const struct tt_window w = {START, START + SECOND};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_window window;
-    json_t *o = NULL;
+    struct tt_run_data run;
+    json_t *o;
     char path[96];
 
     (void)unused;
@@ -215,11 +232,12 @@ static void no_records(void **unused)
         snprintf(path, sizeof path, "%s/records/%05u.ttr", directory, rank);
         unlink(path);
     }
-    assert_int_not_equal(tt_window_of_run(directory, &window, &e), TT_OK);
-    tt_error_clear(&e);
-    if (tt_window_work(directory, &w, &o, &e) == TT_OK)
-        assert_near(number(o, "iterations"), 0);
+    load(&run);
+    assert_false(tt_run_data_window(&run, &window));
+    o = tt_window_work(&run, &w);
+    assert_near(number(o, "iterations"), 0);
     json_decref(o);
+    tt_run_data_free(&run);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_run, remove_run)
