@@ -5,30 +5,22 @@
 
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
-#include "workloads/frames/frames.h"
+#include "analysis/tables.h"
 
 /* Beyond so many a bootstrap takes long and tells no more than order statistics. */
 #define MOST_RESAMPLED 1000
 
-static const char not_reported[] = "this workload does not report it";
-
-static double cell(const json_t *row, enum tt_frames_column column)
-{
-    return json_number_value(json_array_get(row, column));
-}
-
 /* Rates of the frames that count, ascending; *n of them. NULL: no memory. */
 static double *frame_rates(const struct tt_run_data *run, bool reading, size_t *n)
 {
-    const json_t *rows = json_object_get(run->tables, "frames");
-    double *rates = malloc((json_array_size(rows) + 1) * sizeof *rates);
+    struct tt_rows t = tt_rows_of(run->plan, run->tables, "frames");
+    double *rates = malloc((t.n + 1) * sizeof *rates);
 
     *n = 0;
-    for (size_t i = 0; rates && i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        double rate = cell(row, TT_FRAMES_BYTES) / cell(row, TT_FRAMES_MEDIAN_S);
+    for (size_t i = 0; rates && i < t.n; i++) {
+        double rate = tt_cell(&t, i, "bytes") / tt_cell(&t, i, "median");
 
-        if ((cell(row, TT_FRAMES_ACCESS) > 0) == reading && cell(row, TT_FRAMES_COUNTED) > 0 &&
+        if ((tt_cell(&t, i, "access") > 0) == reading && tt_cell(&t, i, "counted") > 0 &&
             isfinite(rate))
             rates[(*n)++] = rate;
     }
@@ -39,7 +31,7 @@ static double *frame_rates(const struct tt_run_data *run, bool reading, size_t *
 
 struct tt_value tt_frame_rate(const struct tt_run_data *run, bool reading)
 {
-    struct tt_value v = {.note = not_reported};
+    struct tt_value v = {.note = TT_NOT_REPORTED};
     size_t n;
     double *rates = frame_rates(run, reading, &n);
 
@@ -53,7 +45,7 @@ struct tt_value tt_frame_rate(const struct tt_run_data *run, bool reading)
 
 struct tt_value tt_frame_rate_bound(const struct tt_run_data *run, bool upper)
 {
-    struct tt_value v = {.note = not_reported};
+    struct tt_value v = {.note = TT_NOT_REPORTED};
     struct tt_interval interval = {0};
     struct tt_error ignored = TT_ERROR_CLEAR;
     size_t n;

@@ -10,6 +10,7 @@
 
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
+#include "analysis/tables.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -349,6 +350,7 @@ static int fill(const struct tt_run_data *run, json_t *result)
     rc |= set(result, "environment", or_null(run->environment));
     rc |= set(result, "overlap", or_null(run->overlap));
     rc |= set(result, "tables", run->tables ? json_deep_copy(run->tables) : json_object());
+    rc |= set(result, "columns", tt_tables_described(run->plan));
     rc |= set(result, "ranks", ranks_json(run));
     return rc;
 }

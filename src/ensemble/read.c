@@ -366,10 +366,27 @@ uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)
     return most + 1;
 }
 
+/* Keys that a report shows of a job: a command has neither backend nor dumps; the workload says
+ * which of its own. */
+static json_t *shown_json(const struct tt_workload *w)
+{
+    static const char *const run[] = {"ranks", "backend", "overlap", "sync"};
+    json_t *keys = json_array();
+
+    for (size_t i = 0; i < (strcmp(w->name, "command") ? sizeof run / sizeof *run : 1); i++)
+        json_array_append_new(keys, json_string(run[i]));
+    for (size_t i = 0; w->shown && w->shown[i]; i++)
+        json_array_append_new(keys, json_sprintf("%s.%s", w->name, w->shown[i]));
+    if (strcmp(w->name, "command"))
+        json_array_append_new(keys, json_string("write.every"));
+    return keys;
+}
+
 static json_t *spec_json(const struct tt_job_spec *p)
 {
-    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o}", "name", p->name, "workload", p->workload,
-                     "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop, "parameters",
+    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o, s:o}", "name", p->name, "workload",
+                     p->workload, "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop,
+                     "shown", shown_json(p->config.workload), "parameters",
                      tt_config_to_json(&p->config));
 }
 

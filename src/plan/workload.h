@@ -25,6 +25,16 @@ struct tt_estimate {
     double compute_seconds;   /* from a short measurement on this machine; 0 if not known */
 };
 
+/* A table of numbers that a workload leaves in a result (tt_result_table), for whoever reads it. */
+struct tt_workload_column {
+    const char *name, *unit, *text;
+};
+struct tt_workload_table {
+    const char *name;
+    const struct tt_workload_column *columns; /* ends with a NULL name */
+    const char *const *rows; /* their names, if each has a meaning of its own; ends with NULL */
+};
+
 struct tt_workload {
     const char *name;
     const char *summary;
@@ -33,6 +43,8 @@ struct tt_workload {
     bool has_epochs; /* it writes through tt_output: --baseline serialises some of its dumps */
     const struct tt_param *params;
     size_t opts_size;
+    const char *const *shown; /* keys that a line about a job of an ensemble shows; NULL: end */
+    const struct tt_workload_table *tables; /* ends with a NULL name; NULL: it leaves none */
     /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver
      * and by every rank. */
     int (*check)(const struct tt_config *config, struct tt_error *e);

@@ -35,31 +35,19 @@ static const json_t *find_spec(const json_t *answer, const char *name)
 
 static void print_spec(FILE *out, const json_t *spec)
 {
-    static const char *const shown[] = {"ranks",
-                                        "backend",
-                                        "overlap",
-                                        "sync",
-                                        "stencil.size",
-                                        "stencil.iterations",
-                                        "write.every",
-                                        "reader.files",
-                                        "reader.size",
-                                        "traffic.pattern",
-                                        "traffic.size",
-                                        "command.words",
-                                        NULL};
-    const json_t *parameters = json_object_get(spec, "parameters");
-    bool is_command = !strcmp(tt_text_of(spec, "workload"), "command");
+    const json_t *parameters = json_object_get(spec, "parameters"), *shown;
+    const char *workload = tt_text_of(spec, "workload");
+    size_t i, n = strlen(workload);
     struct tt_paragraph p = {0};
 
-    tt_paragraph_add(&p, "%s", tt_text_of(spec, "workload"));
-    for (size_t i = 0; shown[i]; i++) {
-        const char *dot = strchr(shown[i], '.'), *value = tt_text_of(parameters, shown[i]);
+    tt_paragraph_add(&p, "%s", workload);
+    json_array_foreach(json_object_get(spec, "shown"), i, shown)
+    {
+        const char *key = json_is_string(shown) ? json_string_value(shown) : "";
+        bool own = !strncmp(key, workload, n) && key[n] == '.';
 
-        if (!*value || (is_command && !dot && strcmp(shown[i], "ranks")))
-            continue;
-        tt_paragraph_add(&p, ", %s %s", !dot || !strncmp(shown[i], "write", 5) ? shown[i] : dot + 1,
-                         value);
+        if (*tt_text_of(parameters, key))
+            tt_paragraph_add(&p, ", %s %s", own ? key + n + 1 : key, tt_text_of(parameters, key));
     }
     tt_paragraph_print(&p, out, tt_text_of(spec, "name"));
 }

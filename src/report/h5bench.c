@@ -5,11 +5,11 @@
 
 #include "build_info.h"
 #include "analysis/result.h"
+#include "analysis/tables.h"
 #include "base/json.h"
 #include "report/h5bench_stress.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
-#include "workloads/particles/tables.h"
 
 /* ---- figures ---- */
 
@@ -32,41 +32,39 @@ static const char *answer(const json_t *result, const char *key, const char *yes
     return strcmp(tt_result_parameter(result, key), yes) ? "NO" : "YES";
 }
 
-static double cell(const json_t *result, const char *table, size_t row, size_t column)
+/* Rank 0's seconds, as h5bench defines them. */
+static double seconds(const json_t *result, bool reads, const char *column)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "tables"), table);
+    struct tt_rows t = tt_result_rows(result, "h5bench");
 
-    return json_number_value(json_array_get(json_array_get(rows, row), column));
+    return tt_cell_of(&t, reads ? "read" : "write", column);
 }
 
 static int add_times(json_t *figures, const json_t *result, double bytes, bool reads)
 {
-    double t[TT_PARTICLES_NTIMES], compute;
-
-    for (size_t i = 0; i < TT_PARTICLES_NTIMES; i++)
-        t[i] = cell(result, "h5bench", reads, i);
-    compute =
+    double raw = seconds(result, reads, "raw"), observed = seconds(result, reads, "observed");
+    double compute =
         (tt_result_setting(result, "particles.steps") - 1) * duration(result, "particles.compute");
+
     return json_object_set_new(figures, "total compute time", json_real(compute)) |
            json_object_set_new(figures, "total size", json_real(bytes)) |
-           json_object_set_new(figures, "raw time", json_real(t[TT_PARTICLES_RAW])) |
-           json_object_set_new(figures, "raw rate", rate(bytes, t[TT_PARTICLES_RAW])) |
-           json_object_set_new(figures, "metadata time", json_real(t[TT_PARTICLES_METADATA])) |
-           json_object_set_new(figures, "observed rate",
-                               rate(bytes, t[TT_PARTICLES_OBSERVED] - compute)) |
-           json_object_set_new(figures, "observed time", json_real(t[TT_PARTICLES_OBSERVED]));
+           json_object_set_new(figures, "raw time", json_real(raw)) |
+           json_object_set_new(figures, "raw rate", rate(bytes, raw)) |
+           json_object_set_new(figures, "metadata time",
+                               json_real(seconds(result, reads, "metadata"))) |
+           json_object_set_new(figures, "observed rate", rate(bytes, observed - compute)) |
+           json_object_set_new(figures, "observed time", json_real(observed));
 }
 
 /* h5bench prints them, but has no rows for them. */
 static int add_calls(json_t *figures, const json_t *result)
 {
-    static const char *const names[] = {"H5Fcreate() time", "H5Fflush() time", "H5Fclose() time"};
-    int failed = 0;
-
-    for (size_t i = 0; i < 3; i++)
-        failed |= json_object_set_new(
-            figures, names[i], json_real(cell(result, "h5bench", 0, TT_PARTICLES_OPENING + i)));
-    return failed;
+    return json_object_set_new(figures, "H5Fcreate() time",
+                               json_real(seconds(result, false, "opening"))) |
+           json_object_set_new(figures, "H5Fflush() time",
+                               json_real(seconds(result, false, "syncing"))) |
+           json_object_set_new(figures, "H5Fclose() time",
+                               json_real(seconds(result, false, "closing")));
 }
 
 static bool modifies(const char *operation)
@@ -77,14 +75,13 @@ static bool modifies(const char *operation)
 /* Numbers that vary by rank, as they came out. */
 static int add_particles(json_t *figures, const json_t *result)
 {
-    static const char *const names[] = {[TT_PARTICLES_TOTAL] = "Total number of particles",
-                                        [TT_PARTICLES_MEAN] = "Final mean particles",
-                                        [TT_PARTICLES_DEVIATION] = "Final standard deviation"};
-    int failed = 0;
+    struct tt_rows t = tt_result_rows(result, "ranks");
 
-    for (size_t i = 0; i < TT_PARTICLES_NNUMBERS; i++)
-        failed |= json_object_set_new(figures, names[i], json_real(cell(result, "ranks", 0, i)));
-    return failed;
+    return json_object_set_new(figures, "Total number of particles",
+                               json_real(tt_cell(&t, 0, "total"))) |
+           json_object_set_new(figures, "Final mean particles", json_real(tt_cell(&t, 0, "mean"))) |
+           json_object_set_new(figures, "Final standard deviation",
+                               json_real(tt_cell(&t, 0, "deviation")));
 }
 
 static int add_answers(json_t *figures, const json_t *result, bool has_subfiling)
@@ -102,8 +99,8 @@ static int add_answers(json_t *figures, const json_t *result, bool has_subfiling
 /* What only we have, behind h5bench's. */
 static int add_others(json_t *figures, const json_t *result, double bytes, bool reads)
 {
-    double observed = cell(result, "h5bench", reads, TT_PARTICLES_OBSERVED);
-    double computation = cell(result, "h5bench", reads, TT_PARTICLES_COMPUTATION);
+    double observed = seconds(result, reads, "observed");
+    double computation = seconds(result, reads, "computation");
     double io_rate = tt_result_metric(result, reads ? "read_rate" : "write_rate");
 
     return json_object_set_new(figures, "observed rate (wall)", rate(bytes, observed)) |

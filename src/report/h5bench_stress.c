@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analysis/result.h"
+#include "analysis/tables.h"
 #include "base/json.h"
-#include "workloads/arrays.h"
 
 #define MIB 1048576.0
 
@@ -29,24 +29,23 @@ static const struct {
 
 /* Columns that are times, each a minimum and a maximum over ranks; some have a rate. */
 static const struct {
-    const char *name, *label;
-    int row;
+    const char *name, *label, *row;
     const char *rate, *rate_label;
 } times[] = {
-    {"write-phase", "Write phase [s]", TT_ARRAYS_WRITE_PHASE, NULL, NULL},
-    {"creat", "Create time [s]", TT_ARRAYS_CREATE, NULL, NULL},
-    {"write", "Write time [s]", TT_ARRAYS_WRITE, "write-rate", "Write rate [MiB/s]"},
-    {"read-phase", "Read phase [s]", TT_ARRAYS_READ_PHASE, NULL, NULL},
-    {"read", "Read time [s]", TT_ARRAYS_READ, "read-rate", "Read rate [MiB/s]"},
+    {"write-phase", "Write phase [s]", "write_phase", NULL, NULL},
+    {"creat", "Create time [s]", "create", NULL, NULL},
+    {"write", "Write time [s]", "write", "write-rate", "Write rate [MiB/s]"},
+    {"read-phase", "Read phase [s]", "read_phase", NULL, NULL},
+    {"read", "Read time [s]", "read", "read-rate", "Read rate [MiB/s]"},
 };
 #define NTIMES (sizeof times / sizeof *times)
 static const char *const ends[] = {"min", "max"};
 
-static double cell(const json_t *result, int row, int column)
+static double cell(const json_t *result, const char *row, int end)
 {
-    const json_t *rows = tt_member_at(result, "tables/arrays");
+    struct tt_rows t = tt_result_rows(result, "arrays");
 
-    return json_number_value(json_array_get(json_array_get(rows, (size_t)row), (size_t)column));
+    return tt_cell_of(&t, row, ends[end]);
 }
 
 static int add(json_t *figures, const char *name, const char *end, double value)
@@ -97,13 +96,13 @@ json_t *tt_h5bench_stress_figures(const json_t *result)
     for (size_t i = 0; !failed && i < NSETTINGS; i++)
         failed = json_object_set_new(figures, settings[i].name, setting(parameters, i));
     if (!failed)
-        failed = add(figures, "wall", "", tt_result_metric(result, "runtime")) |
-                 add(figures, "fsize", "", cell(result, TT_ARRAYS_FILE_SIZE, 1)) |
-                 add_times(figures, result, ranks > 0 ? bytes / (double)ranks : 0) |
-                 add(figures, "total size", "", bytes) |
-                 add(figures, "raw rate", "", per(bytes, cell(result, TT_ARRAYS_WRITE, 1))) |
-                 add(figures, "observed rate (wall)", "",
-                     per(bytes, cell(result, TT_ARRAYS_WRITE_PHASE, 1)));
+        failed =
+            add(figures, "wall", "", tt_result_metric(result, "runtime")) |
+            add(figures, "fsize", "", cell(result, "file_size", 1)) |
+            add_times(figures, result, ranks > 0 ? bytes / (double)ranks : 0) |
+            add(figures, "total size", "", bytes) |
+            add(figures, "raw rate", "", per(bytes, cell(result, "write", 1))) |
+            add(figures, "observed rate (wall)", "", per(bytes, cell(result, "write_phase", 1)));
     if (failed)
         json_decref(figures);
     return failed ? NULL : figures;

@@ -7,36 +7,47 @@
 
 #include "build_info.h"
 #include "analysis/result.h"
+#include "analysis/tables.h"
 #include "base/json.h"
 #include "report/report.h"
-#include "workloads/bulk/bulk.h"
 
 #define MIB 1048576.0
 
+/* As the workload numbers them. */
+enum access { WRITE, CHECK, READ };
 static const char *const accesses[] = {"write", "wcheck", "read"};
 
 /* ---- one access ---- */
 
 struct row {
     const char *access;
-    unsigned kind, repetition;
-    double v[TT_BULK_NCOLUMNS];
+    enum access kind;
+    unsigned repetition;
+    double bytes, transfers, open, transfer, close, total, latency; /* seconds, or as named */
+    double deadline, deadline_bytes, least_transfers, most_transfers;
 };
 
 static bool take_row(const json_t *result, size_t i, struct row *out)
 {
-    const json_t *rows = tt_member_at(result, "tables/accesses");
-    const json_t *row = json_array_get(rows, i);
+    struct tt_rows t = tt_result_rows(result, "accesses");
+    double access = tt_cell(&t, i, "access");
 
-    if (json_array_size(row) != TT_BULK_NCOLUMNS)
+    if (i >= t.n || !(access >= WRITE && access <= READ))
         return false;
-    for (size_t j = 0; j < TT_BULK_NCOLUMNS; j++)
-        out->v[j] = json_number_value(json_array_get(row, j));
-    if (!(out->v[TT_BULK_ACCESS] >= 0 && out->v[TT_BULK_ACCESS] <= TT_BULK_READ))
-        return false;
-    out->kind = (unsigned)out->v[TT_BULK_ACCESS];
-    out->repetition = (unsigned)fmin(fmax(out->v[TT_BULK_REPETITION], 0), 1e9);
-    out->access = accesses[out->kind];
+    *out = (struct row){.access = accesses[(size_t)access],
+                        .kind = (enum access)access,
+                        .repetition = (unsigned)fmin(fmax(tt_cell(&t, i, "repetition"), 0), 1e9),
+                        .bytes = tt_cell(&t, i, "bytes"),
+                        .transfers = tt_cell(&t, i, "transfers"),
+                        .open = tt_cell(&t, i, "open"),
+                        .transfer = tt_cell(&t, i, "transfer"),
+                        .close = tt_cell(&t, i, "close"),
+                        .total = tt_cell(&t, i, "total"),
+                        .latency = tt_cell(&t, i, "latency"),
+                        .deadline = tt_cell(&t, i, "deadline"),
+                        .deadline_bytes = tt_cell(&t, i, "deadline_bytes"),
+                        .least_transfers = tt_cell(&t, i, "least_transfers"),
+                        .most_transfers = tt_cell(&t, i, "most_transfers")};
     return true;
 }
 
@@ -47,12 +58,12 @@ static double per(double amount, double seconds)
 
 static double rate(const struct row *r)
 {
-    return per(r->v[TT_BULK_BYTES] / MIB, r->v[TT_BULK_TOTAL_S]);
+    return per(r->bytes / MIB, r->total);
 }
 
 static double operations(const struct row *r)
 {
-    return per(r->v[TT_BULK_TRANSFERS], r->v[TT_BULK_TRANSFER_S]);
+    return per(r->transfers, r->transfer);
 }
 
 static json_int_t ranks(const json_t *result)
@@ -126,18 +137,17 @@ static void print_row(FILE *out, const json_t *result, const struct row *r)
 {
     fprintf(out,
             "%-9s %-10.2f %-10.2f %-11.6f %-10.2f %-10.2f %-10.6f %-10.6f %-10.6f %-10.6f %-4u\n",
-            r->access, rate(r), operations(r), r->v[TT_BULK_LATENCY_S],
+            r->access, rate(r), operations(r), r->latency,
             tt_result_setting(result, "bulk.block") / 1024,
-            tt_result_setting(result, "bulk.transfer") / 1024, r->v[TT_BULK_OPEN_S],
-            r->v[TT_BULK_TRANSFER_S], r->v[TT_BULK_CLOSE_S], r->v[TT_BULK_TOTAL_S], r->repetition);
+            tt_result_setting(result, "bulk.transfer") / 1024, r->open, r->transfer, r->close,
+            r->total, r->repetition);
 }
 
 static void print_stonewall(FILE *out, const struct row *r)
 {
-    if (r->v[TT_BULK_DEADLINE_S] > 0 && r->kind != TT_BULK_CHECK)
+    if (r->deadline > 0 && r->kind != CHECK)
         fprintf(out, "%s: stonewalling after %.2f s, transfers per task %.0f to %.0f\n", r->access,
-                r->v[TT_BULK_DEADLINE_S], r->v[TT_BULK_LEAST_TRANSFERS],
-                r->v[TT_BULK_MOST_TRANSFERS]);
+                r->deadline, r->least_transfers, r->most_transfers);
 }
 
 void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsigned verbose)
@@ -194,22 +204,22 @@ static struct statistics take_statistics(const json_t *result, unsigned kind,
 
 static double operations_in_all(const struct row *r)
 {
-    return per(r->v[TT_BULK_TRANSFERS], r->v[TT_BULK_TOTAL_S]);
+    return per(r->transfers, r->total);
 }
 
 static double seconds(const struct row *r)
 {
-    return r->v[TT_BULK_TOTAL_S];
+    return r->total;
 }
 
 static double wall_seconds(const struct row *r)
 {
-    return r->v[TT_BULK_DEADLINE_S];
+    return r->deadline;
 }
 
 static double wall_rate(const struct row *r)
 {
-    return per(r->v[TT_BULK_DEADLINE_BYTES] / MIB, r->v[TT_BULK_DEADLINE_S]);
+    return per(r->deadline_bytes / MIB, r->deadline);
 }
 
 static void print_summary_row(FILE *out, const json_t *result, unsigned test, unsigned kind)
@@ -249,15 +259,15 @@ void tt_ior_summary(FILE *out, const json_t *results)
     char text[64];
 
     fprintf(out, "\n");
-    print_most(out, results, TT_BULK_WRITE, "Write:");
-    print_most(out, results, TT_BULK_READ, "Read: ");
+    print_most(out, results, WRITE, "Write:");
+    print_most(out, results, READ, "Read: ");
     fprintf(out,
             "\nSummary of all tests:\n"
             "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  "
             "Mean(OPs)     StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks reps fPP "
             "reord         segcnt     blksiz      xsize API\n");
     for (size_t i = 0; i < json_array_size(results); i++)
-        for (unsigned kind = TT_BULK_WRITE; kind <= TT_BULK_READ; kind += 2)
+        for (unsigned kind = WRITE; kind <= READ; kind += 2)
             print_summary_row(out, json_array_get(results, i), (unsigned)i, kind);
     now(text, sizeof text);
     fprintf(out, "Finished            : %s\n", text);
@@ -270,9 +280,8 @@ static json_t *row_json(const json_t *result, const struct row *r)
     return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "access", r->access,
                      "bwMiB", rate(r), "blockKiB", tt_result_setting(result, "bulk.block") / 1024,
                      "xferKiB", tt_result_setting(result, "bulk.transfer") / 1024, "iops",
-                     operations(r), "latency", r->v[TT_BULK_LATENCY_S], "openTime",
-                     r->v[TT_BULK_OPEN_S], "wrRdTime", r->v[TT_BULK_TRANSFER_S], "closeTime",
-                     r->v[TT_BULK_CLOSE_S], "totalTime", r->v[TT_BULK_TOTAL_S], "iter",
+                     operations(r), "latency", r->latency, "openTime", r->open, "wrRdTime",
+                     r->transfer, "closeTime", r->close, "totalTime", r->total, "iter",
                      (int)r->repetition);
 }
 
@@ -311,7 +320,7 @@ json_t *tt_ior_json(const json_t *results, const char *command_line)
         const json_t *result = json_array_get(results, i);
 
         json_array_append_new(tests, test_json(result, i));
-        for (unsigned kind = TT_BULK_WRITE; kind <= TT_BULK_READ; kind += 2)
+        for (unsigned kind = WRITE; kind <= READ; kind += 2)
             if (take_statistics(result, kind, rate).n > 0)
                 json_array_append_new(summary, summary_json(result, i, kind));
     }
@@ -330,10 +339,9 @@ void tt_ior_csv(FILE *out, const json_t *results)
 
         for (size_t i = 0; take_row(result, i, &r); i++)
             fprintf(out, "%s,%.4f,%.4f,%.9f,%.2f,%.2f,%.6f,%.6f,%.6f,%.6f,%lld,%u\n", r.access,
-                    rate(&r), operations(&r), r.v[TT_BULK_LATENCY_S],
+                    rate(&r), operations(&r), r.latency,
                     tt_result_setting(result, "bulk.block") / 1024,
-                    tt_result_setting(result, "bulk.transfer") / 1024, r.v[TT_BULK_OPEN_S],
-                    r.v[TT_BULK_TRANSFER_S], r.v[TT_BULK_CLOSE_S], r.v[TT_BULK_TOTAL_S],
-                    (long long)ranks(result), r.repetition);
+                    tt_result_setting(result, "bulk.transfer") / 1024, r.open, r.transfer, r.close,
+                    r.total, (long long)ranks(result), r.repetition);
     }
 }

@@ -6,31 +6,15 @@
 #include <string.h>
 
 #include "build_info.h"
+#include "analysis/result.h"
+#include "analysis/tables.h"
 #include "base/json.h"
 #include "report/paragraph.h"
 #include "report/report.h"
 #include "spec/units.h"
-#include "workloads/metadata/metadata.h"
 
-/* ---- phases ---- */
-
-static bool take_row(const json_t *result, size_t i, double v[TT_METADATA_NCOLUMNS])
-{
-    const json_t *rows = tt_member_at(result, "tables/operations");
-    const json_t *row = json_array_get(rows, i);
-
-    if (json_array_size(row) != TT_METADATA_NCOLUMNS)
-        return false;
-    for (size_t j = 0; j < TT_METADATA_NCOLUMNS; j++)
-        v[j] = json_number_value(json_array_get(row, j));
-    return true;
-}
-
-static bool is_of_items(const double v[TT_METADATA_NCOLUMNS])
-{
-    return v[TT_METADATA_OPERATION] != TT_METADATA_TREE &&
-           v[TT_METADATA_OPERATION] != TT_METADATA_FELL;
-}
+/* What a row of the workload's table is about, as it numbers them. */
+enum operation { TREE, CREATE, STAT, OPEN, RENAME, REMOVE, FELL };
 
 /* ---- head ---- */
 
@@ -77,18 +61,18 @@ static void print_file_system(FILE *out, const json_t *result)
 
 static void print_items(FILE *out, const json_t *result, size_t tasks)
 {
-    const json_t *parameters = tt_member_at(result, "plan/parameters");
-    const char *what = tt_text_of(parameters, "metadata.what");
-    double v[TT_METADATA_NCOLUMNS];
-    size_t i = 0;
+    struct tt_rows t = tt_result_rows(result, "operations");
+    const char *what = tt_result_parameter(result, "metadata.what");
 
-    while (take_row(result, i, v) && !is_of_items(v))
-        i++;
-    if (take_row(result, i, v))
-        fprintf(out, "\n%zu tasks, %.0f %s\n", tasks, v[TT_METADATA_COUNT],
-                !strcmp(what, "files")         ? "files"
-                : !strcmp(what, "directories") ? "directories"
-                                               : "files/directories");
+    for (size_t i = 0; i < t.n; i++) {
+        double operation = tt_cell(&t, i, "operation");
+
+        if (operation == TREE || operation == FELL)
+            continue;
+        fprintf(out, "\n%zu tasks, %.0f %s\n", tasks, tt_cell(&t, i, "count"),
+                strcmp(what, "both") ? what : "files/directories");
+        return;
+    }
 }
 
 static void print_head(FILE *out, const json_t *result, const char *command_line)
@@ -113,16 +97,15 @@ struct rates {
 };
 
 /* Of one operation, over its repetitions. */
-static struct rates take_rates(const json_t *result, int operation, int directories)
+static struct rates take_rates(const struct tt_rows *t, enum operation operation, int directories)
 {
     struct rates r = {.min = INFINITY};
-    double v[TT_METADATA_NCOLUMNS];
 
-    for (size_t i = 0; take_row(result, i, v); i++) {
-        double rate = v[TT_METADATA_COUNT] / v[TT_METADATA_SECONDS];
+    for (size_t i = 0; i < t->n; i++) {
+        double seconds = tt_cell(t, i, "seconds"), rate = tt_cell(t, i, "count") / seconds;
 
-        if (v[TT_METADATA_OPERATION] != operation || v[TT_METADATA_OF_DIRECTORIES] != directories ||
-            !(v[TT_METADATA_SECONDS] > 0))
+        if (tt_cell(t, i, "operation") != operation ||
+            tt_cell(t, i, "directories") != directories || !(seconds > 0))
             continue;
         r.n++;
         r.max = fmax(r.max, rate);
@@ -133,21 +116,11 @@ static struct rates take_rates(const json_t *result, int operation, int director
     return r;
 }
 
-/* Whatever was done in it. */
-static unsigned count_iterations(const json_t *result)
-{
-    double v[TT_METADATA_NCOLUMNS], last = -1;
-
-    for (size_t i = 0; take_row(result, i, v); i++)
-        last = fmax(last, v[TT_METADATA_REPETITION]);
-    return (unsigned)fmin(last + 1, 1e9);
-}
-
 /* As wide as mdtest's own. */
-static void print_row(FILE *out, const json_t *result, int operation, int directories,
+static void print_row(FILE *out, const struct tt_rows *t, enum operation operation, int directories,
                       const char *label)
 {
-    struct rates r = take_rates(result, operation, directories);
+    struct rates r = take_rates(t, operation, directories);
     double mean;
 
     if (r.n == 0 || r.max == 0)
@@ -160,24 +133,30 @@ static void print_row(FILE *out, const json_t *result, int operation, int direct
 void tt_mdtest_print(FILE *out, const json_t *result, const char *command_line)
 {
     static const struct {
-        int operation, directories;
+        enum operation operation;
+        int directories;
         const char *label;
-    } shown[] = {{TT_METADATA_CREATE, 1, "Directory creation"},
-                 {TT_METADATA_STAT, 1, "Directory stat"},
-                 {TT_METADATA_RENAME, 1, "Directory rename"},
-                 {TT_METADATA_REMOVE, 1, "Directory removal"},
-                 {TT_METADATA_CREATE, 0, "File creation"},
-                 {TT_METADATA_STAT, 0, "File stat"},
-                 {TT_METADATA_OPEN, 0, "File read"},
-                 {TT_METADATA_REMOVE, 0, "File removal"},
-                 {TT_METADATA_TREE, 1, "Tree creation"},
-                 {TT_METADATA_FELL, 1, "Tree removal"}};
+    } shown[] = {{CREATE, 1, "Directory creation"},
+                 {STAT, 1, "Directory stat"},
+                 {RENAME, 1, "Directory rename"},
+                 {REMOVE, 1, "Directory removal"},
+                 {CREATE, 0, "File creation"},
+                 {STAT, 0, "File stat"},
+                 {OPEN, 0, "File read"},
+                 {REMOVE, 0, "File removal"},
+                 {TREE, 1, "Tree creation"},
+                 {FELL, 1, "Tree removal"}};
 
+    struct tt_rows t = tt_result_rows(result, "operations");
+    double last = -1;
+
+    for (size_t i = 0; i < t.n; i++)
+        last = fmax(last, tt_cell(&t, i, "repetition"));
     print_head(out, result, command_line);
-    fprintf(out, "\nSUMMARY rate (in ops/sec): (of %u iterations)\n", count_iterations(result));
+    fprintf(out, "\nSUMMARY rate (in ops/sec): (of %.0f iterations)\n", last + 1);
     fprintf(out, "   %-26s  %14s %14s %14s %14s\n", "Operation", "Max", "Min", "Mean", "Std Dev");
     fprintf(out, "   %-26s  %14s %14s %14s %14s\n", "---------", "---", "---", "----", "-------");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        print_row(out, result, shown[i].operation, shown[i].directories, shown[i].label);
+        print_row(out, &t, shown[i].operation, shown[i].directories, shown[i].label);
     tt_report_warning_lines(out, result);
 }

@@ -12,7 +12,18 @@
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "plan/workload.h"
-#include "workloads/arrays.h"
+
+/* Rows of the table "arrays" of a result: minimum and maximum over ranks, in seconds. */
+enum {
+    TT_ARRAYS_WRITE_PHASE, /* from before the file is made to after it is closed */
+    TT_ARRAYS_CREATE,      /* making it and all variables */
+    TT_ARRAYS_WRITE,       /* in transfers */
+    TT_ARRAYS_READ_PHASE,
+    TT_ARRAYS_OPEN,
+    TT_ARRAYS_READ,
+    TT_ARRAYS_FILE_SIZE, /* bytes */
+    TT_ARRAYS_NROWS,
+};
 
 #define NAME 48 /* "step=" and "array=" with numbers of 32 bits */
 
@@ -405,11 +416,27 @@ static int arrays_run(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
+static const struct tt_workload_column time_columns[] = {
+    {"min", "s", "over ranks"}, {"max", "s", "over ranks"}, {NULL, NULL, NULL}};
+static const char *const time_rows[] = {[TT_ARRAYS_WRITE_PHASE] = "write_phase",
+                                        [TT_ARRAYS_CREATE] = "create",
+                                        [TT_ARRAYS_WRITE] = "write",
+                                        [TT_ARRAYS_READ_PHASE] = "read_phase",
+                                        [TT_ARRAYS_OPEN] = "open",
+                                        [TT_ARRAYS_READ] = "read",
+                                        [TT_ARRAYS_FILE_SIZE] = "file_size",
+                                        [TT_ARRAYS_NROWS] = NULL};
+static const struct tt_workload_table tables[] = {{"arrays", time_columns, time_rows},
+                                                  {NULL, NULL, NULL}};
+static const char *const shown[] = {"steps", "arrays", NULL};
+
 const struct tt_workload tt_workload_arrays = {
     .name = "arrays",
     .summary = "many small arrays by steps, in few or many variables: hdf5-iotest",
     .params = params,
     .opts_size = sizeof(struct arrays_options),
+    .shown = shown,
+    .tables = tables,
     .check = arrays_check,
     .estimate = arrays_estimate,
     .run = arrays_run,

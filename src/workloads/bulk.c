@@ -187,12 +187,34 @@ static int bulk_estimate(const struct tt_config *config, struct tt_estimate *out
     return TT_OK;
 }
 
+static const struct tt_workload_column access_columns[] = {
+    [TT_BULK_ACCESS] = {"access", "1", "0: write, 1: check of what was written, 2: read"},
+    [TT_BULK_REPETITION] = {"repetition", "1", "counts from 0"},
+    [TT_BULK_BYTES] = {"bytes", "B", "moved by all ranks"},
+    [TT_BULK_TRANSFERS] = {"transfers", "1", "of all ranks"},
+    [TT_BULK_OPEN_S] = {"open", "s", "opening the files"},
+    [TT_BULK_TRANSFER_S] = {"transfer", "s", "from the first transfer to the last"},
+    [TT_BULK_CLOSE_S] = {"close", "s", "closing the files"},
+    [TT_BULK_TOTAL_S] = {"total", "s", "from before opening to after closing"},
+    [TT_BULK_LATENCY_S] = {"latency", "s", "mean of a transfer"},
+    [TT_BULK_DEADLINE_S] = {"deadline", "s", "when the first rank stopped; 0: no deadline"},
+    [TT_BULK_DEADLINE_BYTES] = {"deadline_bytes", "B", "moved by all ranks until their deadline"},
+    [TT_BULK_LEAST_TRANSFERS] = {"least_transfers", "1", "of a rank"},
+    [TT_BULK_MOST_TRANSFERS] = {"most_transfers", "1", "of a rank"},
+    [TT_BULK_NCOLUMNS] = {NULL, NULL, NULL},
+};
+static const struct tt_workload_table tables[] = {{"accesses", access_columns, NULL},
+                                                  {NULL, NULL, NULL}};
+static const char *const shown[] = {"files", "order", "block", "transfer", NULL};
+
 const struct tt_workload tt_workload_bulk = {
     .name = "bulk",
     .summary = "blocks of transfers written and read as IOR does, in any order and at any depth",
     .uses = uses,
     .params = params,
     .opts_size = sizeof(struct tt_bulk_options),
+    .shown = shown,
+    .tables = tables,
     .check = bulk_check,
     .estimate = bulk_estimate,
     .run = tt_bulk_run,

@@ -47,11 +47,14 @@ static int command_run(struct tt_engine *engine, struct tt_error *e)
                    "mpirun");
 }
 
+static const char *const shown[] = {"words", NULL};
+
 const struct tt_workload tt_workload_command = {
     .name = "command",
     .summary = "any program, started at the common instant and timed",
     .params = params,
     .opts_size = sizeof(struct tt_command_options),
+    .shown = shown,
     .check = command_check,
     .estimate = command_estimate,
     .run = command_run,

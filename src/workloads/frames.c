@@ -114,6 +114,24 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
     return TT_OK;
 }
 
+static const struct tt_workload_column frame_columns[] = {
+    [TT_FRAMES_ACCESS] = {"access", "1", "0: written, 1: read"},
+    [TT_FRAMES_FRAME] = {"frame", "1", "its number"},
+    [TT_FRAMES_BYTES] = {"bytes", "B", "of all ranks"},
+    [TT_FRAMES_COUNTED] = {"counted", "1", "0: dropped from the statistics"},
+    [TT_FRAMES_MEDIAN_S] = {"median", "s", "over ranks, of the parts that count"},
+    [TT_FRAMES_LEAST_S] = {"least", "s", "of any rank"},
+    [TT_FRAMES_MOST_S] = {"most", "s", "of any rank"},
+    [TT_FRAMES_CONVERT_S] = {"convert", "s", "converting; median over ranks"},
+    [TT_FRAMES_OPEN_S] = {"open", "s", "opening and closing; median over ranks"},
+    [TT_FRAMES_TRANSFER_S] = {"transfer", "s", "write or read calls; median over ranks"},
+    [TT_FRAMES_SYNC_S] = {"sync", "s", "sync calls; median over ranks"},
+    [TT_FRAMES_NCOLUMNS] = {NULL, NULL, NULL},
+};
+static const struct tt_workload_table tables[] = {{"frames", frame_columns, NULL},
+                                                  {NULL, NULL, NULL}};
+static const char *const shown[] = {"edge", "element", "frames", NULL};
+
 const struct tt_workload tt_workload_frames = {
     .name = "frames",
     .summary = "frames of a simulation written collectively, as mpiiotester and PACE3D do",
@@ -121,6 +139,8 @@ const struct tt_workload tt_workload_frames = {
     .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_frames_options),
+    .shown = shown,
+    .tables = tables,
     .check = frames_check,
     .estimate = frames_estimate,
     .run = tt_frames_run,

@@ -155,12 +155,28 @@ static bool metadata_makes(const struct tt_config *config, const char *path, boo
                              is_directory);
 }
 
+static const struct tt_workload_column operation_columns[] = {
+    [TT_METADATA_OPERATION] = {"operation", "1",
+                               "0: make the tree, 1: create, 2: stat, 3: open, 4: rename, "
+                               "5: remove, 6: remove the tree"},
+    [TT_METADATA_OF_DIRECTORIES] = {"directories", "1", "1: the items are directories"},
+    [TT_METADATA_REPETITION] = {"repetition", "1", "counts from 0"},
+    [TT_METADATA_COUNT] = {"count", "1", "items of all ranks"},
+    [TT_METADATA_SECONDS] = {"seconds", "s", "of the slowest rank, with the barrier at the end"},
+    [TT_METADATA_NCOLUMNS] = {NULL, NULL, NULL},
+};
+static const struct tt_workload_table tables[] = {{"operations", operation_columns, NULL},
+                                                  {NULL, NULL, NULL}};
+static const char *const shown[] = {"what", "items", NULL};
+
 const struct tt_workload tt_workload_metadata = {
     .name = "metadata",
     .summary =
         "trees of small files and directories made, looked up, read and removed as mdtest does",
     .params = params,
     .opts_size = sizeof(struct tt_metadata_options),
+    .shown = shown,
+    .tables = tables,
     .check = metadata_check,
     .estimate = metadata_estimate,
     .run = tt_metadata_run,

@@ -5,6 +5,7 @@
 
 #include "plan/config.h"
 #include "workloads/particles/particles.h"
+#include "workloads/particles/tables.h"
 
 static const char *const layouts[] = {"arrays", "records", NULL};
 static const char *const conversions[] = {"engine", "library", NULL};
@@ -198,12 +199,35 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
     return TT_OK;
 }
 
+static const struct tt_workload_column time_columns[] = {
+    [TT_PARTICLES_RAW] = {"raw", "s", "in calls that move data, and waiting for them"},
+    [TT_PARTICLES_METADATA] = {"metadata", "s", "making groups and variables"},
+    [TT_PARTICLES_OBSERVED] = {"observed", "s", "all of it"},
+    [TT_PARTICLES_COMPUTATION] = {"computation", "s", "between two steps"},
+    [TT_PARTICLES_OPENING] = {"opening", "s", "of the file"},
+    [TT_PARTICLES_SYNCING] = {"syncing", "s", "of the file"},
+    [TT_PARTICLES_CLOSING] = {"closing", "s", "of the file"},
+    [TT_PARTICLES_NTIMES] = {NULL, NULL, NULL},
+};
+static const char *const time_rows[] = {"write", "read", NULL};
+static const struct tt_workload_column number_columns[] = {
+    [TT_PARTICLES_TOTAL] = {"total", "1", "particles of all ranks"},
+    [TT_PARTICLES_MEAN] = {"mean", "1", "particles of a rank"},
+    [TT_PARTICLES_DEVIATION] = {"deviation", "1", "standard deviation of what ranks have"},
+    [TT_PARTICLES_NNUMBERS] = {NULL, NULL, NULL},
+};
+static const struct tt_workload_table tables[] = {
+    {"h5bench", time_columns, time_rows}, {"ranks", number_columns, NULL}, {NULL, NULL, NULL}};
+static const char *const shown[] = {"phase", "steps", NULL};
+
 const struct tt_workload tt_workload_particles = {
     .name = "particles",
     .summary = "particles of eight properties by steps: VPIC-IO, BD-CATS-IO, h5bench",
     .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_particles_options),
+    .shown = shown,
+    .tables = tables,
     .check = particles_check,
     .estimate = particles_estimate,
     .run = tt_particles_run,

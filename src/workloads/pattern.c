@@ -135,11 +135,14 @@ static int pattern_estimate(const struct tt_config *config, struct tt_estimate *
     return rc;
 }
 
+static const char *const shown[] = {"steps", NULL};
+
 const struct tt_workload tt_workload_pattern = {
     .name = "pattern",
     .summary = "any shape of variables, selections and series, read back and checked",
     .params = params,
     .opts_size = sizeof(struct tt_pattern_options),
+    .shown = shown,
     .check = pattern_check,
     .estimate = pattern_estimate,
     .run = tt_pattern_run,

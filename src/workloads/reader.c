@@ -97,11 +97,14 @@ static int reader_estimate(const struct tt_config *config, struct tt_estimate *o
     return TT_OK;
 }
 
+static const char *const shown[] = {"files", "size", NULL};
+
 const struct tt_workload tt_workload_reader = {
     .name = "reader",
     .summary = "many files read at once and checksummed, as post-processing does",
     .params = params,
     .opts_size = sizeof(struct tt_reader_options),
+    .shown = shown,
     .check = reader_check,
     .estimate = reader_estimate,
     .run = tt_reader_run,

@@ -193,6 +193,9 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
     return TT_OK;
 }
 
+static const char *const shown[] = {"size", "iterations", NULL};
+
+extern const struct tt_workload tt_workload_stencil;
 const struct tt_workload tt_workload_stencil = {
     .name = "stencil",
     .summary = "Jacobi iterations on a 2D or 3D grid with halo exchange",
@@ -202,5 +205,6 @@ const struct tt_workload tt_workload_stencil = {
     .opts_size = sizeof(struct tt_stencil_options),
     .check = stencil_check,
     .estimate = stencil_estimate,
+    .shown = shown,
     .run = tt_stencil_run,
 };

@@ -318,11 +318,14 @@ static int traffic_run(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
+static const char *const shown[] = {"pattern", "size", NULL};
+
 const struct tt_workload tt_workload_traffic = {
     .name = "traffic",
     .summary = "network load: incast, broadcast, all-to-all, many-to-many",
     .params = params,
     .opts_size = sizeof(struct traffic_opts),
+    .shown = shown,
     .check = traffic_check,
     .estimate = traffic_estimate,
     .run = traffic_run,
