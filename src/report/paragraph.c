@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define WIDTH 80
-
 /* In ASCII, and in the control characters that UTF-8 writes as C2 80 to C2 9F. */
 void tt_disarm(char *text)
 {
@@ -38,8 +36,7 @@ void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
     p->n += (size_t)length;
 }
 
-/* Columns of n bytes of UTF-8. */
-static size_t columns(const char *text, size_t n)
+size_t tt_text_columns(const char *text, size_t n)
 {
     size_t wide = 0;
 
@@ -48,9 +45,7 @@ static size_t columns(const char *text, size_t n)
     return wide;
 }
 
-/* Words on lines of WIDTH, the first line already filled up to `indent`. A word that is longer than
- * a line, a path for instance, stays whole. */
-static void wrap(const char *text, FILE *out, size_t indent)
+void tt_paragraph_wrap(const char *text, FILE *out, size_t indent)
 {
     size_t at = indent;
 
@@ -59,7 +54,7 @@ static void wrap(const char *text, FILE *out, size_t indent)
         n = strcspn(text, " ");
         if (n == 0)
             break;
-        if (at > indent && at + 1 + columns(text, n) > WIDTH) {
+        if (at > indent && at + 1 + tt_text_columns(text, n) > TT_WIDTH) {
             fprintf(out, "\n%*s", (int)indent, "");
             at = indent;
         } else if (at > indent) {
@@ -67,7 +62,7 @@ static void wrap(const char *text, FILE *out, size_t indent)
             at++;
         }
         fwrite(text, 1, n, out);
-        at += columns(text, n);
+        at += tt_text_columns(text, n);
     }
     fputc('\n', out);
 }
@@ -81,7 +76,7 @@ void tt_paragraph_print(const struct tt_paragraph *p, FILE *out, const char *lab
     snprintf(name, sizeof name, "%s", label);
     tt_disarm(name);
     fprintf(out, "  %-10s ", name);
-    wrap(p->text, out, 13);
+    tt_paragraph_wrap(p->text, out, 13);
 }
 
 void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark)
@@ -89,5 +84,5 @@ void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const ch
     if (p->n == 0)
         return;
     fputs(mark, out);
-    wrap(p->text, out, strlen(mark));
+    tt_paragraph_wrap(p->text, out, strlen(mark));
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define TT_WIDTH 80
+
 /* Starts zeroed. What does not fit ends in "...". */
 struct tt_paragraph {
     size_t n;
@@ -19,6 +21,11 @@ void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* "  label      text", the lines below indented to the text; nothing if there is no text. */
 void tt_paragraph_print(const struct tt_paragraph *p, FILE *out, const char *label);
+/* Columns of n bytes of UTF-8. */
+size_t tt_text_columns(const char *text, size_t n);
+/* Words on lines of TT_WIDTH, the first line already filled up to `indent`, and a newline. A word
+ * that is longer than a line, a path for instance, stays whole. */
+void tt_paragraph_wrap(const char *text, FILE *out, size_t indent);
 /* "! text", the lines below indented to the text. */
 void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark);
 

@@ -6,105 +6,117 @@
 
 #include "base/json.h"
 #include "report/paragraph.h"
+#include "report/table.h"
 #include "spec/units.h"
 
-static const char *const titles[] = {"bandwidth, naive", "bandwidth, aged", "IOPS, buffered",
-                                     "IOPS, direct", "IOPS over size"};
-#define NTITLES (sizeof titles / sizeof *titles)
+const struct tt_survey_table tt_survey_tables[TT_SURVEY_NTABLES] = {
+    [TT_SURVEY_NAIVE] = {"bandwidth, naive", "bandwidth", "B/s", false},
+    [TT_SURVEY_AGED] = {"bandwidth, aged", "bandwidth", "B/s", false},
+    [TT_SURVEY_BUFFERED] = {"IOPS, buffered", "iops", "1/s", false},
+    [TT_SURVEY_DIRECT] = {"IOPS, direct", "iops", "1/s", false},
+    [TT_SURVEY_OVER_SIZE] = {"IOPS over size", "iops", "1/s", true},
+};
 
-static bool is_over_size(const char *title)
+const struct tt_survey_table *tt_survey_table_of(const json_t *row)
 {
-    return strstr(title, "over size") != NULL;
+    for (size_t i = 0; i < TT_SURVEY_NTABLES; i++)
+        if (!strcmp(tt_survey_tables[i].title, tt_text_of(row, "table")))
+            return &tt_survey_tables[i];
+    return &tt_survey_tables[0];
 }
 
 /* What tells the rows of a table apart. */
-static const char *format_place(const json_t *row, bool over_size, char text[TT_UNIT_TEXT])
+static const char *format_place(const json_t *row, char text[TT_UNIT_TEXT])
 {
-    if (over_size)
+    if (tt_survey_table_of(row)->over_size)
         return tt_format_bytes(tt_number_of(row, "size"), text);
     snprintf(text, TT_UNIT_TEXT, "%lld", (long long)tt_number_of(row, "ranks"));
     return text;
 }
 
-static void print_row(FILE *out, const json_t *row, bool over_size)
+static bool is_of_table(const json_t *row, const struct tt_survey_table *t)
 {
-    char mean[TT_UNIT_TEXT], deviation[TT_UNIT_TEXT] = "-", variation[16] = "-", of[TT_UNIT_TEXT];
-
-    tt_format_value(tt_number_of(row, "mean"), tt_text_of(row, "unit"), mean);
-    if (tt_has_number(row, "deviation"))
-        tt_format_value(tt_number_of(row, "deviation"), tt_text_of(row, "unit"), deviation);
-    if (tt_has_number(row, "variation"))
-        snprintf(variation, sizeof variation, "%.1f %%", 100 * tt_number_of(row, "variation"));
-    fprintf(out, "  %-10s %-7s %6lld %14s %14s %10s\n", format_place(row, over_size, of),
-            tt_text_of(row, "access"), (long long)tt_number_of(row, "n"), mean, deviation,
-            variation);
+    return !strcmp(tt_text_of(row, "table"), t->title);
 }
 
-static void print_table(FILE *out, const json_t *summary, const char *title)
-{
-    bool over_size = is_over_size(title);
-    const json_t *row;
-    size_t i;
-
-    fprintf(out, "\n%s\n  %-10s %-7s %6s %14s %14s %10s\n", title, over_size ? "size" : "N x p",
-            "access", "runs", "mean", "deviation", "CV");
-    json_array_foreach(summary, i, row)
-    {
-        if (!strcmp(tt_text_of(row, "table"), title))
-            print_row(out, row, over_size);
-    }
-}
-
-/* ---- warnings ---- */
-
-static bool is_of_table(const json_t *row, const char *title)
-{
-    return !strcmp(tt_text_of(row, "table"), title);
-}
-
-static size_t count_rows(const json_t *rows, const char *title)
+static size_t count_rows(const json_t *rows, const struct tt_survey_table *t)
 {
     const json_t *row;
     size_t i, n = 0;
 
     json_array_foreach(rows, i, row)
     {
-        n += is_of_table(row, title);
+        n += is_of_table(row, t);
     }
     return n;
 }
 
+static void print_table(FILE *out, const json_t *summary, const struct tt_survey_table *t)
+{
+    const struct tt_column columns[] = {{.title = t->over_size ? "size" : "N x p", .width = 10},
+                                        {.title = "access", .width = 7},
+                                        {.title = "runs", .right = true, .width = 6},
+                                        {.title = "mean", .right = true, .width = 14},
+                                        {.title = "deviation", .right = true, .width = 14},
+                                        {.title = "CV", .right = true, .width = 10}};
+    struct tt_table table = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char text[TT_UNIT_TEXT];
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(summary, i, row)
+    {
+        if (!is_of_table(row, t))
+            continue;
+        tt_table_add(&table, "%s", format_place(row, text));
+        tt_table_add(&table, "%s", tt_text_of(row, "access"));
+        tt_table_add(&table, "%lld", (long long)tt_number_of(row, "n"));
+        tt_table_add(&table, "%s", tt_format_value(tt_number_of(row, "mean"), t->unit, text));
+        tt_table_add(&table, "%s",
+                     tt_has_number(row, "deviation")
+                         ? tt_format_value(tt_number_of(row, "deviation"), t->unit, text)
+                         : "-");
+        if (tt_has_number(row, "variation"))
+            tt_table_add(&table, "%.1f %%", 100 * tt_number_of(row, "variation"));
+        else
+            tt_table_add(&table, "-");
+    }
+    fprintf(out, "\n%s\n", t->title);
+    tt_table_print(&table, out, &ignored);
+}
+
+/* ---- warnings ---- */
+
 /* Whether every run that a table is made of has it. */
-static bool concerns_all(const json_t *rows, const json_t *summary, const char *title)
+static bool concerns_all(const json_t *rows, const json_t *summary, const struct tt_survey_table *t)
 {
     const json_t *row;
     size_t i;
 
     json_array_foreach(rows, i, row)
     {
-        if (is_of_table(row, title) && tt_number_of(row, "runs") < tt_number_of(row, "of"))
+        if (is_of_table(row, t) && tt_number_of(row, "runs") < tt_number_of(row, "of"))
             return false;
     }
-    return count_rows(rows, title) == count_rows(summary, title);
+    return count_rows(rows, t) == count_rows(summary, t);
 }
 
 /* "N x p 1 write (2 of 3 runs), 2 write (1 of 3)" */
-static void add_rows(struct tt_paragraph *p, const json_t *rows, const char *title)
+static void add_rows(struct tt_paragraph *p, const json_t *rows, const struct tt_survey_table *t)
 {
-    bool over_size = is_over_size(title);
-    const char *what = over_size ? "size " : "N x p ", *runs = " runs", *comma = "";
+    const char *what = t->over_size ? "size " : "N x p ", *runs = " runs", *comma = "";
     char of[TT_UNIT_TEXT];
     const json_t *row;
     size_t i;
 
     json_array_foreach(rows, i, row)
     {
-        if (!is_of_table(row, title))
+        if (!is_of_table(row, t))
             continue;
-        tt_paragraph_add(p, "%s%s%s %s (%lld of %lld%s)", comma, what,
-                         format_place(row, over_size, of), tt_text_of(row, "access"),
-                         (long long)tt_number_of(row, "runs"), (long long)tt_number_of(row, "of"),
-                         runs);
+        tt_paragraph_add(p, "%s%s%s %s (%lld of %lld%s)", comma, what, format_place(row, of),
+                         tt_text_of(row, "access"), (long long)tt_number_of(row, "runs"),
+                         (long long)tt_number_of(row, "of"), runs);
         what = runs = "";
         comma = ", ";
     }
@@ -121,16 +133,17 @@ static void print_warning(FILE *out, const json_t *warning, const json_t *summar
     if (strpbrk(said, "0123456789"))
         tt_paragraph_add(&head, " (numbers of the first such run)");
     tt_paragraph_print_marked(&head, out, "! ");
-    for (size_t k = 0; k < NTITLES; k++) {
+    for (const struct tt_survey_table *t = tt_survey_tables;
+         t < tt_survey_tables + TT_SURVEY_NTABLES; t++) {
         struct tt_paragraph p = {0};
 
-        if (count_rows(rows, titles[k]) == 0)
+        if (count_rows(rows, t) == 0)
             continue;
-        tt_paragraph_add(&p, "%s: ", titles[k]);
-        if (concerns_all(rows, summary, titles[k]))
+        tt_paragraph_add(&p, "%s: ", t->title);
+        if (concerns_all(rows, summary, t))
             tt_paragraph_add(&p, "all runs");
         else
-            add_rows(&p, rows, titles[k]);
+            add_rows(&p, rows, t);
         tt_paragraph_print_marked(&p, out, "    ");
     }
 }
@@ -156,9 +169,9 @@ void tt_report_survey(FILE *out, const json_t *answer)
     struct tt_paragraph levels = {0}, directory = {0};
 
     fprintf(out, "tutti survey flash\n");
-    for (size_t k = 0; k < NTITLES; k++)
-        if (count_rows(summary, titles[k]) > 0)
-            print_table(out, summary, titles[k]);
+    for (size_t k = 0; k < TT_SURVEY_NTABLES; k++)
+        if (count_rows(summary, &tt_survey_tables[k]) > 0)
+            print_table(out, summary, &tt_survey_tables[k]);
     print_warnings(out, answer);
     fputc('\n', out);
     if (json_array_size(summary) == 0)

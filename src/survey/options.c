@@ -63,11 +63,12 @@ const struct tt_component tt_survey_component = {
 
 /* ---- stages ---- */
 
-static struct tt_survey_stage *add_stage(struct tt_survey *s, const char *name, const char *title)
+static struct tt_survey_stage *add_stage(struct tt_survey *s, const char *name,
+                                         const struct tt_survey_table *table)
 {
     struct tt_survey_stage *stage = &s->stages[s->nstages++];
 
-    *stage = (struct tt_survey_stage){.part = s->part, .name = name, .title = title, .repeat = 1};
+    *stage = (struct tt_survey_stage){.part = s->part, .name = name, .table = table, .repeat = 1};
     return stage;
 }
 
@@ -174,28 +175,28 @@ static int copy_points(struct tt_survey_stage *to, const struct tt_survey_stage 
 /* Naive: read what has just been written. Aged: write all, throw data away, read all. */
 static int add_bandwidth(struct tt_survey *s, struct tt_error *e)
 {
-    struct tt_survey_stage *naive = add_stage(s, "naive", "bandwidth, naive");
+    struct tt_survey_stage *naive = add_stage(s, "naive", &tt_survey_tables[TT_SURVEY_NAIVE]);
     struct tt_survey_stage *written, *read;
     int rc;
 
     naive->write = naive->read = naive->wear_out = true;
     naive->repeat = s->o.repeat;
     rc = add_transfers(s, naive, 1, e);
-    written = add_stage(s, "aged-write", "bandwidth, aged");
+    written = add_stage(s, "aged-write", &tt_survey_tables[TT_SURVEY_AGED]);
     written->write = written->keep = written->wear_out = true;
     if (rc == TT_OK)
         rc = add_transfers(s, written, s->o.repeat, e);
     if (rc == TT_OK)
         rc = add_flush(s, "aged-flush", e);
-    read = add_stage(s, "aged-read", "bandwidth, aged");
+    read = add_stage(s, "aged-read", &tt_survey_tables[TT_SURVEY_AGED]);
     read->wear_out = true;
     return rc == TT_OK ? copy_points(read, written, 0, e) : rc;
 }
 
-static int add_random(struct tt_survey *s, const char *name, const char *title, bool direct,
-                      const struct tt_survey_stage *data, struct tt_error *e)
+static int add_random(struct tt_survey *s, const char *name, const struct tt_survey_table *table,
+                      bool direct, const struct tt_survey_stage *data, struct tt_error *e)
 {
-    struct tt_survey_stage *stage = add_stage(s, name, title);
+    struct tt_survey_stage *stage = add_stage(s, name, table);
 
     stage->random = true;
     stage->direct = direct;
@@ -224,19 +225,19 @@ static uint64_t generating_transfer(const struct tt_survey *s, uint64_t size)
 static int add_iops(struct tt_survey *s, struct tt_error *e)
 {
     struct tt_survey_stage *data;
-    int rc = add_random(s, "iops-write", "IOPS, buffered", false, NULL, e);
+    int rc = add_random(s, "iops-write", &tt_survey_tables[TT_SURVEY_BUFFERED], false, NULL, e);
 
     if (rc == TT_OK && !s->o.buffered_only)
-        rc = add_random(s, "direct-write", "IOPS, direct", true, NULL, e);
+        rc = add_random(s, "direct-write", &tt_survey_tables[TT_SURVEY_DIRECT], true, NULL, e);
     data = add_data(s, "iops-data");
     if (rc == TT_OK)
         rc = add_grid(s, data, generating_transfer(s, s->o.size), s->o.size, 1, e);
     if (rc == TT_OK)
         rc = add_flush(s, "iops-flush", e);
     if (rc == TT_OK)
-        rc = add_random(s, "iops-read", "IOPS, buffered", false, data, e);
+        rc = add_random(s, "iops-read", &tt_survey_tables[TT_SURVEY_BUFFERED], false, data, e);
     if (rc == TT_OK && !s->o.buffered_only)
-        rc = add_random(s, "direct-read", "IOPS, direct", true, data, e);
+        rc = add_random(s, "direct-read", &tt_survey_tables[TT_SURVEY_DIRECT], true, data, e);
     return rc;
 }
 
@@ -267,7 +268,9 @@ static int add_sizes(struct tt_survey *s, struct tt_error *e)
             rc = add_size(s, data, s->o.size / part / unit * unit, e);
     if (rc == TT_OK)
         rc = add_flush(s, "sizes-flush", e);
-    return rc == TT_OK ? add_random(s, "sizes-read", "IOPS over size", false, data, e) : rc;
+    return rc == TT_OK
+               ? add_random(s, "sizes-read", &tt_survey_tables[TT_SURVEY_OVER_SIZE], false, data, e)
+               : rc;
 }
 
 static int add_parts(struct tt_survey *s, struct tt_error *e)

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "plan/config.h"
+#include "report/survey.h"
 
 #define TT_SURVEY_PLAN "survey.json"
 
@@ -30,7 +31,8 @@ struct tt_survey_point {
 };
 
 struct tt_survey_stage {
-    const char *part, *name, *title; /* of the method, of the directory, and in a table */
+    const char *part, *name;             /* of the method, and of the directory */
+    const struct tt_survey_table *table; /* that shows what it measured; NULL: none does */
     bool write, read, random, direct, keep, wear_out, flushes;
     uint64_t repeat;
     const struct tt_survey_stage *data; /* NULL: it reads nothing that an earlier stage wrote */
