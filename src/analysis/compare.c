@@ -204,7 +204,7 @@ static bool is_wanted(enum tt_metric_id metric, const struct tt_compare_options 
 {
     if (o->named)
         return o->metrics[metric];
-    return tt_metrics[metric].direction.usual && (a->n || b->n);
+    return (tt_metrics[metric].shown & TT_SHOWN_COMPARED) && (a->n || b->n);
 }
 
 static int add_metric(json_t *list, enum tt_metric_id metric, const struct part *a,

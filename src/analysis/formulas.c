@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The formulas of the metrics, one function each; analysis/metrics.h says what they mean. A metric
- * without a formula, or a formula without a metric, does not compile. What was not measured is
- * unknown, with the reason, and never 0. */
+/* The formulas of the metrics that records give, one function each; analysis/metrics.h says what
+ * they mean. A metric without a formula, or a formula without a metric, does not compile. What was
+ * not measured is unknown, with the reason, and never 0. */
 #include <math.h>
 #include <string.h>
 
@@ -110,24 +110,9 @@ static struct tt_value formula_runtime(const struct tt_run_data *run)
     return ns.value > 0 ? so_far(run, ns.value * 1e-9) : unknown("the run did not get to its end");
 }
 
-static struct tt_value formula_residual(const struct tt_run_data *run)
-{
-    return reported(run, "residual");
-}
-
-static struct tt_value formula_updates(const struct tt_run_data *run)
-{
-    return reported(run, "updates");
-}
-
 static struct tt_value formula_update_rate(const struct tt_run_data *run)
 {
     return ratio(get(run, TT_METRIC_updates), get(run, TT_METRIC_runtime), "the run took no time");
-}
-
-static struct tt_value formula_flops(const struct tt_run_data *run)
-{
-    return reported(run, "flops");
 }
 
 static struct tt_value formula_flop_rate(const struct tt_run_data *run)
@@ -157,51 +142,6 @@ static struct tt_value formula_bytes_written(const struct tt_run_data *run)
 static struct tt_value formula_bytes_read(const struct tt_run_data *run)
 {
     return counted(run, run->bytes_read);
-}
-
-static struct tt_value formula_bytes_cached(const struct tt_run_data *run)
-{
-    return reported(run, "bytes_cached");
-}
-
-static struct tt_value formula_coverage(const struct tt_run_data *run)
-{
-    return reported(run, "coverage");
-}
-
-static struct tt_value formula_data_compressed(const struct tt_run_data *run)
-{
-    return reported(run, "data_compressed");
-}
-
-static struct tt_value formula_data_duplicate(const struct tt_run_data *run)
-{
-    return reported(run, "data_duplicate");
-}
-
-static struct tt_value formula_create_rate(const struct tt_run_data *run)
-{
-    return reported(run, "create_rate");
-}
-
-static struct tt_value formula_stat_rate(const struct tt_run_data *run)
-{
-    return reported(run, "stat_rate");
-}
-
-static struct tt_value formula_open_rate(const struct tt_run_data *run)
-{
-    return reported(run, "open_rate");
-}
-
-static struct tt_value formula_rename_rate(const struct tt_run_data *run)
-{
-    return reported(run, "rename_rate");
-}
-
-static struct tt_value formula_remove_rate(const struct tt_run_data *run)
-{
-    return reported(run, "remove_rate");
 }
 
 static struct tt_value formula_frame_rate(const struct tt_run_data *run)
@@ -415,8 +355,10 @@ static struct tt_value formula_files(const struct tt_run_data *run)
 /* In the order of the list, so a formula may use the metrics declared before it. */
 void tt_metrics_compute(struct tt_run_data *run)
 {
-#define X(name, unit, label, direction, definition) \
-    run->metrics[TT_METRIC_##name] = formula_##name(run);
+#define RECORDS(name) formula_##name(run)
+#define WORKLOAD(name) reported(run, #name)
+#define X(name, unit, label, direction, source, shown, definition) \
+    run->metrics[TT_METRIC_##name] = source(name);
     TT_METRICS(X)
 #undef X
 }

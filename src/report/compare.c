@@ -7,9 +7,9 @@
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "report/report.h"
+#include "report/table.h"
 #include "spec/units.h"
 
-#define VALUE 13 /* columns of a value, "47.5 MiB/s to" */
 #define MOST_VALUES 3
 
 static bool is_verdict(const json_t *metric, const char *verdict)
@@ -43,64 +43,53 @@ static void print_set(FILE *out, const json_t *set, const char *name)
 
 /* ---- the table ---- */
 
-static int label_width(const json_t *metrics)
-{
-    size_t i, width = strlen("metric");
-    const json_t *m;
-
-    json_array_foreach(metrics, i, m)
-    {
-        size_t n = strlen(tt_text_of(m, "label"));
-
-        width = n > width ? n : width;
-    }
-    return (int)width;
-}
-
-/* The median, or where there are too few runs for one to mean much, "min to" and in line 1 max. */
-static void print_value(const json_t *metric, const char *side, int line,
-                        char out[TT_UNIT_TEXT + 4])
+/* Where there are too few runs for a median to mean much, the range is shown. */
+static bool has_range(const json_t *metric, const char *side)
 {
     const json_t *s = json_object_get(metric, side);
-    const char *unit = tt_text_of(metric, "unit");
-    double low = tt_number_of(s, "min");
-    double high = tt_number_of(s, "max");
-    bool range = is_verdict(metric, "too few") && low < high;
+
+    return is_verdict(metric, "too few") && tt_number_of(s, "min") < tt_number_of(s, "max");
+}
+
+/* The median in line 0; or "min to", and in line 1 max. */
+static void add_value(struct tt_table *t, const json_t *metric, const char *side, int line)
+{
+    const json_t *s = json_object_get(metric, side);
+    bool range = has_range(metric, side);
     const char *what = !range ? "median" : line ? "max" : "min";
     char text[TT_UNIT_TEXT] = "";
 
     if (json_object_get(s, what) && (range || !line))
-        tt_format_value(tt_number_of(s, what), unit, text);
-    snprintf(out, TT_UNIT_TEXT + 4, "%s%s", text, range && !line ? " to" : "");
-}
-
-static void print_metric(FILE *out, const json_t *metric, int width)
-{
-    char a[TT_UNIT_TEXT + 4], b[TT_UNIT_TEXT + 4], mark[128];
-    struct tt_paragraph p = {0};
-
-    print_value(metric, "a", 0, a);
-    print_value(metric, "b", 0, b);
-    snprintf(mark, sizeof mark, "  %-*s %*s %*s  ", width, tt_text_of(metric, "label"), VALUE, a,
-             VALUE, b);
-    tt_paragraph_add(&p, "%s",
-                     is_verdict(metric, "too few") ? "too few for an interval"
-                                                   : tt_text_of(metric, "text"));
-    tt_paragraph_print_marked(&p, out, mark);
-    print_value(metric, "a", 1, a);
-    print_value(metric, "b", 1, b);
-    if (*a || *b)
-        fprintf(out, "  %-*s %*s%*s\n", width, "", VALUE, a, *b ? VALUE + 1 : 0, b);
+        tt_format_value(tt_number_of(s, what), tt_text_of(metric, "unit"), text);
+    tt_table_add(t, "%s%s", text, range && !line ? " to" : "");
 }
 
 static void print_metrics(FILE *out, const json_t *metrics)
 {
-    int width = label_width(metrics);
+    static const struct tt_column columns[] = {{.title = "metric"},
+                                               {.title = "A", .right = true, .width = 13},
+                                               {.title = "B", .right = true, .width = 13},
+                                               {.title = "B against A"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
     const json_t *m;
     size_t i;
 
-    fprintf(out, "\n  %-*s %*s %*s  %s\n", width, "metric", VALUE, "A", VALUE, "B", "B against A");
-    json_array_foreach(metrics, i, m) print_metric(out, m, width);
+    json_array_foreach(metrics, i, m)
+    {
+        tt_table_add(&t, "%s", tt_text_of(m, "label"));
+        add_value(&t, m, "a", 0);
+        add_value(&t, m, "b", 0);
+        tt_table_add(&t, "%s",
+                     is_verdict(m, "too few") ? "too few for an interval" : tt_text_of(m, "text"));
+        if (!has_range(m, "a") && !has_range(m, "b"))
+            continue;
+        tt_table_add(&t, "%s", "");
+        add_value(&t, m, "a", 1);
+        add_value(&t, m, "b", 1);
+        tt_table_add(&t, "%s", "");
+    }
+    fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 /* ---- what differs ---- */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
+#include "report/table.h"
 #include "spec/units.h"
 
 #define CHART_WIDTH 44
@@ -78,52 +79,92 @@ static void print_shares(FILE *out, const json_t *answer)
 
 /* ---- the table ---- */
 
-static void print_interval(const json_t *slowdown, char *out, size_t size)
+static bool same_kind(const json_t *a, const json_t *b)
+{
+    const json_t *x = json_array_get(json_object_get(a, "loads"), 0);
+    const json_t *y = json_array_get(json_object_get(b, "loads"), 0);
+
+    return !strcmp(tt_text_of(a, "reference"), tt_text_of(b, "reference")) &&
+           (!x || !y || json_equal(x, y));
+}
+
+static void add_number(struct tt_table *t, double value)
+{
+    if (isfinite(value))
+        tt_table_add(t, "%.3g", value);
+    else
+        tt_table_add(t, "-");
+}
+
+static void add_interval(struct tt_table *t, const json_t *slowdown)
 {
     const json_t *range = json_object_get(slowdown, "range");
+    double low = tt_number_or_nan(slowdown, "low"), high = tt_number_or_nan(slowdown, "high");
 
-    if (tt_number_or_nan(slowdown, "low") == tt_number_or_nan(slowdown, "high"))
-        snprintf(out, size, "by definition");
-    else if (tt_has_number(slowdown, "low"))
-        snprintf(out, size, "%.3g to %.3g", tt_number_or_nan(slowdown, "low"),
-                 tt_number_or_nan(slowdown, "high"));
+    if (low == high)
+        tt_table_add(t, "by definition");
+    else if (isfinite(low))
+        tt_table_add(t, "%.3g to %.3g", low, high);
     else if (json_is_array(range))
-        snprintf(out, size, "(%.3g to %.3g)", json_number_value(json_array_get(range, 0)),
-                 json_number_value(json_array_get(range, 1)));
+        tt_table_add(t, "(%.3g to %.3g)", json_number_value(json_array_get(range, 0)),
+                     json_number_value(json_array_get(range, 1)));
     else
-        snprintf(out, size, "-");
+        tt_table_add(t, "-");
 }
 
-static const char *rate(double value, char text[TT_UNIT_TEXT])
-{
-    if (!isfinite(value) || value <= 0)
-        return "-";
-    tt_format_value(value, "B/s", text);
-    return text;
-}
-
-static void print_step(FILE *out, const json_t *step)
+static void add_step(struct tt_table *t, const json_t *step)
 {
     const json_t *slowdown = json_object_get(step, "slowdown");
     const json_t *grew = json_object_get(step, "grew");
     double median = tt_number_or_nan(json_object_get(step, "runtime"), "median");
-    char time[TT_UNIT_TEXT] = "-", total[TT_UNIT_TEXT], interval[48],
-         growth[TT_UNIT_TEXT + 24] = "", seconds[TT_UNIT_TEXT];
+    double rate = tt_number_of(step, "total_write_rate");
+    char text[TT_UNIT_TEXT];
 
-    if (isfinite(median))
-        tt_format_seconds(median, time);
-    print_interval(slowdown, interval, sizeof interval);
+    tt_table_add(t, "%lld", (long long)tt_number_of(step, "others"));
+    tt_table_add(t, "%lld", (long long)tt_number_of(step, "runs"));
+    tt_table_add(t, "%s", isfinite(median) ? tt_format_seconds(median, text) : "-");
+    add_number(t, tt_number_or_nan(slowdown, "value"));
+    add_interval(t, slowdown);
+    tt_table_add(t, "%s", rate > 0 ? tt_format_rate(rate, text) : "-");
     if (json_is_object(grew))
-        snprintf(growth, sizeof growth, "%s +%s", tt_text_of(grew, "phase"),
-                 tt_format_seconds(tt_number_or_nan(grew, "seconds"), seconds));
-    fprintf(out, "  %6lld %4lld %9s ", (long long)tt_number_or_nan(step, "others"),
-            (long long)tt_number_or_nan(step, "runs"), time);
-    if (isfinite(tt_number_or_nan(slowdown, "value")))
-        fprintf(out, "%8.3g", tt_number_or_nan(slowdown, "value"));
+        tt_table_add(t, "%s +%s", tt_text_of(grew, "phase"),
+                     tt_format_seconds(tt_number_of(grew, "seconds"), text));
     else
-        fprintf(out, "%8s", "-");
-    fprintf(out, "  %-15s %10s  %s\n", interval,
-            rate(tt_number_or_nan(step, "total_write_rate"), total), growth);
+        tt_table_add(t, "%s", "");
+}
+
+/* Few runs give a range, in brackets, and no interval. */
+static bool has_interval(const json_t *steps, const json_t *kind)
+{
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step)
+    {
+        if (same_kind(step, kind) && tt_number_of(step, "others") > 0 &&
+            tt_has_number(json_object_get(step, "slowdown"), "low"))
+            return true;
+    }
+    return false;
+}
+
+static void print_steps(FILE *out, const json_t *steps, const json_t *first)
+{
+    const struct tt_column columns[] = {
+        {.title = "others", .right = true},
+        {.title = "runs", .right = true},
+        {.title = "runtime", .right = true, .width = 9},
+        {.title = "slowdown", .right = true},
+        {.title = has_interval(steps, first) ? "95 % interval" : "(least to most)", .width = 15},
+        {.title = "all write", .right = true, .width = 10},
+        {.title = "what grew"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    const json_t *step;
+    size_t i;
+
+    json_array_foreach(steps, i, step) if (same_kind(step, first)) add_step(&t, step);
+    fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 static void print_bar(FILE *out, const json_t *step, double longest)
@@ -146,15 +187,6 @@ static void print_bar(FILE *out, const json_t *step, double longest)
     for (int i = CHART_WIDTH - 1; i >= 0 && bar[i] == ' '; i--)
         bar[i] = '\0';
     fprintf(out, "  %6lld |%s\n", (long long)tt_number_or_nan(step, "others"), bar);
-}
-
-static bool same_kind(const json_t *a, const json_t *b)
-{
-    const json_t *x = json_array_get(json_object_get(a, "loads"), 0);
-    const json_t *y = json_array_get(json_object_get(b, "loads"), 0);
-
-    return !strcmp(tt_text_of(a, "reference"), tt_text_of(b, "reference")) &&
-           (!x || !y || json_equal(x, y));
 }
 
 /* Steps of one reference under one kind of load; the one alone belongs to all of them. */
@@ -192,26 +224,29 @@ static const char *times(const json_t *effect, char *out, size_t size)
 
 static void print_phases(FILE *out, const json_t *step)
 {
-    long long others = (long long)tt_number_or_nan(step, "others");
+    long long others = (long long)tt_number_of(step, "others");
+    char title[32], text[48], seconds[TT_UNIT_TEXT];
+    const struct tt_column columns[] = {{.title = title, .width = 15},
+                                        {.title = "total", .right = true, .width = 10},
+                                        {.title = "more", .right = true, .width = 9},
+                                        {.title = "median, times", .width = 19},
+                                        {.title = "p99, times"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
     const char *name;
     json_t *phase;
-    bool head = false;
 
+    snprintf(title, sizeof title, "with %2lld other%s", others, plural(others));
     json_object_foreach(json_object_get(step, "phases"), name, phase)
     {
-        char median[48], tail[48], total[TT_UNIT_TEXT], growth[TT_UNIT_TEXT];
-        double seconds = tt_number_or_nan(phase, "seconds"),
-               more = tt_number_or_nan(phase, "growth");
-
-        if (!head)
-            fprintf(out, "\n  with %2lld other%-2s %10s %9s  %-19s %s\n", others, plural(others),
-                    "total", "more", "median, times", "p99, times");
-        head = true;
-        fprintf(out, "  %-15s %10s %9s  %-19s %s\n", name, tt_format_seconds(seconds, total),
-                tt_format_seconds(more, growth),
-                times(json_object_get(phase, "median"), median, sizeof median),
-                times(json_object_get(phase, "p99"), tail, sizeof tail));
+        tt_table_add(&t, "%s", name);
+        tt_table_add(&t, "%s", tt_format_seconds(tt_number_of(phase, "seconds"), seconds));
+        tt_table_add(&t, "%s", tt_format_seconds(tt_number_of(phase, "growth"), seconds));
+        tt_table_add(&t, "%s", times(json_object_get(phase, "median"), text, sizeof text));
+        tt_table_add(&t, "%s", times(json_object_get(phase, "p99"), text, sizeof text));
     }
+    if (t.n)
+        fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 static void explain_phases(FILE *out, const json_t *steps)
@@ -244,35 +279,37 @@ static bool overlaps(const json_t *answer, const json_t *step)
 /* What else of the reference changed, of the metrics that most ask for. */
 static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
 {
-    static const char *const shown[][2] = {{"write_rate", "write rate"},
-                                           {"read_rate", "read rate"},
-                                           {"hidden_fraction", "hidden I/O"},
-                                           {"cpu_share", "CPU share"},
-                                           {"cpu_wait", "waiting for a CPU"}};
-    const json_t *metrics = json_object_get(step, "metrics");
-    long long others = (long long)tt_number_or_nan(step, "others");
-    bool head = false;
+    double fairness = tt_number_or_nan(step, "fairness");
+    char title[32], text[48], value[TT_UNIT_TEXT];
+    const struct tt_column columns[] = {{.title = "reference", .width = 17},
+                                        {.title = "alone", .right = true, .width = 12},
+                                        {.title = title, .right = true, .width = 12},
+                                        {.title = "times"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
 
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        const json_t *m = json_object_get(metrics, shown[i][0]);
-        const char *unit = strstr(shown[i][0], "rate") ? "B/s" : "1";
-        char alone[TT_UNIT_TEXT], with[TT_UNIT_TEXT], ratio[48];
+    snprintf(title, sizeof title, "with %2lld", (long long)tt_number_of(step, "others"));
+    for (int i = 0; i < TT_NMETRICS; i++) {
+        const struct tt_metric *metric = &tt_metrics[i];
+        const json_t *m = json_object_get(json_object_get(step, "metrics"), metric->name);
 
-        if (!isfinite(tt_number_or_nan(m, "median")) || !isfinite(tt_number_or_nan(m, "alone")) ||
-            (!strcmp(shown[i][0], "hidden_fraction") && !overlaps(answer, step)))
+        if (!(metric->shown & TT_SHOWN_ENSEMBLE) || !tt_has_number(m, "median") ||
+            !tt_has_number(m, "alone") ||
+            (i == TT_METRIC_hidden_fraction && !overlaps(answer, step)))
             continue;
-        if (!head)
-            fprintf(out, "\n  %-17s %12s %9s %2lld  %s\n", "reference", "alone", "with", others,
-                    "times");
-        head = true;
-        fprintf(out, "  %-17s %12s %12s  %s\n", shown[i][1],
-                tt_format_value(tt_number_or_nan(m, "alone"), unit, alone),
-                tt_format_value(tt_number_or_nan(m, "median"), unit, with),
-                times(json_object_get(m, "ratio"), ratio, sizeof ratio));
+        tt_table_add(&t, "%s", metric->label);
+        tt_table_add(&t, "%s", tt_format_value(tt_number_of(m, "alone"), metric->unit, value));
+        tt_table_add(&t, "%s", tt_format_value(tt_number_of(m, "median"), metric->unit, value));
+        tt_table_add(&t, "%s", times(json_object_get(m, "ratio"), text, sizeof text));
     }
-    if (isfinite(tt_number_or_nan(step, "fairness")))
-        fprintf(out, "  %-17s %12s %12.3g  (1: equal jobs got as much done)\n", "fairness", "",
-                tt_number_or_nan(step, "fairness"));
+    if (isfinite(fairness)) {
+        tt_table_add(&t, "fairness");
+        tt_table_add(&t, "%s", "");
+        tt_table_add(&t, "%.3g", fairness);
+        tt_table_add(&t, "(1: equal jobs got as much done)");
+    }
+    if (t.n)
+        fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 /* ---- what can be said ---- */
@@ -365,38 +402,30 @@ static void print_verdicts(FILE *out, const json_t *answer)
 /* A job that was only repeated: what it measured, with intervals. */
 static void print_alone(FILE *out, const json_t *step)
 {
-    fprintf(out, "\n  %-22s %12s  95 %% interval of the median, %lld runs\n", "metric", "median",
-            (long long)tt_number_or_nan(step, "runs"));
+    char title[64], median[TT_UNIT_TEXT], low[TT_UNIT_TEXT], high[TT_UNIT_TEXT];
+    const struct tt_column columns[] = {{.title = "metric", .width = 22},
+                                        {.title = "median", .right = true, .width = 12},
+                                        {.title = title}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+
+    snprintf(title, sizeof title, "95 %% interval of the median, %lld runs",
+             (long long)tt_number_of(step, "runs"));
     for (int i = 0; i < TT_NMETRICS; i++) {
         const json_t *m = json_object_get(json_object_get(step, "metrics"), tt_metrics[i].name);
         const char *unit = tt_metrics[i].unit;
-        char median[TT_UNIT_TEXT], low[TT_UNIT_TEXT], high[TT_UNIT_TEXT];
 
-        if (!isfinite(tt_number_or_nan(m, "median")))
+        if (!tt_has_number(m, "median"))
             continue;
-        fprintf(out, "  %-22s %12s  ", tt_metrics[i].label,
-                tt_format_value(tt_number_or_nan(m, "median"), unit, median));
+        tt_table_add(&t, "%s", tt_metrics[i].label);
+        tt_table_add(&t, "%s", tt_format_value(tt_number_of(m, "median"), unit, median));
         if (tt_has_number(m, "low"))
-            fprintf(out, "%s to %s\n", tt_format_value(tt_number_or_nan(m, "low"), unit, low),
-                    tt_format_value(tt_number_or_nan(m, "high"), unit, high));
+            tt_table_add(&t, "%s to %s", tt_format_value(tt_number_of(m, "low"), unit, low),
+                         tt_format_value(tt_number_of(m, "high"), unit, high));
         else
-            fprintf(out, "too few runs\n");
+            tt_table_add(&t, "too few runs");
     }
-}
-
-/* Few runs give a range, in brackets, and no interval. */
-static bool has_interval(const json_t *steps, const json_t *kind)
-{
-    const json_t *step;
-    size_t i;
-
-    json_array_foreach(steps, i, step)
-    {
-        if (same_kind(step, kind) && tt_number_or_nan(step, "others") > 0 &&
-            tt_has_number(json_object_get(step, "slowdown"), "low"))
-            return true;
-    }
-    return false;
+    fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 static void print_group(FILE *out, const json_t *answer, const json_t *first)
@@ -410,15 +439,10 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
         print_warnings(out, first);
         return;
     }
-    fprintf(out, "\n  others runs   runtime slowdown  %-15s %10s  %s\n",
-            has_interval(steps, first) ? "95 % interval" : "(least to most)", "all write",
-            "what grew");
+    print_steps(out, steps, first);
     json_array_foreach(steps, i, step)
     {
-        if (!same_kind(step, first))
-            continue;
-        print_step(out, step);
-        if (tt_number_or_nan(step, "others") > tt_number_or_nan(last, "others"))
+        if (same_kind(step, first) && tt_number_of(step, "others") > tt_number_of(last, "others"))
             last = step;
     }
     print_chart(out, steps, first);
@@ -457,7 +481,7 @@ static void print_pair(FILE *out, const json_t *step)
 
 /* ---- everybody against everybody ---- */
 
-#define CELL 10
+#define MOST_IN_MATRIX 6
 
 static double slowdown_under(const json_t *steps, const char *reference, const char *load,
                              double others)
@@ -480,32 +504,29 @@ static double slowdown_under(const json_t *steps, const char *reference, const c
 static void print_matrix(FILE *out, const json_t *answer)
 {
     const json_t *specs = json_object_get(answer, "jobs");
-    const json_t *steps = json_object_get(answer, "steps"), *step, *row, *column;
+    const json_t *steps = json_object_get(answer, "steps"), *step, *row;
+    struct tt_column columns[MOST_IN_MATRIX + 1] = {{.title = "", .width = 10}};
+    size_t i, k, n = json_array_size(specs);
+    struct tt_table t = {columns, n + 1, .indent = 2};
+    char titles[MOST_IN_MATRIX][11];
     double most = 0;
-    size_t i, k;
 
     json_array_foreach(steps, i, step) most = fmax(most, tt_number_or_nan(step, "others"));
-    if (most == 0 || json_array_size(specs) > 6)
+    if (most == 0 || n > MOST_IN_MATRIX)
         return;
-    fprintf(out, "\n  slowdown of each row's job beside %.0f of the column's\n  %-*s", most, CELL,
-            "");
-    json_array_foreach(specs, k, column)
-        fprintf(out, " %*.*s", CELL, CELL, tt_text_of(column, "name"));
+    for (k = 0; k < n; k++) {
+        columns[k + 1] = (struct tt_column){.title = titles[k], .right = true, .width = 10};
+        snprintf(titles[k], sizeof titles[k], "%s", tt_text_of(json_array_get(specs, k), "name"));
+    }
     json_array_foreach(specs, i, row)
     {
-        fprintf(out, "\n  %-*.*s", CELL, CELL, tt_text_of(row, "name"));
-        json_array_foreach(specs, k, column)
-        {
-            double value =
-                slowdown_under(steps, tt_text_of(row, "name"), tt_text_of(column, "name"), most);
-
-            if (isfinite(value))
-                fprintf(out, " %*.3g", CELL, value);
-            else
-                fprintf(out, " %*s", CELL, "-");
-        }
+        tt_table_add(&t, "%.10s", tt_text_of(row, "name"));
+        for (k = 0; k < n; k++)
+            add_number(&t, slowdown_under(steps, tt_text_of(row, "name"),
+                                          tt_text_of(json_array_get(specs, k), "name"), most));
     }
-    fprintf(out, "\n");
+    fprintf(out, "\n  slowdown of each row's job beside %.0f of the column's\n", most);
+    tt_table_print(&t, out, NULL);
 }
 
 void tt_report_ensemble(FILE *out, const json_t *answer)

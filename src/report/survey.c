@@ -60,7 +60,6 @@ static void print_table(FILE *out, const json_t *summary, const struct tt_survey
                                         {.title = "deviation", .right = true, .width = 14},
                                         {.title = "CV", .right = true, .width = 10}};
     struct tt_table table = {columns, sizeof columns / sizeof *columns, .indent = 2};
-    struct tt_error ignored = TT_ERROR_CLEAR;
     char text[TT_UNIT_TEXT];
     const json_t *row;
     size_t i;
@@ -83,7 +82,7 @@ static void print_table(FILE *out, const json_t *summary, const struct tt_survey
             tt_table_add(&table, "-");
     }
     fprintf(out, "\n%s\n", t->title);
-    tt_table_print(&table, out, &ignored);
+    tt_table_print(&table, out, NULL);
 }
 
 /* ---- warnings ---- */

@@ -32,7 +32,8 @@ struct tt_table {
 
 /* The next cell, from left to right and row by row; control characters become '?'. */
 void tt_table_add(struct tt_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Titles and rows, or nothing if there is no row; frees the cells in any case. */
+/* Titles and rows, or nothing if there is no row; frees the cells in any case. e may be NULL: a
+ * line in place of the table says that there was no memory. */
 int tt_table_print(struct tt_table *t, FILE *out, struct tt_error *e);
 
 #endif

@@ -13,13 +13,10 @@
 #include "report/paragraph.h"
 #include "report/parameter.h"
 #include "report/report.h"
+#include "report/table.h"
 #include "spec/units.h"
 
 #define BAR 28
-
-/* Of the table of latencies. */
-static const char *const columns[] = {"p50", "p90", "p99", "p99.9", "max"};
-#define NCOLUMNS (sizeof columns / sizeof *columns)
 
 /* ---- head: what ran, where and how ---- */
 
@@ -385,69 +382,73 @@ static void print_metrics(FILE *out, const json_t *result)
 
 /* ---- phases and calls ---- */
 
-static void print_phase(FILE *out, const char *name, const json_t *phase, double whole, bool beside)
+/* The slowest rank's share of the runtime as a bar. */
+static void add_share(struct tt_table *t, const json_t *phase, double whole, char mark)
 {
-    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], bar[BAR + 1] = "";
     double inside = tt_number_of(phase, "max") - tt_number_of(phase, "outside");
     double share = whole > 0 ? inside / whole : 0;
     size_t length = share >= 1 ? BAR : share > 0 ? (size_t)ceil(share * BAR) : 0;
-    const char *where = inside > 0 ? bar : "before or after the runtime";
+    char bar[BAR + 1] = "";
 
-    memset(bar, beside ? '=' : '#', length);
-    bar[length] = '\0';
-    fprintf(out, "  %-10.10s %10.10s %10.10s %10.10s%s%s\n", name,
-            tt_format_seconds(tt_number_of(phase, "min"), a),
-            tt_format_seconds(tt_number_of(phase, "median"), b),
-            tt_format_seconds(tt_number_of(phase, "max"), c), *where ? "  " : "", where);
+    memset(bar, mark, length);
+    tt_table_add(t, "%s", inside > 0 ? bar : "before or after the runtime");
 }
 
-/* Phases that took time; the bar is the slowest rank's share of the runtime. The I/O calls' own
- * duration is inside of other phases or beside them, so it has another bar. */
+/* Phases that took time. The I/O calls' own duration is inside of other phases or beside them, so
+ * it has another bar. */
 static void print_phases(FILE *out, const json_t *result)
 {
     const json_t *all = json_object_get(result, "phases");
     double whole = tt_result_metric(result, "runtime");
-    bool any = false;
+    const struct tt_column columns[] = {
+        {.title = "phases", .width = 10},
+        {.title = "min", .right = true, .width = 10},
+        {.title = "median", .right = true, .width = 10},
+        {.title = "max", .right = true, .width = 10},
+        {.title = whole > 0 ? "share of runtime (= any thread)" : ""}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    char text[TT_UNIT_TEXT];
 
     for (int i = 0; i < TT_NPHASES; i++) {
         const json_t *phase = json_object_get(all, tt_phase_names[i]);
 
         if (!(tt_number_of(phase, "max") > 0))
             continue;
-        if (!any)
-            fprintf(out, "\n  %-10s %10s %10s %10s%s\n", "phases", "min", "median", "max",
-                    whole > 0 ? "  share of runtime (= any thread)" : "");
-        any = true;
-        print_phase(out, tt_phase_names[i], phase, whole, i >= TT_IO_WRITE);
+        tt_table_add(&t, "%s", tt_phase_names[i]);
+        for (size_t k = 1; k < 4; k++)
+            tt_table_add(&t, "%s", tt_format_seconds(tt_number_of(phase, columns[k].title), text));
+        add_share(&t, phase, whole, i >= TT_IO_WRITE ? '=' : '#');
     }
-}
-
-static void print_call(FILE *out, const char *name, const json_t *call)
-{
-    char text[TT_UNIT_TEXT];
-
-    fprintf(out, "  %-10s %10.0f", name, tt_number_of(call, "count"));
-    for (size_t i = 0; i < NCOLUMNS; i++)
-        fprintf(out, " %10.10s", tt_format_seconds(tt_number_of(call, columns[i]), text));
-    fputc('\n', out);
+    if (t.n)
+        fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 static void print_calls(FILE *out, const json_t *result)
 {
-    const json_t *all = json_object_get(result, "calls");
+    static const struct tt_column columns[] = {{.title = "calls", .width = 10},
+                                               {.title = "count", .right = true, .width = 10},
+                                               {.title = "p50", .right = true, .width = 10},
+                                               {.title = "p90", .right = true, .width = 10},
+                                               {.title = "p99", .right = true, .width = 10},
+                                               {.title = "p99.9", .right = true, .width = 10},
+                                               {.title = "max", .right = true, .width = 10}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    char text[TT_UNIT_TEXT];
 
-    if (json_object_size(all) == 0)
-        return;
-    fprintf(out, "\n  %-10s %10s", "calls", "count");
-    for (size_t i = 0; i < NCOLUMNS; i++)
-        fprintf(out, " %10s", columns[i]);
-    fputc('\n', out);
     for (int i = 0; i < TT_NCALLS; i++) {
-        const json_t *call = json_object_get(all, tt_call_names[i]);
+        const json_t *call = tt_member_at(json_object_get(result, "calls"), tt_call_names[i]);
 
-        if (call)
-            print_call(out, tt_call_names[i], call);
+        if (!call)
+            continue;
+        tt_table_add(&t, "%s", tt_call_names[i]);
+        tt_table_add(&t, "%.0f", tt_number_of(call, "count"));
+        for (size_t k = 2; k < t.ncolumns; k++)
+            tt_table_add(&t, "%s", tt_format_seconds(tt_number_of(call, columns[k].title), text));
     }
+    if (t.n)
+        fputc('\n', out);
+    tt_table_print(&t, out, NULL);
 }
 
 /* What a counter showed to be used up, on which node; nothing if nothing was. */
