@@ -18,7 +18,7 @@
 
 #include "base/agree.h"
 #include "plan/registry.h"
-#include "io/backends/mpiio/hints.h"
+#include "io/mpi_hints.h"
 
 enum { STEPS = 3, GAP = 0xee, MANY = 20000, FEW = 203 };
 

@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "io/file.h"
-#include "io/backends/mpiio/hints.h"
+#include "io/mpi_hints.h"
 #include "io/backends/mpiio/shape.h"
 
 enum mpiio_method { INDEPENDENT, COLLECTIVE, SPLIT, NONBLOCKING };

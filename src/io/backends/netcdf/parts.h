@@ -7,7 +7,7 @@
 #include <netcdf.h>
 #include <netcdf_par.h>
 
-#include "io/backends/mpiio/hints.h"
+#include "io/mpi_hints.h"
 #include "io/file.h"
 
 /* The step before and the bytes of a string behind the variable's own dimensions. */

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <pnetcdf.h>
 
-#include "io/backends/mpiio/hints.h"
+#include "io/mpi_hints.h"
 #include "io/file.h"
 
 enum pnetcdf_method { PNETCDF_INDEPENDENT, PNETCDF_COLLECTIVE, PNETCDF_AGGREGATED };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "io/backends/mpiio/hints.h"
+#include "io/mpi_hints.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/agree.h"
 #include "spec/units.h"
@@ -14,73 +16,51 @@ const char *const tt_mpi_switches[] = {"default", "enable", "disable", "automati
 
 /* ---- giving ---- */
 
-/* Calls take(key, value) for every hint given, until it returns something else than 0. */
-struct taker {
-    int (*take)(struct taker *, const char *key, const char *value);
-    MPI_Info info;
-    const struct seen *seen;
-    struct tt_facts *facts;
-    const char *backend;
-    bool ompio;
+struct hint {
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
 };
 
-static int take_number(struct taker *t, const char *key, uint64_t value)
+/* The next hint that is given, from *i on, which begins with 0; false at the end. Cray's library
+ * has hints of its own for several aggregators per server, which then need locks that are asked for
+ * ahead of time; others know how many aggregators there are. */
+static bool next_hint(const struct tt_mpi_hints *h, size_t *i, struct hint *out)
 {
-    char text[32];
+    const struct {
+        const char *key;
+        uint64_t number;
+        int choice;
+    } known[] = {
+        {"cb_nodes", h->cb_nodes ? h->cb_nodes : h->multiplier * h->striping_factor, 0},
+        {"cray_cb_write_lock_mode", h->multiplier > 1 ? 2 : 0, 0},
+        {"cray_cb_nodes_multiplier", h->multiplier > 1 ? h->multiplier : 0, 0},
+        {"cb_buffer_size", h->cb_buffer_size, 0},
+        {"striping_factor", h->striping_factor, 0},
+        {"striping_unit", h->striping_unit, 0},
+        {"romio_cb_write", 0, h->romio_cb_write},
+        {"romio_cb_read", 0, h->romio_cb_read},
+        {"romio_ds_write", 0, h->romio_ds_write},
+    };
+    const size_t n = sizeof known / sizeof *known;
+    const char *word, *equals;
 
-    if (value == 0)
-        return 0;
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return t->take(t, key, text);
-}
-
-static int take_switch(struct taker *t, const char *key, int value)
-{
-    return value == 0 ? 0 : t->take(t, key, tt_mpi_switches[value]);
-}
-
-static int take_other(struct taker *t, const char *word)
-{
-    char key[MPI_MAX_INFO_KEY + 1];
-    const char *equals = strchr(word, '=');
-
-    snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-    return t->take(t, key, equals + 1);
-}
-
-/* Cray's library has hints of its own for several aggregators per server, which then need locks
- * that are asked for ahead of time; others know how many aggregators there are. */
-static int take_aggregators(const struct tt_mpi_hints *h, struct taker *t)
-{
-    uint64_t nodes = h->cb_nodes ? h->cb_nodes : h->multiplier * h->striping_factor;
-    int rc = take_number(t, "cb_nodes", nodes);
-
-    if (rc == 0 && h->multiplier > 1)
-        rc = take_number(t, "cray_cb_write_lock_mode", 2);
-    if (rc == 0 && h->multiplier > 1)
-        rc = take_number(t, "cray_cb_nodes_multiplier", h->multiplier);
-    return rc;
-}
-
-static int for_each_hint(const struct tt_mpi_hints *h, struct taker *t)
-{
-    int rc = take_aggregators(h, t);
-
-    if (rc == 0)
-        rc = take_number(t, "cb_buffer_size", h->cb_buffer_size);
-    if (rc == 0)
-        rc = take_number(t, "striping_factor", h->striping_factor);
-    if (rc == 0)
-        rc = take_number(t, "striping_unit", h->striping_unit);
-    if (rc == 0)
-        rc = take_switch(t, "romio_cb_write", h->romio_cb_write);
-    if (rc == 0)
-        rc = take_switch(t, "romio_cb_read", h->romio_cb_read);
-    if (rc == 0)
-        rc = take_switch(t, "romio_ds_write", h->romio_ds_write);
-    for (size_t i = 0; i < h->others.n && rc == 0; i++)
-        rc = take_other(t, h->others.words[i]);
-    return rc;
+    while (*i < n && known[*i].number == 0 && known[*i].choice == 0)
+        ++*i;
+    if (*i >= n + h->others.n)
+        return false;
+    if (*i >= n) {
+        word = h->others.words[(*i)++ - n];
+        equals = strchr(word, '=');
+        snprintf(out->key, sizeof out->key, "%.*s", (int)(equals - word), word);
+        snprintf(out->value, sizeof out->value, "%s", equals + 1);
+        return true;
+    }
+    snprintf(out->key, sizeof out->key, "%s", known[*i].key);
+    if (known[*i].choice)
+        snprintf(out->value, sizeof out->value, "%s", tt_mpi_switches[known[*i].choice]);
+    else
+        snprintf(out->value, sizeof out->value, "%" PRIu64, known[*i].number);
+    ++*i;
+    return true;
 }
 
 int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e)
@@ -100,29 +80,46 @@ int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct
     return TT_OK;
 }
 
-static int take_into_info(struct taker *t, const char *key, const char *value)
-{
-    int rc = MPI_SUCCESS;
-
-    if (t->info == MPI_INFO_NULL)
-        rc = MPI_Info_create(&t->info);
-    return rc == MPI_SUCCESS ? MPI_Info_set(t->info, key, value) : rc;
-}
-
 int tt_mpi_hints_info(const struct tt_mpi_hints *h, MPI_Info *info)
 {
-    struct taker t = {.take = take_into_info, .info = MPI_INFO_NULL};
-    int rc = for_each_hint(h, &t);
+    struct hint hint;
+    size_t i = 0;
+    int rc = MPI_SUCCESS;
 
-    *info = t.info;
+    *info = MPI_INFO_NULL;
+    while (rc == MPI_SUCCESS && next_hint(h, &i, &hint)) {
+        if (*info == MPI_INFO_NULL)
+            rc = MPI_Info_create(info);
+        if (rc == MPI_SUCCESS)
+            rc = MPI_Info_set(*info, hint.key, hint.value);
+    }
     return rc;
 }
 
 /* ---- counting ---- */
 
+/* False if this kernel does not count. */
+static bool read_count(bool process, struct tt_io_count *out)
+{
+    char text[512];
+    const char *bytes, *calls;
+    int fd = open(process ? "/proc/self/io" : "/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    bytes = strstr(text, "wchar: ");
+    calls = strstr(text, "syscw: ");
+    return bytes && calls && sscanf(bytes, "wchar: %" SCNu64, &out->bytes) == 1 &&
+           sscanf(calls, "syscw: %" SCNu64, &out->calls) == 1;
+}
+
 void tt_mpi_proof_before(struct tt_mpi_proof *p)
 {
-    p->started = p->counted < COUNTED_WRITES && tt_io_count_read(p->process, &p->before);
+    p->started = p->counted < COUNTED_WRITES && read_count(p->process, &p->before);
 }
 
 void tt_mpi_proof_after(struct tt_mpi_proof *p, uint64_t payload)
@@ -130,7 +127,7 @@ void tt_mpi_proof_after(struct tt_mpi_proof *p, uint64_t payload)
     struct tt_io_count after;
 
     p->writes++;
-    if (!p->started || !tt_io_count_read(p->process, &after))
+    if (!p->started || !read_count(p->process, &after))
         return;
     p->counted++;
     p->payload += payload;
@@ -211,74 +208,73 @@ static enum tt_proof prove_buffer(const struct seen *s, uint64_t buffer, char *h
     return TT_UNCONFIRMED;
 }
 
-static int take_into_facts(struct taker *t, const char *key, const char *value)
+static int add_hint(const struct hint *h, const char *backend, MPI_Info info, bool ompio,
+                    const struct seen *seen, struct tt_facts *facts)
 {
     char name[64], back[MPI_MAX_INFO_VAL + 1] = "", how[128] = "";
     enum tt_proof proof = TT_UNCONFIRMED;
     uint64_t number = 0;
     int found = 0;
 
-    if (t->info != MPI_INFO_NULL)
-        MPI_Info_get(t->info, key, MPI_MAX_INFO_VAL, back, &found);
-    if (sscanf(value, "%" SCNu64, &number) == 1 && is_conclusive(t->seen)) {
-        if (!strcmp(key, "cb_nodes"))
-            proof = prove_cb_nodes(t->seen, number, how, sizeof how);
-        else if (!strcmp(key, "cb_buffer_size"))
-            proof = prove_buffer(t->seen, number, how, sizeof how);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_get(info, h->key, MPI_MAX_INFO_VAL, back, &found);
+    if (sscanf(h->value, "%" SCNu64, &number) == 1 && is_conclusive(seen)) {
+        if (!strcmp(h->key, "cb_nodes"))
+            proof = prove_cb_nodes(seen, number, how, sizeof how);
+        else if (!strcmp(h->key, "cb_buffer_size"))
+            proof = prove_buffer(seen, number, how, sizeof how);
     }
-    if (t->ompio && !strncmp(key, "romio_", 6))
+    if (ompio && !strncmp(h->key, "romio_", 6))
         snprintf(how, sizeof how, "meant for romio, but the implementation is ompio");
-    snprintf(name, sizeof name, "%s.%.50s", t->backend, key);
-    return tt_facts_add(t->facts, name, value, found ? back : NULL, proof, how);
+    snprintf(name, sizeof name, "%s.%.50s", backend, h->key);
+    return tt_facts_add(facts, name, h->value, found ? back : NULL, proof, how);
 }
 
-static bool is_given(const struct tt_mpi_hints *h, const char *key)
-{
-    for (size_t i = 0; i < h->others.n; i++)
-        if (!strncmp(h->others.words[i], key, strlen(key)))
-            return true;
-    return false;
-}
-
-/* Only romio has a buffer for independent reads, and tells its size unasked. */
-static int add_implementation(const struct tt_mpi_hints *h, struct taker *t)
+/* Which MPI-IO it is. Only romio has a buffer for independent reads, and tells its size unasked. */
+static int add_implementation(const struct tt_mpi_hints *h, const char *backend, MPI_Info info,
+                              bool *ompio, struct tt_facts *facts)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "", text[96], value[MPI_MAX_INFO_VAL + 1];
+    static const char unasked[] = "ind_rd_buffer_size";
     const char *name = "not known";
     char key[64];
     int length = 0, romio = 0;
+    bool given = false;
 
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
-    if (t->info != MPI_INFO_NULL)
-        MPI_Info_get(t->info, "ind_rd_buffer_size", MPI_MAX_INFO_VAL, value, &romio);
-    if (romio && !is_given(h, "ind_rd_buffer_size="))
+    if (info != MPI_INFO_NULL)
+        MPI_Info_get(info, unasked, MPI_MAX_INFO_VAL, value, &romio);
+    for (size_t i = 0; i < h->others.n; i++)
+        given |= !strncmp(h->others.words[i], unasked, strlen(unasked)) &&
+                 h->others.words[i][strlen(unasked)] == '=';
+    if (romio && !given)
         name = "romio";
     else if (!romio && strstr(version, "Open MPI"))
         name = "ompio";
-    t->ompio = !strcmp(name, "ompio");
+    *ompio = !strcmp(name, "ompio");
     snprintf(text, sizeof text, "%s, %.70s", name, version);
-    snprintf(key, sizeof key, "%s.implementation", t->backend);
-    return tt_facts_add(t->facts, key, NULL, text, TT_UNCONFIRMED, NULL);
+    snprintf(key, sizeof key, "%s.implementation", backend);
+    return tt_facts_add(facts, key, NULL, text, TT_UNCONFIRMED, NULL);
 }
 
 int tt_mpi_hints_query(struct tt_file *file, MPI_Info info, const struct tt_mpi_hints *h,
                        const struct tt_mpi_proof *p, bool collective, struct tt_facts *facts,
                        struct tt_error *e)
 {
+    const char *backend = file->backend->name;
     struct seen seen;
-    struct taker t = {.take = take_into_facts,
-                      .info = info,
-                      .seen = &seen,
-                      .facts = facts,
-                      .backend = file->backend->name};
+    struct hint hint;
+    size_t i = 0;
+    bool ompio = false;
     int rc = tt_fail_mpi(e, look(file, p, collective, &seen), "MPI_Allreduce", file->spec->path);
 
     if (rc != TT_OK)
         return rc;
     if (seen.complete && is_conclusive(&seen) && file->rank == 0)
         file->library_bytes[TT_WRITING] = seen.bytes - seen.payload;
-    if (add_implementation(h, &t) != TT_OK || for_each_hint(h, &t) != TT_OK)
-        rc = tt_fail_nomem(e, "facts");
-    return rc;
+    rc = add_implementation(h, backend, info, &ompio, facts);
+    while (rc == TT_OK && next_hint(h, &i, &hint))
+        rc = add_hint(&hint, backend, info, ompio, &seen, facts);
+    return rc == TT_OK ? TT_OK : tt_fail_nomem(e, "facts");
 }

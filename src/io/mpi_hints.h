@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hints to MPI-IO: given, read back, and proven by the system calls that ranks really made. */
-#ifndef TT_MPIIO_HINTS_H
-#define TT_MPIIO_HINTS_H
+#ifndef TT_IO_MPI_HINTS_H
+#define TT_IO_MPI_HINTS_H
 
 #include <mpi.h>
 
 #include "io/file.h"
-#include "io/backends/mpiio/counts.h"
 
 /* 0 everywhere: not given. */
 struct tt_mpi_hints {
@@ -46,6 +45,12 @@ extern const char *const tt_mpi_switches[]; /* "default", "enable", "disable", "
 int tt_mpi_hints_check(const struct tt_mpi_hints *h, const char *backend, struct tt_error *e);
 /* Returns an MPI error code; *info stays MPI_INFO_NULL if nothing is given. */
 int tt_mpi_hints_info(const struct tt_mpi_hints *h, MPI_Info *info);
+
+/* What the kernel counted, the only witness of settings that libraries echo: of the calling thread,
+ * or of the whole process where a library writes by threads of its own. */
+struct tt_io_count {
+    uint64_t bytes, calls; /* by write calls of all kinds, also those to pipes and sockets */
+};
 
 /* Counts of the first blocking writes: enough to see who writes, and cheap. */
 struct tt_mpi_proof {
