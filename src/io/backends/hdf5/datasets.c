@@ -13,8 +13,8 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
 {
     const struct hdf5_opts *o = file->opts;
     const struct tt_file_spec *spec = file->spec;
-    int lead = tt_hdf5_has_step_dim(spec, v);
-    bool open_end = lead && (spec->steps == 0 || v->unlimited);
+    int lead = tt_container_has_step(spec, v);
+    bool open_end = tt_container_step_grows(spec, v);
     hsize_t dims[TT_MAX_DIMS] = {0}, most[TT_MAX_DIMS] = {H5S_UNLIMITED}, chunk[TT_MAX_DIMS];
     uint64_t sides[TT_MAX_DIMS];
     bool chunked =
@@ -46,7 +46,7 @@ static char *place(const struct tt_file *file, const struct tt_variable *v, uint
     int n;
 
     tt_step_group(file->spec, step, group);
-    if (v->per_step && file->spec->policy == TT_GROUP)
+    if (tt_container_has_own(file->spec, v))
         n = asprintf(&path, "/%s/%s", group, v->path);
     else
         n = asprintf(&path, "/%s", v->path);
@@ -62,20 +62,13 @@ void tt_hdf5_close_slot(struct hdf5_slot *slot)
     slot->space = slot->dataset = -1;
 }
 
-void tt_hdf5_close_late(struct hdf5_slot *slot, uint64_t n)
-{
-    for (uint64_t i = 0; slot->late && i < n; i++)
-        if (slot->late[i] > 0)
-            H5Dclose(slot->late[i]);
-    free(slot->late);
-    slot->late = NULL;
-}
-
 /* The step before is over, but its dataset may have to stay open for a while. */
-static void retire(struct hdf5_slot *slot, uint64_t late)
+static void retire(const struct tt_file *file, struct hdf5_slot *slot)
 {
-    if (slot->dataset >= 0 && late > 0) {
-        hid_t *place = &slot->late[slot->nlate++ % late];
+    const struct hdf5_opts *o = file->opts;
+
+    if (slot->dataset >= 0 && o->delayed_close > 0) {
+        hid_t *place = &slot->late[slot->nlate++ % o->delayed_close];
 
         if (*place > 0)
             H5Dclose(*place);
@@ -85,7 +78,7 @@ static void retire(struct hdf5_slot *slot, uint64_t late)
     tt_hdf5_close_slot(slot);
 }
 
-int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+int tt_hdf5_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     struct hdf5_slot *slot = &s->slots[variable];
@@ -94,8 +87,7 @@ int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struc
     char *path = place(file, v, step);
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
-    retire(slot, ((const struct hdf5_opts *)file->opts)->delayed_close);
-    slot->step = step;
+    retire(file, slot);
     H5Pset_create_intermediate_group(links, 1);
     if (rc == TT_OK)
         rc = shape(file, v, properties, &slot->space, e);
@@ -114,27 +106,23 @@ int tt_hdf5_create(struct tt_file *file, unsigned variable, uint64_t step, struc
     return rc;
 }
 
-/* A file that is there must hold what the variable says; what is unlimited may have grown, or is to
- * grow now. */
 static bool matches(const struct tt_file *file, const struct tt_variable *v,
                     const struct hdf5_slot *slot)
 {
-    int lead = tt_hdf5_has_step_dim(file->spec, v);
     hsize_t dims[H5S_MAX_RANK];
+    uint64_t there[H5S_MAX_RANK];
     hid_t type = H5Dget_type(slot->dataset);
-    bool same = type >= 0 && H5Tequal(type, slot->type) > 0 &&
-                H5Sget_simple_extent_dims(slot->space, dims, NULL) == lead + v->ndims;
+    int n = H5Sget_simple_extent_dims(slot->space, dims, NULL);
+    bool same = type >= 0 && H5Tequal(type, slot->type) > 0;
 
-    for (int i = 0; same && i < v->ndims; i++)
-        same = dims[lead + i] == v->dims[i] ||
-               (i == 0 && v->unlimited &&
-                (dims[lead] > v->dims[0] || file->spec->access == TT_UPDATE));
+    for (int i = 0; i < n; i++)
+        there[i] = dims[i];
     if (type >= 0)
         H5Tclose(type);
-    return same;
+    return same && tt_container_matches(file, v, n, there);
 }
 
-static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+int tt_hdf5_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     struct hdf5_slot *slot = &s->slots[variable];
@@ -144,8 +132,7 @@ static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, 
 
     if (!path)
         return tt_fail_nomem(e, "a path");
-    retire(slot, ((const struct hdf5_opts *)file->opts)->delayed_close);
-    slot->step = step;
+    retire(file, slot);
     slot->dataset = H5Dopen2(s->file, path, H5P_DEFAULT);
     slot->space = slot->dataset < 0 ? -1 : H5Dget_space(slot->dataset);
     if (slot->space < 0)
@@ -154,75 +141,40 @@ static int open_dataset(struct tt_file *file, unsigned variable, uint64_t step, 
         rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
                      file->spec->path, path);
     free(path);
-    return rc;
-}
-
-/* A rank that cannot open it would leave the others alone in collective transfers. */
-int tt_hdf5_open_together(struct tt_file *file, unsigned variable, uint64_t step,
-                          struct tt_error *e)
-{
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
-    int rc = open_dataset(file, variable, step, e);
-
-    if (o->method && file->size > 1)
-        rc = tt_file_agree(file, rc, e);
     if (rc != TT_OK)
-        tt_hdf5_close_slot(&s->slots[variable]);
+        tt_hdf5_close_slot(slot);
     return rc;
 }
 
-static int set_extent(const struct tt_file *file, struct hdf5_slot *slot, const hsize_t *dims,
-                      const char *variable, struct tt_error *e)
-{
-    if (H5Dset_extent(slot->dataset, dims) < 0)
-        return tt_hdf5_fail(file, "H5Dset_extent", variable, e);
-    H5Sclose(slot->space);
-    slot->space = H5Dget_space(slot->dataset);
-    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", variable, e) : TT_OK;
-}
-
+/* By a step, or as long as the variable is now. */
 int tt_hdf5_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     struct hdf5_slot *slot = &s->slots[variable];
     const struct tt_variable *v = &file->spec->variables[variable];
-    hsize_t dims[TT_MAX_DIMS], most[TT_MAX_DIMS];
-
-    if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
-        return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
-    if (step < dims[0])
-        return TT_OK;
-    if (most[0] != H5S_UNLIMITED)
-        return tt_fail(
-            e, TT_FAILED, "'%s': step %llu of variable '%s', but only %llu were announced",
-            file->spec->path, (unsigned long long)step, v->path, (unsigned long long)dims[0]);
-    dims[0] = step + 1;
-    return set_extent(file, slot, dims, v->path, e);
-}
-
-/* What is there already, longer than it was if need be. */
-int tt_hdf5_grow(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
-{
-    struct hdf5_state *s = file->state;
-    struct hdf5_slot *slot = &s->slots[variable];
-    const struct tt_variable *v = &file->spec->variables[variable];
-    int lead = tt_hdf5_has_step_dim(file->spec, v);
+    int lead = tt_container_has_step(file->spec, v);
     hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK];
-    int rc = open_dataset(file, variable, step, e);
+    bool more = false;
 
-    /* to grow is collective, whatever the method */
-    rc = tt_file_agree(file, rc, e);
-    if (rc != TT_OK)
-        return rc;
     if (H5Sget_simple_extent_dims(slot->space, dims, most) < 0)
         return tt_hdf5_fail(file, "H5Sget_simple_extent_dims", v->path, e);
-    if (dims[lead] >= v->dims[0])
+    for (int i = 0; i <= lead; i++) {
+        uint64_t wanted = i < lead ? step + 1 : v->dims[0];
+
+        if (dims[i] >= wanted)
+            continue;
+        if (most[i] != H5S_UNLIMITED)
+            return tt_fail(e, TT_FAILED,
+                           "'%s': variable '%s' cannot grow, for it was not written as unlimited",
+                           file->spec->path, v->path);
+        dims[i] = wanted;
+        more = true;
+    }
+    if (!more)
         return TT_OK;
-    if (most[lead] != H5S_UNLIMITED)
-        return tt_fail(e, TT_FAILED,
-                       "'%s': variable '%s' cannot grow, for it was not written as unlimited",
-                       file->spec->path, v->path);
-    dims[lead] = v->dims[0];
-    return set_extent(file, slot, dims, v->path, e);
+    if (H5Dset_extent(slot->dataset, dims) < 0)
+        return tt_hdf5_fail(file, "H5Dset_extent", v->path, e);
+    H5Sclose(slot->space);
+    slot->space = H5Dget_space(slot->dataset);
+    return slot->space < 0 ? tt_hdf5_fail(file, "H5Dget_space", v->path, e) : TT_OK;
 }

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/disk.h"
-
-enum { METADATA_RESERVE = 64 << 10 };
-
 struct reason {
     char text[256];
     int sys_errno;
@@ -52,37 +48,16 @@ static herr_t look_at(unsigned n, const H5E_error2_t *entry, void *data)
     return 0;
 }
 
-int tt_hdf5_check_space(const struct tt_file *file, struct tt_error *e)
-{
-    const struct hdf5_state *s = file->state;
-    size_t most = 0, clean = 0, held = 0;
-    int entries = 0;
-
-    H5Fget_mdc_size(s->file, &most, &clean, &held, &entries);
-    if (tt_disk_free(file->spec->path) < held + METADATA_RESERVE)
-        return tt_fail_call(e, ENOSPC, "H5Fflush", file->spec->path, -1);
-    return TT_OK;
-}
-
 int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
                  struct tt_error *e)
 {
     struct reason r = {"", 0};
-    int code;
 
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &r);
     H5Eclear2(H5E_DEFAULT);
     for (char *c = r.text; *c; c++)
         if (*c == '\n')
             *c = ' ';
-    /* Open MPI says at best that a write failed. */
-    if (!r.sys_errno && file->spec->access != TT_READ_ONLY && tt_disk_free(file->spec->path) == 0)
-        r.sys_errno = ENOSPC;
-    if (e->code != TT_OK)
-        return e->code;
-    code = tt_fail_call(e, r.sys_errno, call, file->spec->path, -1);
-    snprintf(e->text, sizeof e->text, "%s%s%s%s", variable ? "variable '" : "",
-             variable ? variable : "", variable ? "': " : "",
-             r.text[0] ? r.text : "HDF5 gives no reason");
-    return code;
+    return tt_container_fail(file, r.sys_errno, call, variable,
+                             r.text[0] ? r.text : "HDF5 gives no reason", e);
 }

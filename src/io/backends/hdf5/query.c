@@ -60,7 +60,7 @@ static int query_method(struct tt_file *file, struct tt_facts *facts)
 {
     const struct hdf5_opts *o = file->opts;
     struct hdf5_state *s = file->state;
-    uint32_t mine[3] = {s->transfers > 0, s->modes, s->causes}, all[3];
+    uint32_t mine[3] = {s->container.transfers > 0, s->modes, s->causes}, all[3];
     bool really;
 
     MPI_Allreduce(mine, all, 3, MPI_UINT32_T, MPI_BOR, file->spec->comm);
@@ -89,7 +89,7 @@ static const struct hdf5_slot *chunked_slot(const struct tt_file *file, int *lea
     for (unsigned i = 0; i < file->spec->nvariables; i++) {
         const struct tt_variable *v = &file->spec->variables[i];
 
-        *lead = tt_hdf5_has_step_dim(file->spec, v);
+        *lead = tt_container_has_step(file->spec, v);
         if ((size_t)v->ndims == o->chunk.n && s->slots[i].dataset >= 0)
             return &s->slots[i];
     }
@@ -264,14 +264,14 @@ static void account(struct tt_file *file)
 {
     const struct tt_file_spec *spec = file->spec;
     struct hdf5_state *s = file->state;
-    uint64_t payload = 0, steps = spec->policy == TT_OVERWRITE ? 1 : s->steps;
+    uint64_t payload = 0, steps = spec->policy == TT_OVERWRITE ? 1 : s->container.steps;
     MPI_Offset size = 0;
 
-    if (spec->access != TT_CREATE || tt_hdf5_failed_anywhere(file))
+    if (spec->access != TT_CREATE || tt_container_failed_anywhere(file))
         return;
-    tt_error_clear(&s->late);
-    tt_hdf5_flush(file, &s->late);
-    if (tt_hdf5_failed_anywhere(file) || MPI_File_get_size(s->handle, &size) != MPI_SUCCESS ||
+    tt_error_clear(&s->container.late);
+    tt_container_flush(file, &s->container.late);
+    if (tt_container_failed_anywhere(file) || MPI_File_get_size(s->handle, &size) != MPI_SUCCESS ||
         file->rank != 0)
         return;
     if (spec->policy == TT_APPEND && spec->steps > steps)
