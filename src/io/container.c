@@ -531,16 +531,16 @@ static void stage_round(struct job again, uint64_t bytes)
 }
 
 /* MPI-IO may leave errno as the only trace of a write that was too short. */
-static int call(struct job *j, struct tt_error *e)
+int tt_container_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e)
 {
-    struct tt_container *c = j->file->state;
-    struct tt_piece *p = &j->piece;
+    const char *path = file->spec->variables[p->variable].path;
+    struct tt_container *c = file->state;
     int rc;
 
     errno = 0;
-    rc = c->library->move(j->file, p, e);
+    rc = c->library->move(file, p, e);
     if (rc == TT_OK && p->direction == TT_WRITING && (errno == ENOSPC || errno == EDQUOT))
-        rc = tt_container_fail(j->file, errno, p->call, j->variable->path, strerror(errno), e);
+        rc = tt_container_fail(file, errno, p->call, path, strerror(errno), e);
     c->transfers += rc == TT_OK;
     p->first = false;
     return rc;
@@ -561,7 +561,7 @@ static int move_nothing(struct job *j, struct tt_error *e)
     p->bytes = 0;
     p->data = &nowhere;
     p->memory = NULL;
-    return call(j, e);
+    return tt_container_move(j->file, &j->piece, e);
 }
 
 static int move_round(struct job *j, struct tt_error *e)
@@ -578,7 +578,7 @@ static int move_round(struct job *j, struct tt_error *e)
     p->data = packed ? (char *)p->block->data + memory : c->staging;
     if (!packed && p->direction == TT_WRITING)
         stage_round(before, p->bytes);
-    rc = call(j, e);
+    rc = tt_container_move(j->file, &j->piece, e);
     if (rc == TT_OK && !packed && p->direction == TT_READING)
         stage_round(before, p->bytes);
     return rc;
@@ -607,7 +607,7 @@ static int move_slab(struct job *j, struct tt_error *e)
     p->data = j->staged ? c->staging : (char *)p->block->data + run.start * j->size;
     if (j->staged && p->direction == TT_WRITING)
         tt_block_pack(p->block, j->size, p->data);
-    rc = call(j, e);
+    rc = tt_container_move(j->file, &j->piece, e);
     if (rc == TT_OK && j->staged && p->direction == TT_READING)
         tt_block_unpack(p->block, j->size, p->data);
     return rc;

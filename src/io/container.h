@@ -134,6 +134,8 @@ bool tt_container_matches(const struct tt_file *file, const struct tt_variable *
                           const uint64_t *dims);
 /* Finds the variable of this step unless it is at hand. */
 int tt_container_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+/* Makes the library's call, and sees what became of it. */
+int tt_container_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e);
 
 /* A failed call of the library. cause is an errno; 0: not known, and the disk is looked at.
  * variable may be NULL. */

@@ -13,16 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/agree.h"
 #include "io/backends/netcdf/parts.h"
 #include "io/chunk.h"
-#include "io/disk.h"
 #include "io/module.h"
 
-/* What HDF5 may hold back in memory: at least, and per variable. */
-enum { METADATA_RESERVE = 64 << 10, METADATA_PER_VARIABLE = 4 << 10 };
+enum { METADATA_PER_VARIABLE = 4 << 10 }; /* that HDF5 may hold back in memory */
 
 static const char *const methods[] = {"independent", "collective", NULL};
 
@@ -45,101 +42,22 @@ static int check(const void *opts, struct tt_error *e)
     return rc == TT_OK ? tt_chunk_check(&o->chunk, "netcdf", e) : rc;
 }
 
-/* NetCDF's own codes are negative, those of the system positive. */
+/* NetCDF's own codes are negative, those of the system positive. "HDF error" is all it says of what
+ * happens below. */
 int tt_netcdf_fail(const struct tt_file *file, int code, const char *call, const char *variable,
                    struct tt_error *e)
 {
-    const char *path = file->spec->path;
-    int cause = code > 0 ? code : code == NC_ENOMEM ? ENOMEM : 0, rc;
+    int cause = code > 0 ? code : code == NC_ENOMEM ? ENOMEM : 0;
 
-    if (!cause && file->spec->access == TT_CREATE && tt_disk_free(path) == 0)
-        cause = ENOSPC; /* "HDF error" is all NetCDF says */
-    if (e->code != TT_OK)
-        return e->code;
-    rc = tt_fail_call(e, cause, call, path, -1);
-    snprintf(e->text, sizeof e->text, "%s%s%s%s", variable ? "variable '" : "",
-             variable ? variable : "", variable ? "': " : "", nc_strerror(code));
-    return rc;
+    return tt_container_fail(file, cause, call, variable, nc_strerror(code), e);
 }
 
-/* ---- what HDF5 holds back ---- */
-
-static bool anywhere(const struct tt_file *file, bool here)
+static int judge(const struct tt_file *file, int code, const char *call, struct tt_error *e)
 {
-    int any = here;
-
-    tt_file_max(file, 1, &any);
-    return any;
+    return code == NC_NOERR ? TT_OK : tt_netcdf_fail(file, code, call, NULL, e);
 }
 
-/* A rank that fails to write metadata misses the barrier in which HDF5 keeps the others waiting for
- * ever. So it is given nothing to write unless there is space. Collective; ranks have agreed. */
-static int check_space(struct tt_file *file, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    uint64_t needed = METADATA_RESERVE + s->variables * METADATA_PER_VARIABLE;
-    int rc = TT_OK;
-
-    if (file->rank == 0 && tt_disk_free(file->spec->path) < needed)
-        rc = tt_fail_call(e, ENOSPC, "nc_sync", file->spec->path, -1);
-    rc = tt_file_agree(file, rc, e);
-    s->failed |= rc != TT_OK;
-    return rc;
-}
-
-/* Ranks agree on whether it may be tried. */
-static int flush(struct tt_file *file, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    int rc = check_space(file, e), nc;
-
-    if (rc != TT_OK)
-        return rc;
-    nc = nc_sync(s->file);
-    if (nc == NC_NOERR)
-        return TT_OK;
-    s->failed = s->sync_failed = true;
-    return tt_netcdf_fail(file, nc, "nc_sync", NULL, e);
-}
-
-/* nc_close must not be the first to fail, see tt_disk_divert; so everything is flushed before it.
- */
-static int close_file(struct tt_file *file, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    bool create = file->spec->access == TT_CREATE, failed = create && anywhere(file, s->failed);
-    int rc = TT_OK, nc;
-
-    if (create && !failed) {
-        rc = flush(file, e);
-        failed = anywhere(file, s->failed);
-    }
-    if (failed) {
-        tt_disk_divert(file->spec->path);
-        if (anywhere(file, s->sync_failed))
-            nc_sync(s->file); /* complains once more, but cleans up */
-    }
-    nc = nc_close(s->file);
-    if (nc != NC_NOERR && rc == TT_OK && !failed)
-        rc = tt_netcdf_fail(file, nc, "nc_close", NULL, e);
-    if (create && !failed && rc == TT_OK && file->rank == 0)
-        rc = tt_disk_check_full(file->spec->path, e);
-    return rc;
-}
-
-/* ---- opening and closing ---- */
-
-static int netcdf_close(struct tt_file *file, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    int rc = s->file >= 0 ? close_file(file, e) : TT_OK;
-
-    for (unsigned i = 0; s->slots && i < file->spec->nvariables; i++)
-        free(s->slots[i].offsets);
-    free(s->slots);
-    free(s->staging);
-    return rc;
-}
+/* ---- hooks of the container ---- */
 
 /* NetCDF passes over blanks at the beginning of a path and takes '\\' for '/': it would truncate
  * another file than the one that was made, and maybe somebody's. */
@@ -160,155 +78,107 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     struct netcdf_state *s = file->state;
     int rc = check_name(file->spec->path, e);
 
-    s->file = -1;
     if (rc != TT_OK)
         return rc;
-    s->slots = calloc(file->spec->nvariables ? file->spec->nvariables : 1, sizeof *s->slots);
+    s->container.collective = o->method != 0;
+    s->slots = calloc(file->spec->nvariables + 1, sizeof *s->slots);
     if (!s->slots)
         return tt_fail_nomem(e, "the variables");
     for (unsigned i = 0; i < file->spec->nvariables; i++)
         s->slots[i].id = -1;
-    return tt_chunk_check_fit(&o->chunk, file, e);
+    if (tt_chunk_check_fit(&o->chunk, file, e) != TT_OK)
+        return e->code;
+    return tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &s->container.info), "MPI_Info_set", NULL);
 }
 
 static int open_file(struct tt_file *file, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
-    const struct netcdf_opts *o = file->opts;
     struct netcdf_state *s = file->state;
-    bool create = spec->access == TT_CREATE;
-    MPI_Info info = MPI_INFO_NULL;
-    int rc = tt_fail_mpi(e, tt_mpi_hints_info(&o->hints, &info), "MPI_Info_set", NULL), nc;
+    MPI_Info info = s->container.info;
 
-    rc = tt_file_agree(file, rc, e);
-    if (rc == TT_OK) {
-        nc = create ? nc_create_par(spec->path, NC_CLOBBER | NC_NETCDF4, spec->comm, info, &s->file)
-                    : nc_open_par(spec->path, NC_NOWRITE, spec->comm, info, &s->file);
-        if (nc != NC_NOERR) {
-            s->file = -1;
-            rc = tt_netcdf_fail(file, nc, create ? "nc_create_par" : "nc_open_par", NULL, e);
-        }
-    }
-    if (info != MPI_INFO_NULL)
-        MPI_Info_free(&info);
-    return rc;
+    if (spec->access == TT_CREATE)
+        return judge(file,
+                     nc_create_par(spec->path, NC_CLOBBER | NC_NETCDF4, spec->comm, info, &s->file),
+                     "nc_create_par", e);
+    return judge(file, nc_open_par(spec->path, NC_NOWRITE, spec->comm, info, &s->file),
+                 "nc_open_par", e);
 }
 
-/* Variables with dimensions that grow, but not by steps. */
-static int extend_fixed(struct tt_file *file, uint64_t step, bool per_step, struct tt_error *e)
+static int begin_data(struct tt_file *file, bool defined, struct tt_error *e)
 {
-    const struct tt_file_spec *spec = file->spec;
-    int rc = TT_OK;
+    const struct netcdf_state *s = file->state;
 
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++) {
-        const struct tt_variable *v = &spec->variables[i];
-
-        if (v->unlimited && v->per_step == per_step && !tt_netcdf_has_step_dim(spec, v))
-            rc = tt_netcdf_extend(file, i, step, e);
-    }
-    return rc;
+    return defined ? judge(file, nc_enddef(s->file), "nc_enddef", e) : TT_OK;
 }
 
-static int begin(struct tt_file *file, struct tt_error *e)
+/* NetCDF does not say what HDF5 holds back in memory. */
+static uint64_t held(const struct tt_file *file)
 {
-    const struct tt_file_spec *spec = file->spec;
-    int rc;
-
-    if (spec->access != TT_CREATE)
-        return TT_OK;
-    rc = tt_file_agree(file, tt_netcdf_define_file(file, e), e);
-    if (rc == TT_OK)
-        rc = extend_fixed(file, 0, false, e);
-    for (uint64_t i = 0; rc == TT_OK && i < (spec->policy == TT_GROUP ? spec->steps : 1); i++)
-        rc = extend_fixed(file, i, true, e);
-    return rc;
+    return ((const struct netcdf_state *)file->state)->variables * METADATA_PER_VARIABLE;
 }
+
+/* Hands everything to the operating system, which may keep it. */
+static int flush(struct tt_file *file, struct tt_error *e)
+{
+    return judge(file, nc_sync(((const struct netcdf_state *)file->state)->file), "nc_sync", e);
+}
+
+static void release(struct tt_file *file)
+{
+    struct netcdf_state *s = file->state;
+
+    for (unsigned i = 0; s->slots && i < file->spec->nvariables; i++)
+        free(s->slots[i].offsets);
+    free(s->slots);
+}
+
+static int close_file(struct tt_file *file, struct tt_error *e)
+{
+    return judge(file, nc_close(((const struct netcdf_state *)file->state)->file), "nc_close", e);
+}
+
+static const struct tt_library library = {
+    .defines_ahead = true,
+    .byte_kinds = 1 << TT_CHAR,
+    .no_length = 1, /* 0 would make the dimension unlimited */
+    .lists = TT_LISTS_ALONE,
+    .round_boxes = 1,
+    .call_bytes = UINT64_MAX,
+    .flush_call = "nc_sync",
+    .prepare = prepare,
+    .open = open_file,
+    .begin_define = tt_netcdf_define_types,
+    .define = tt_netcdf_define,
+    .begin_data = begin_data,
+    .find = tt_netcdf_find,
+    .extend = tt_netcdf_extend,
+    .move = tt_netcdf_move,
+    .held = held,
+    .flush = flush,
+    .release = release,
+    .close = close_file,
+};
 
 static int netcdf_open(struct tt_file *file, struct tt_error *e)
 {
     int rc;
 
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
-    rc = tt_file_agree(file, prepare(file, e), e);
-    if (rc == TT_OK)
-        rc = tt_disk_open_first(file, false, e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, open_file(file, e), e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, begin(file, e), e);
-    if (rc == TT_OK)
-        return TT_OK;
-    ((struct netcdf_state *)file->state)->failed = true;
-    netcdf_close(file, e);
-    tt_disk_unmake(file);
-    return rc;
+    rc = tt_container_prepare(file, &library, e);
+    return rc == TT_OK ? tt_container_open(file, e) : rc;
 }
 
-/* ---- steps ---- */
-
-static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
+static int netcdf_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                        struct tt_error *e)
 {
-    struct netcdf_state *s = file->state;
-    int rc = tt_netcdf_define_step(file, step, e), nc;
-
-    if (rc != TT_OK)
-        return rc;
-    nc = nc_enddef(s->file);
-    if (nc != NC_NOERR)
-        return tt_netcdf_fail(file, nc, "nc_enddef", NULL, e);
-    return extend_fixed(file, step, true, e);
-}
-
-static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    const struct tt_file_spec *spec = file->spec;
-    struct netcdf_state *s = file->state;
-    int rc = TT_OK;
-
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
-        if (tt_netcdf_has_step_dim(spec, &spec->variables[i]) &&
-            (spec->steps == 0 || spec->variables[i].unlimited))
-            rc = tt_netcdf_extend(file, i, step, e);
-    s->steps = step + 1;
-    return rc;
-}
-
-static int netcdf_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    const struct tt_file_spec *spec = file->spec;
+    const struct tt_element *element = file->spec->variables[b->variable].element;
     struct netcdf_state *s = file->state;
     int rc;
 
-    if (spec->access != TT_CREATE || spec->policy == TT_OVERWRITE || step < s->steps)
-        return TT_OK;
-    rc = check_space(file, e);
-    if (rc != TT_OK || anywhere(file, s->failed))
-        return rc;
-    if (spec->steps > 0 && step >= spec->steps)
-        rc = tt_fail(e, TT_FAILED, "'%s': step %" PRIu64 ", but only %" PRIu64 " were announced",
-                     spec->path, step, spec->steps);
-    else
-        rc = spec->policy == TT_GROUP ? add_group(file, step, e) : add_record(file, step, e);
-    s->failed |= rc != TT_OK;
-    return rc;
-}
-
-/* nc_sync hands everything to the operating system, which may keep it. */
-static int netcdf_sync(struct tt_file *file, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    int rc;
-
-    if (file->spec->access != TT_CREATE || anywhere(file, s->failed))
-        return TT_OK; /* the rank that failed has said so */
-    rc = flush(file, e);
-    if (rc == TT_OK)
-        rc = tt_disk_sync(file->spec->path, e);
-    if (rc == TT_OK && file->rank == 0)
-        rc = tt_disk_check_full(file->spec->path, e);
-    s->failed |= rc != TT_OK;
+    tt_mpi_proof_before(&s->proof);
+    rc = tt_container_write(file, step, b, e);
+    tt_mpi_proof_after(&s->proof, tt_selection_count(&b->file) * element->size);
     return rc;
 }
 
@@ -344,7 +214,7 @@ static int query_chunk(const struct tt_file *file, struct tt_facts *facts)
     if (o->chunk.n == 0 || i == file->spec->nvariables || s->slots[i].id < 0 ||
         nc_inq_var_chunking(s->slots[i].group, s->slots[i].id, &storage, chunk) != NC_NOERR)
         return TT_OK;
-    lead = tt_netcdf_has_step_dim(file->spec, &file->spec->variables[i]);
+    lead = tt_container_has_step(file->spec, &file->spec->variables[i]);
     for (size_t d = 0; d < o->chunk.n && used[0] < 72 && used[1] < 72; d++) {
         const char *colon = d ? ":" : "";
 
@@ -410,11 +280,11 @@ const struct tt_backend tt_backend_netcdf = {
     .check = check,
     .is_collective = netcdf_is_collective,
     .open = netcdf_open,
-    .define = netcdf_define,
-    .write = tt_netcdf_write,
-    .read = tt_netcdf_read,
-    .sync = netcdf_sync,
-    .close = netcdf_close,
+    .define = tt_container_define,
+    .write = netcdf_write,
+    .read = tt_container_read,
+    .sync = tt_container_sync,
+    .close = tt_container_close,
     .query = netcdf_query,
 };
 

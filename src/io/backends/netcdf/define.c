@@ -23,11 +23,6 @@ static int subgroup(int parent, const char *name, bool create, int *group)
     return rc == NC_ENOGRP && create ? nc_def_grp(parent, name, group) : rc;
 }
 
-static bool has_own_group(const struct tt_file *file, const struct tt_variable *v)
-{
-    return v->per_step && file->spec->policy == TT_GROUP;
-}
-
 /* The group of the step, whose dimensions the variable uses, the group of the variable, and its
  * name there. path is cut. */
 static int home(const struct tt_file *file, const struct tt_variable *v, uint64_t step, bool create,
@@ -39,7 +34,7 @@ static int home(const struct tt_file *file, const struct tt_variable *v, uint64_
 
     *top = s->file;
     tt_step_group(file->spec, step, text);
-    if (has_own_group(file, v))
+    if (tt_container_has_own(file->spec, v))
         rc = subgroup(s->file, text, create, top);
     *group = *top;
     *name = strsep(&rest, "/");
@@ -130,59 +125,57 @@ static int define_record(struct tt_file *file, unsigned variable)
     return rc == NC_NOERR ? insert_fields(s->file, slot, v->element) : rc;
 }
 
-static int define_type(struct tt_file *file, unsigned variable, struct tt_error *e)
+int tt_netcdf_define_types(struct tt_file *file, bool again, struct tt_error *e)
 {
-    const struct tt_variable *v = &file->spec->variables[variable];
     struct netcdf_state *s = file->state;
     int rc = NC_NOERR;
 
-    if (v->element->kind == TT_RECORD)
-        rc = define_record(file, variable);
-    else
-        s->slots[variable].type = types[v->element->kind];
-    return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_def_compound", v->path, e);
+    for (unsigned i = 0; !again && i < file->spec->nvariables; i++) {
+        const struct tt_variable *v = &file->spec->variables[i];
+
+        if (v->element->kind == TT_RECORD)
+            rc = define_record(file, i);
+        else
+            s->slots[i].type = types[v->element->kind];
+        if (rc != NC_NOERR)
+            return tt_netcdf_fail(file, rc, "nc_def_compound", v->path, e);
+    }
+    return TT_OK;
 }
 
 /* ---- dimensions ---- */
 
+static int dimension(int group, const char *name, size_t length, int *id)
+{
+    int rc = nc_def_dim(group, name, length, id);
+
+    return rc == NC_ENAMEINUSE ? nc_inq_dimid(group, name, id) : rc;
+}
+
 /* Dimensions are shared by all variables of a step for which they are equally long, but not by
  * steps: HDF5 keeps a list of users at each, of 64 KiB at most. */
-static int dimension(int group, const char *kind, uint64_t length, bool grows, int *id)
-{
-    char name[64];
-    int rc;
-
-    snprintf(name, sizeof name, "%s_%" PRIu64, grows ? "unlimited" : kind, length);
-    rc = nc_def_dim(group, name, grows ? NC_UNLIMITED : tt_netcdf_length(length), id);
-    return rc == NC_ENAMEINUSE ? nc_inq_dimid(group, name, id) : rc;
-}
-
-static int step_dimension(int group, uint64_t steps, int *id)
-{
-    const char *name = steps ? "steps" : "step";
-    int rc = nc_def_dim(group, name, steps ? steps : NC_UNLIMITED, id);
-
-    return rc == NC_ENAMEINUSE ? nc_inq_dimid(group, name, id) : rc;
-}
-
-static bool is_step_open(const struct tt_file_spec *spec, const struct tt_variable *v)
-{
-    return tt_netcdf_has_step_dim(spec, v) && (spec->steps == 0 || v->unlimited);
-}
-
 static int define_dimensions(const struct tt_file *file, const struct tt_variable *v, int group,
                              int *ids, int *n)
 {
-    int rc = NC_NOERR;
+    int lead = tt_container_has_step(file->spec, v), rc = NC_NOERR;
+    uint64_t dims[TT_CONTAINER_DIMS];
 
-    *n = 0;
-    if (tt_netcdf_has_step_dim(file->spec, v))
-        rc = step_dimension(group, is_step_open(file->spec, v) ? 0 : file->spec->steps,
-                            &ids[(*n)++]);
-    for (int i = 0; rc == NC_NOERR && i < v->ndims; i++)
-        rc = dimension(group, "dim", v->dims[i], i == 0 && v->unlimited, &ids[(*n)++]);
-    if (rc == NC_NOERR && tt_netcdf_has_byte_dim(v->element))
-        rc = dimension(group, "bytes", v->element->size, false, &ids[(*n)++]);
+    *n = tt_container_dims(file, v, dims);
+    if (lead)
+        rc = tt_container_step_grows(file->spec, v)
+                 ? dimension(group, "step", NC_UNLIMITED, &ids[0])
+                 : dimension(group, "steps", file->spec->steps, &ids[0]);
+    for (int i = lead; rc == NC_NOERR && i < *n; i++) {
+        bool own = i < lead + v->ndims, grows = i == lead && v->unlimited;
+        char name[64];
+
+        snprintf(name, sizeof name, "%s_%" PRIu64,
+                 grows ? "unlimited"
+                 : own ? "dim"
+                       : "bytes",
+                 own ? v->dims[i - lead] : dims[i]);
+        rc = dimension(group, name, grows ? NC_UNLIMITED : dims[i], &ids[i]);
+    }
     return rc;
 }
 
@@ -192,10 +185,10 @@ static int set_storage(const struct tt_file *file, const struct tt_variable *v,
                        const struct netcdf_slot *slot)
 {
     const struct netcdf_opts *o = file->opts;
-    int lead = tt_netcdf_has_step_dim(file->spec, v), rc;
-    bool grows = v->unlimited || is_step_open(file->spec, v);
-    uint64_t sides[NETCDF_DIMS];
-    size_t chunk[NETCDF_DIMS];
+    int lead = tt_container_has_step(file->spec, v), rc;
+    bool grows = v->unlimited || tt_container_step_grows(file->spec, v);
+    uint64_t sides[TT_CONTAINER_DIMS];
+    size_t chunk[TT_CONTAINER_DIMS];
     bool chunked = tt_chunk_choose(&o->chunk, v, lead, grows, sides);
 
     sides[lead + v->ndims] = v->element->size; /* used by strings only */
@@ -218,15 +211,14 @@ static int add_attribute(const struct netcdf_slot *slot, const struct tt_attribu
                : nc_put_att_double(slot->group, slot->id, a->name, NC_DOUBLE, 1, &a->real);
 }
 
-static int define_variable(struct tt_file *file, unsigned variable, uint64_t step,
-                           struct tt_error *e)
+int tt_netcdf_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     const struct tt_variable *v = &file->spec->variables[variable];
     struct netcdf_state *s = file->state;
     struct netcdf_slot *slot = &s->slots[variable];
     char *path = strdup(v->path);
     const char *name;
-    int ids[NETCDF_DIMS], n, top, rc;
+    int ids[TT_CONTAINER_DIMS], n, top, rc;
 
     if (!path)
         return tt_fail_nomem(e, "a path");
@@ -240,41 +232,9 @@ static int define_variable(struct tt_file *file, unsigned variable, uint64_t ste
     for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
         rc = add_attribute(slot, &v->attributes[i]);
     free(path);
-    slot->step = step;
     slot->access = NC_INDEPENDENT;
     s->variables++;
     return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_def_var", v->path, e);
-}
-
-int tt_netcdf_define_step(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    struct netcdf_state *s = file->state;
-    int rc = TT_OK;
-
-    for (unsigned i = 0; rc == TT_OK && i < file->spec->nvariables; i++)
-        if (file->spec->variables[i].per_step)
-            rc = define_variable(file, i, step, e);
-    s->steps = step + 1;
-    return rc;
-}
-
-int tt_netcdf_define_file(struct tt_file *file, struct tt_error *e)
-{
-    const struct tt_file_spec *spec = file->spec;
-    struct netcdf_state *s = file->state;
-    int rc = TT_OK, nc;
-
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
-        rc = define_type(file, i, e);
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
-        if (!has_own_group(file, &spec->variables[i]))
-            rc = define_variable(file, i, 0, e);
-    for (uint64_t step = 0; rc == TT_OK && spec->policy == TT_GROUP && step < spec->steps; step++)
-        rc = tt_netcdf_define_step(file, step, e);
-    if (rc != TT_OK)
-        return rc;
-    nc = nc_enddef(s->file);
-    return nc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, nc, "nc_enddef", NULL, e);
 }
 
 /* ---- finding ---- */
@@ -320,45 +280,36 @@ static bool is_same_type(const struct tt_file *file, nc_type type, const struct 
                                       : type == types[element->kind];
 }
 
-/* A file that is read must hold what the variable says; what is unlimited may have grown. */
+/* A file that is being made holds what was defined. */
 static bool matches(const struct tt_file *file, const struct tt_variable *v,
                     struct netcdf_slot *slot)
 {
-    int lead = tt_netcdf_has_step_dim(file->spec, v), tail = tt_netcdf_has_byte_dim(v->element);
     int n = 0, ids[NC_MAX_VAR_DIMS];
+    uint64_t dims[NC_MAX_VAR_DIMS];
     size_t length = 0;
     nc_type type = NC_NAT;
     bool same = nc_inq_varndims(slot->group, slot->id, &n) == NC_NOERR &&
-                n == lead + v->ndims + tail &&
                 nc_inq_vartype(slot->group, slot->id, &type) == NC_NOERR &&
                 is_same_type(file, type, v->element, slot) &&
                 nc_inq_vardimid(slot->group, slot->id, ids) == NC_NOERR;
 
-    for (int i = 0; same && i < v->ndims + tail; i++) {
-        uint64_t wanted = i < v->ndims ? v->dims[i] : v->element->size;
-
-        same = nc_inq_dimlen(slot->group, ids[lead + i], &length) == NC_NOERR &&
-               (i == 0 && v->unlimited ? length >= wanted : length == tt_netcdf_length(wanted));
+    for (int i = 0; same && i < n; i++) {
+        same = nc_inq_dimlen(slot->group, ids[i], &length) == NC_NOERR;
+        dims[i] = length;
     }
-    return same;
+    return same && tt_container_matches(file, v, n, dims);
 }
 
-int tt_netcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struct netcdf_slot **out,
-                   struct tt_error *e)
+int tt_netcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     const struct tt_variable *v = &file->spec->variables[variable];
     struct netcdf_state *s = file->state;
     struct netcdf_slot *slot = &s->slots[variable], found = *slot;
-    char *path;
+    char *path = strdup(v->path);
     const char *name;
     int top, rc;
     bool same;
 
-    *out = slot;
-    if (slot->id >= 0 && (!has_own_group(file, v) || slot->step == step))
-        return TT_OK;
-    *out = NULL;
-    path = strdup(v->path);
     if (!path)
         return tt_fail_nomem(e, "a path");
     rc = home(file, v, step, false, path, &top, &found.group, &name);
@@ -372,9 +323,7 @@ int tt_netcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struc
     if (!same)
         return tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
                        file->spec->path, v->path);
-    found.step = step;
     found.access = -1; /* as an earlier visit left it */
     *slot = found;
-    *out = slot;
     return TT_OK;
 }
