@@ -55,9 +55,8 @@ static bool make(struct fixture *f, const char *backend, const char *method, enu
 {
     memset(f, 0, sizeof *f);
     tt_error_clear(&f->e);
-    for (const struct tt_backend *const *b = tt_backends; *b; b++)
-        if (strcmp((*b)->name, backend) == 0)
-            f->backend = *b;
+    f->backend = tt_find_backend(backend, &f->e);
+    tt_error_clear(&f->e);
     if (!f->backend)
         return false;
     scratch_make(&f->scratch);
