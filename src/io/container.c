@@ -541,7 +541,7 @@ int tt_container_move(struct tt_file *file, struct tt_piece *p, struct tt_error 
     rc = c->library->move(file, p, e);
     if (rc == TT_OK && p->direction == TT_WRITING && (errno == ENOSPC || errno == EDQUOT))
         rc = tt_container_fail(file, errno, p->call, path, strerror(errno), e);
-    c->transfers += rc == TT_OK;
+    c->transfers += rc == TT_OK && p->n > 0;
     p->first = false;
     return rc;
 }

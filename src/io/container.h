@@ -89,7 +89,7 @@ struct tt_container {
     bool is_open;       /* in the library */
     uint64_t *at_hand;  /* of each variable: 1 + the step for which it was found; 0: not at hand */
     uint64_t steps;     /* so many have a place in the file */
-    uint64_t transfers; /* calls that moved something, or could have */
+    uint64_t transfers; /* calls that moved something */
     bool failed;        /* a write or flush of this rank: what is kept can not be flushed */
     bool flush_failed;  /* and this was the flush itself */
     struct tt_error late; /* of a flush that nobody asked for; told by close */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/agree.h"
 #include "io/backends/pnetcdf/parts.h"
@@ -64,23 +63,83 @@ static int errno_of(int code)
     }
 }
 
-int tt_pnetcdf_fail(struct tt_file *file, int code, const char *call, const char *variable,
-                    struct tt_error *e)
+int tt_pnetcdf_judge(const struct tt_file *file, int code, const char *call, const char *variable,
+                     struct tt_error *e)
 {
-    const char *path = file->spec->path;
-    int cause = errno_of(code), rc;
+    return code == NC_NOERR
+               ? TT_OK
+               : tt_container_fail(file, errno_of(code), call, variable, ncmpi_strerror(code), e);
+}
 
-    if (!cause && file->spec->access == TT_CREATE && tt_disk_free(path) == 0)
-        cause = ENOSPC; /* Open MPI says at best that a write failed */
-    if (e->code != TT_OK)
-        return e->code;
-    rc = tt_fail_call(e, cause, call, path, -1);
-    snprintf(e->text, sizeof e->text, "%s%s%s%s", variable ? "variable '" : "",
-             variable ? variable : "", variable ? "': " : "", ncmpi_strerror(code));
-    return rc;
+/* ---- opening ---- */
+
+/* PnetCDF would swap bytes in the caller's own memory, which belongs to the computation. */
+static int make_info(const struct tt_mpi_hints *hints, MPI_Info *info)
+{
+    char value[8];
+    int given = 0, rc = tt_mpi_hints_info(hints, info);
+
+    if (rc == MPI_SUCCESS && *info == MPI_INFO_NULL)
+        rc = MPI_Info_create(info);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Info_get(*info, "nc_in_place_swap", sizeof value - 1, value, &given);
+    return rc == MPI_SUCCESS && !given ? MPI_Info_set(*info, "nc_in_place_swap", "disable") : rc;
+}
+
+static int prepare(struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+
+    s->step_id = -1;
+    s->container.collective = o->method != PNETCDF_INDEPENDENT;
+    s->slots = calloc(file->spec->nvariables + 1, sizeof *s->slots);
+    if (!s->slots)
+        return tt_fail_nomem(e, "the variables");
+    return tt_fail_mpi(e, make_info(&o->hints, &s->container.info), "MPI_Info_set", NULL);
+}
+
+static int open_file(struct tt_file *file, struct tt_error *e)
+{
+    const struct tt_file_spec *spec = file->spec;
+    const struct pnetcdf_opts *o = file->opts;
+    struct pnetcdf_state *s = file->state;
+    MPI_Info info = s->container.info;
+    int nc;
+
+    if (spec->access != TT_CREATE)
+        return tt_pnetcdf_judge(file,
+                                ncmpi_open(spec->comm, spec->path, NC_NOWRITE, info, &s->file),
+                                "ncmpi_open", NULL, e);
+    nc = ncmpi_create(spec->comm, spec->path, NC_CLOBBER | NC_64BIT_DATA, info, &s->file);
+    if (nc != NC_NOERR || o->method != PNETCDF_AGGREGATED)
+        return tt_pnetcdf_judge(file, nc, "ncmpi_create", NULL, e);
+    return tt_pnetcdf_judge(file, ncmpi_buffer_attach(s->file, (MPI_Offset)o->buffer),
+                            "ncmpi_buffer_attach", NULL, e);
 }
 
 /* ---- modes ---- */
+
+static int end_independent(struct tt_file *file, struct tt_error *e)
+{
+    const struct pnetcdf_opts *o = file->opts;
+    const struct pnetcdf_state *s = file->state;
+
+    if (o->method != PNETCDF_INDEPENDENT)
+        return TT_OK;
+    return tt_pnetcdf_judge(file, ncmpi_end_indep_data(s->file), "ncmpi_end_indep_data", NULL, e);
+}
+
+static int begin_define(struct tt_file *file, bool again, struct tt_error *e)
+{
+    const struct pnetcdf_state *s = file->state;
+    int rc;
+
+    if (!again)
+        return tt_pnetcdf_define_step(file, e);
+    rc = end_independent(file, e);
+    return rc == TT_OK ? tt_pnetcdf_judge(file, ncmpi_redef(s->file), "ncmpi_redef", NULL, e) : rc;
+}
 
 /* From define mode, or from collective to independent data mode. */
 static int begin_data(struct tt_file *file, bool defined, struct tt_error *e)
@@ -91,175 +150,45 @@ static int begin_data(struct tt_file *file, bool defined, struct tt_error *e)
     int rc = defined ? ncmpi__enddef(s->file, minimum, 0, 0, 0) : NC_NOERR;
 
     if (rc != NC_NOERR)
-        return tt_pnetcdf_fail(file, rc, "ncmpi_enddef", NULL, e);
+        return tt_pnetcdf_judge(file, rc, "ncmpi_enddef", NULL, e);
+    for (unsigned i = 0; defined && i < file->spec->nvariables; i++)
+        s->container.at_hand[i] = 0; /* what lies behind the header may have moved */
     s->in_data_mode = true;
     ncmpi_inq_recsize(s->file, &s->record_size);
     if (o->method == PNETCDF_INDEPENDENT)
         rc = ncmpi_begin_indep_data(s->file);
-    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_begin_indep_data", NULL, e);
+    return tt_pnetcdf_judge(file, rc, "ncmpi_begin_indep_data", NULL, e);
 }
 
-static int end_independent(struct tt_file *file, struct tt_error *e)
-{
-    const struct pnetcdf_opts *o = file->opts;
-    struct pnetcdf_state *s = file->state;
-    int rc = o->method == PNETCDF_INDEPENDENT ? ncmpi_end_indep_data(s->file) : NC_NOERR;
-
-    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_end_indep_data", NULL, e);
-}
-
-/* Makes the record known to all ranks, which independent writes do not. */
-static int add_record(struct tt_file *file, uint64_t step, struct tt_error *e)
+/* Makes the record of a step known to all ranks, which independent writes do not. Other dimensions
+ * are reserved, and all variables that have records have the same. */
+static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     struct pnetcdf_state *s = file->state;
     MPI_Offset start = (MPI_Offset)step, count = file->rank == 0;
     long long number = (long long)step;
-    int rc = end_independent(file, e), nc;
+    int rc;
 
+    if (!tt_container_has_step(file->spec, &file->spec->variables[variable]) || step < s->records)
+        return TT_OK;
+    rc = end_independent(file, e);
     if (rc != TT_OK)
         return rc;
-    nc = ncmpi_put_vara_longlong_all(s->file, s->step_id, &start, &count, &number);
-    if (nc != NC_NOERR)
-        rc = tt_pnetcdf_fail(file, nc, "ncmpi_put_vara", "step", e);
-    else
-        s->steps = step + 1;
-    return tt_file_agree(file, rc, e) == TT_OK ? begin_data(file, false, e) : e->code;
+    rc = tt_pnetcdf_judge(file,
+                          ncmpi_put_vara_longlong_all(s->file, s->step_id, &start, &count, &number),
+                          "ncmpi_put_vara", "step", e);
+    rc = tt_file_agree(file, rc, e);
+    if (rc == TT_OK)
+        s->records = step + 1;
+    return rc == TT_OK ? begin_data(file, false, e) : rc;
 }
 
-static int add_group(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-    int rc = end_independent(file, e), nc;
-
-    if (rc != TT_OK)
-        return rc;
-    nc = ncmpi_redef(s->file);
-    if (nc != NC_NOERR)
-        return tt_pnetcdf_fail(file, nc, "ncmpi_redef", NULL, e);
-    for (unsigned i = 0; i < file->spec->nvariables; i++)
-        s->slots[i].id = -1; /* what lies behind the header may move */
-    rc = tt_file_agree(file, tt_pnetcdf_define_step(file, step, e), e);
-    return rc == TT_OK ? begin_data(file, true, e) : rc;
-}
-
+/* Also writes what was collected of the step before. */
 static int pnetcdf_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
-    const struct tt_file_spec *spec = file->spec;
-    struct pnetcdf_state *s = file->state;
-    int rc = tt_pnetcdf_flush(file, e), failed = s->failed;
+    int rc = tt_pnetcdf_flush(file, e), defined = tt_container_define(file, step, e);
 
-    if (spec->access != TT_CREATE || spec->policy == TT_OVERWRITE || step < s->steps)
-        return rc;
-    tt_file_max(file, 1, &failed);
-    if (failed)
-        return rc;
-    if (spec->policy == TT_APPEND && s->step_id >= 0)
-        rc = add_record(file, step, e);
-    else if (spec->policy == TT_GROUP && spec->steps == 0)
-        rc = add_group(file, step, e);
-    else if (step >= spec->steps && spec->steps > 0)
-        rc = tt_fail(e, TT_FAILED, "'%s': step %" PRIu64 ", but only %" PRIu64 " were announced",
-                     spec->path, step, spec->steps);
-    s->failed |= rc != TT_OK;
-    return rc;
-}
-
-/* ---- opening and closing ---- */
-
-/* PnetCDF would swap bytes in the caller's own memory, which belongs to the computation. */
-static int make_info(const struct tt_file *file, MPI_Info *info)
-{
-    const struct pnetcdf_opts *o = file->opts;
-    char value[8];
-    int given = 0, rc = tt_mpi_hints_info(&o->hints, info);
-
-    if (rc == MPI_SUCCESS && *info == MPI_INFO_NULL)
-        rc = MPI_Info_create(info);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Info_get(*info, "nc_in_place_swap", sizeof value - 1, value, &given);
-    return rc == MPI_SUCCESS && !given ? MPI_Info_set(*info, "nc_in_place_swap", "disable") : rc;
-}
-
-static int open_file(struct tt_file *file, struct tt_error *e)
-{
-    const struct tt_file_spec *spec = file->spec;
-    struct pnetcdf_state *s = file->state;
-    bool create = spec->access == TT_CREATE;
-    MPI_Info info = MPI_INFO_NULL;
-    int rc = tt_fail_mpi(e, make_info(file, &info), "MPI_Info_set", NULL), nc;
-
-    rc = tt_file_agree(file, rc, e);
-    if (rc == TT_OK) {
-        nc = create
-                 ? ncmpi_create(spec->comm, spec->path, NC_CLOBBER | NC_64BIT_DATA, info, &s->file)
-                 : ncmpi_open(spec->comm, spec->path, NC_NOWRITE, info, &s->file);
-        if (nc != NC_NOERR) {
-            s->file = -1;
-            rc = tt_pnetcdf_fail(file, nc, create ? "ncmpi_create" : "ncmpi_open", NULL, e);
-        }
-    }
-    if (info != MPI_INFO_NULL)
-        MPI_Info_free(&info);
-    return rc;
-}
-
-static int prepare(struct tt_file *file, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-
-    s->file = s->step_id = -1;
-    s->slots = calloc(file->spec->nvariables ? file->spec->nvariables : 1, sizeof *s->slots);
-    if (!s->slots)
-        return tt_fail_nomem(e, "the variables");
-    for (unsigned i = 0; i < file->spec->nvariables; i++)
-        s->slots[i].id = -1;
-    return TT_OK;
-}
-
-static int begin(struct tt_file *file, struct tt_error *e)
-{
-    const struct pnetcdf_opts *o = file->opts;
-    struct pnetcdf_state *s = file->state;
-    bool create = file->spec->access == TT_CREATE;
-    int rc = create ? tt_file_agree(file, tt_pnetcdf_define_file(file, e), e) : TT_OK, nc;
-
-    if (rc == TT_OK)
-        rc = begin_data(file, create, e);
-    if (rc != TT_OK || !create || o->method != PNETCDF_AGGREGATED)
-        return rc;
-    nc = ncmpi_buffer_attach(s->file, (MPI_Offset)o->buffer);
-    return nc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, nc, "ncmpi_buffer_attach", NULL, e);
-}
-
-/* ncmpi_abort forgets definitions and removes what never left define mode. */
-static int close_file(struct tt_file *file, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-    int rc = s->in_data_mode ? ncmpi_close(s->file) : ncmpi_abort(s->file);
-
-    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_close", NULL, e);
-}
-
-static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-    int rc = tt_file_agree(file, prepare(file, e), e);
-
-    if (rc == TT_OK)
-        rc = tt_disk_open_first(file, false, e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, open_file(file, e), e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, begin(file, e), e);
-    if (rc == TT_OK)
-        return TT_OK;
-    if (s->file >= 0)
-        close_file(file, e);
-    free(s->slots);
-    tt_disk_unmake(file);
-    return rc;
+    return rc == TT_OK ? defined : rc;
 }
 
 /* ---- the end ---- */
@@ -284,46 +213,63 @@ static int check_complete(const struct tt_file *file, struct tt_error *e)
                    (long long)st.st_size, s->end);
 }
 
-static int pnetcdf_sync(struct tt_file *file, struct tt_error *e)
+static int sync_file(struct tt_file *file, struct tt_error *e)
 {
-    struct pnetcdf_state *s = file->state;
-    int rc, failed, nc;
+    const struct pnetcdf_state *s = file->state;
 
-    if (file->spec->access != TT_CREATE)
-        return TT_OK;
-    rc = tt_pnetcdf_flush(file, e);
-    failed = s->failed;
-    tt_file_max(file, 1, &failed);
-    if (failed)
-        return rc; /* the rank that failed has said so, and ompio lets nobody sync after that */
-    nc = ncmpi_sync(s->file);
-    if (nc != NC_NOERR)
-        rc = tt_pnetcdf_fail(file, nc, "ncmpi_sync", NULL, e);
-    else
-        rc = check_complete(file, e);
-    s->failed |= rc != TT_OK;
-    return rc;
+    return tt_pnetcdf_judge(file, ncmpi_sync(s->file), "ncmpi_sync", NULL, e);
 }
 
-static int pnetcdf_close(struct tt_file *file, struct tt_error *e)
+static void release(struct tt_file *file)
+{
+    free(((struct pnetcdf_state *)file->state)->slots);
+}
+
+/* ncmpi_abort forgets definitions and removes what never left define mode. */
+static int close_file(struct tt_file *file, struct tt_error *e)
 {
     const struct pnetcdf_opts *o = file->opts;
-    struct pnetcdf_state *s = file->state;
-    int rc = tt_pnetcdf_flush(file, e), closed;
+    const struct pnetcdf_state *s = file->state;
+    int rc = tt_pnetcdf_flush(file, e), nc; /* after a failure nobody has done it before */
 
     if (file->spec->access == TT_CREATE && o->method == PNETCDF_AGGREGATED)
         ncmpi_buffer_detach(s->file);
-    closed = close_file(file, e);
-    if (rc == TT_OK)
-        rc = closed;
-    if (rc == TT_OK && file->spec->access == TT_CREATE && !s->failed)
-        rc = check_complete(file, e);
-    free(s->slots);
-    free(s->numbers);
-    free(s->boxes);
-    free(s->staging);
-    return rc;
+    nc = s->in_data_mode ? ncmpi_close(s->file) : ncmpi_abort(s->file);
+    return rc == TT_OK ? tt_pnetcdf_judge(file, nc, "ncmpi_close", NULL, e) : rc;
 }
+
+static const struct tt_library library = {
+    .defines_ahead = true,
+    .byte_kinds = 1 << TT_CHAR | 1 << TT_RECORD,
+    .no_length = 1, /* 0 would make the dimension unlimited */
+    .lists = TT_LISTS_TOGETHER,
+    .round_boxes = 1 << 16,
+    .call_bytes = 1 << 30, /* PnetCDF refuses 2 GiB in one call */
+    .flush_call = "ncmpi_wait_all",
+    .prepare = prepare,
+    .open = open_file,
+    .begin_define = begin_define,
+    .define = tt_pnetcdf_define,
+    .begin_data = begin_data,
+    .find = tt_pnetcdf_find,
+    .extend = extend,
+    .check = tt_pnetcdf_check,
+    .move = tt_pnetcdf_move,
+    .flush = tt_pnetcdf_flush,
+    .sync = sync_file,
+    .check_complete = check_complete,
+    .release = release,
+    .close = close_file,
+};
+
+static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
+{
+    int rc = tt_container_prepare(file, &library, e);
+
+    return rc == TT_OK ? tt_container_open(file, e) : rc;
+}
+
+/* ---- facts ---- */
 
 static int query_method(struct tt_file *file, struct tt_facts *facts)
 {
@@ -334,7 +280,7 @@ static int query_method(struct tt_file *file, struct tt_facts *facts)
     char text[96];
 
     snprintf(text, sizeof text, "%" PRIu64 " requests of this rank in %" PRIu64 " collective calls",
-             s->transfers, s->flushes);
+             s->container.transfers, s->flushes);
     return tt_facts_add(facts, "pnetcdf.method", methods[o->method], methods[o->method],
                         TT_UNCONFIRMED, o->method == PNETCDF_AGGREGATED ? text : how[o->method]);
 }
@@ -382,8 +328,8 @@ const struct tt_backend tt_backend_pnetcdf = {
     .define = pnetcdf_define,
     .write = tt_pnetcdf_write,
     .read = tt_pnetcdf_read,
-    .sync = pnetcdf_sync,
-    .close = pnetcdf_close,
+    .sync = tt_container_sync,
+    .close = tt_container_close,
     .query = pnetcdf_query,
 };
 

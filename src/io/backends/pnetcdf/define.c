@@ -31,7 +31,7 @@ static char *name_of(const struct tt_file *file, const struct tt_variable *v, ui
     int n;
 
     tt_step_group(file->spec, step, group);
-    if (v->per_step && file->spec->policy == TT_GROUP)
+    if (tt_container_has_own(file->spec, v))
         n = asprintf(&name, "%s.%s", group, v->path);
     else
         n = asprintf(&name, "%s", v->path);
@@ -41,18 +41,7 @@ static char *name_of(const struct tt_file *file, const struct tt_variable *v, ui
     return n < 0 ? NULL : name;
 }
 
-static bool is_step_open(const struct tt_file_spec *spec, const struct tt_variable *v)
-{
-    return tt_pnetcdf_has_step_dim(spec, v) && (spec->steps == 0 || v->unlimited);
-}
-
 /* ---- defining ---- */
-
-/* A dimension that is to have no length cannot have 0: that would make it unlimited. */
-static uint64_t length_of(uint64_t n)
-{
-    return n ? n : 1;
-}
 
 /* Dimensions are shared by all variables for which they are equally long. */
 static int dimension(struct pnetcdf_state *s, const char *name, uint64_t length, int *id)
@@ -66,20 +55,20 @@ static int define_dimensions(struct tt_file *file, const struct tt_variable *v, 
 {
     const struct tt_file_spec *spec = file->spec;
     struct pnetcdf_state *s = file->state;
-    int rc = NC_NOERR;
-    char name[64];
+    int lead = tt_container_has_step(spec, v), rc = NC_NOERR;
+    uint64_t dims[TT_CONTAINER_DIMS];
 
-    *n = 0;
-    if (tt_pnetcdf_has_step_dim(spec, v))
-        rc = is_step_open(spec, v) ? dimension(s, "step", NC_UNLIMITED, &ids[(*n)++])
-                                   : dimension(s, "steps", spec->steps, &ids[(*n)++]);
-    for (int i = 0; rc == NC_NOERR && i < v->ndims; i++) {
-        snprintf(name, sizeof name, "dim_%" PRIu64, v->dims[i]);
-        rc = dimension(s, name, length_of(v->dims[i]), &ids[(*n)++]);
-    }
-    if (rc == NC_NOERR && tt_pnetcdf_has_byte_dim(v->element)) {
-        snprintf(name, sizeof name, "bytes_%zu", v->element->size);
-        rc = dimension(s, name, v->element->size, &ids[(*n)++]);
+    *n = tt_container_dims(file, v, dims);
+    if (lead)
+        rc = tt_container_step_grows(spec, v) ? dimension(s, "step", NC_UNLIMITED, &ids[0])
+                                              : dimension(s, "steps", spec->steps, &ids[0]);
+    for (int i = lead; rc == NC_NOERR && i < *n; i++) {
+        bool own = i < lead + v->ndims;
+        char name[64];
+
+        snprintf(name, sizeof name, "%s_%" PRIu64, own ? "dim" : "bytes",
+                 own ? v->dims[i - lead] : dims[i]);
+        rc = dimension(s, name, dims[i], &ids[i]);
     }
     return rc;
 }
@@ -119,12 +108,11 @@ static int describe_fields(int file, int id, const struct tt_element *element)
     return rc;
 }
 
-static int define_variable(struct tt_file *file, unsigned variable, uint64_t step,
-                           struct tt_error *e)
+int tt_pnetcdf_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     const struct tt_variable *v = &file->spec->variables[variable];
     struct pnetcdf_state *s = file->state;
-    int ids[PNETCDF_DIMS], n, id = -1, rc;
+    int ids[TT_CONTAINER_DIMS], n, id = -1, rc;
     char *name = name_of(file, v, step);
 
     if (!name)
@@ -137,95 +125,67 @@ static int define_variable(struct tt_file *file, unsigned variable, uint64_t ste
     for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
         rc = add_attribute(s->file, id, &v->attributes[i]);
     free(name);
-    return rc == NC_NOERR ? TT_OK : tt_pnetcdf_fail(file, rc, "ncmpi_def_var", v->path, e);
+    return tt_pnetcdf_judge(file, rc, "ncmpi_def_var", v->path, e);
 }
 
-int tt_pnetcdf_define_step(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    struct pnetcdf_state *s = file->state;
-    int rc = TT_OK;
-
-    for (unsigned i = 0; rc == TT_OK && i < file->spec->nvariables; i++)
-        if (file->spec->variables[i].per_step)
-            rc = define_variable(file, i, step, e);
-    s->steps = step + 1;
-    return rc;
-}
-
-int tt_pnetcdf_define_file(struct tt_file *file, struct tt_error *e)
+int tt_pnetcdf_define_step(struct tt_file *file, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
     struct pnetcdf_state *s = file->state;
-    bool open_step = false;
-    int rc = TT_OK, nc = NC_NOERR, id;
+    bool grows = false;
+    int nc, id;
 
     for (unsigned i = 0; i < spec->nvariables; i++)
-        open_step |= is_step_open(spec, &spec->variables[i]);
-    if (open_step) {
-        nc = dimension(s, "step", NC_UNLIMITED, &id);
-        if (nc == NC_NOERR)
-            nc = ncmpi_def_var(s->file, "step", NC_INT64, 1, &id, &s->step_id);
-        if (nc != NC_NOERR)
-            return tt_pnetcdf_fail(file, nc, "ncmpi_def_var", "step", e);
-    }
-    for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
-        if (spec->policy != TT_GROUP || !spec->variables[i].per_step)
-            rc = define_variable(file, i, 0, e);
-    for (uint64_t step = 0; rc == TT_OK && spec->policy == TT_GROUP && step < spec->steps; step++)
-        rc = tt_pnetcdf_define_step(file, step, e);
-    return rc;
+        grows |= tt_container_step_grows(spec, &spec->variables[i]);
+    if (!grows)
+        return TT_OK;
+    nc = dimension(s, "step", NC_UNLIMITED, &id);
+    if (nc == NC_NOERR)
+        nc = ncmpi_def_var(s->file, "step", NC_INT64, 1, &id, &s->step_id);
+    return tt_pnetcdf_judge(file, nc, "ncmpi_def_var", "step", e);
 }
 
 /* ---- finding ---- */
 
-/* A file that is read must hold what the variable says. */
+/* What is unlimited was reserved, and is as long as it was said to be. */
 static bool matches(const struct tt_file *file, const struct tt_variable *v, int id)
 {
     const struct pnetcdf_state *s = file->state;
-    int lead = tt_pnetcdf_has_step_dim(file->spec, v), tail = tt_pnetcdf_has_byte_dim(v->element);
-    int n = 0, ids[PNETCDF_DIMS];
+    struct tt_variable reserved = *v;
+    int n = 0, ids[TT_CONTAINER_DIMS];
+    uint64_t dims[TT_CONTAINER_DIMS];
     MPI_Offset length = 0;
     nc_type type;
-    bool same = ncmpi_inq_varndims(s->file, id, &n) == NC_NOERR && n == lead + v->ndims + tail &&
+    bool same = ncmpi_inq_varndims(s->file, id, &n) == NC_NOERR && n <= TT_CONTAINER_DIMS &&
                 ncmpi_inq_vartype(s->file, id, &type) == NC_NOERR &&
                 type == types[v->element->kind].file &&
                 ncmpi_inq_vardimid(s->file, id, ids) == NC_NOERR;
 
-    for (int i = 0; same && i < v->ndims + tail; i++)
-        same = ncmpi_inq_dimlen(s->file, ids[lead + i], &length) == NC_NOERR &&
-               (uint64_t)length == length_of(i < v->ndims ? v->dims[i] : v->element->size);
-    return same;
+    for (int i = 0; same && i < n; i++) {
+        same = ncmpi_inq_dimlen(s->file, ids[i], &length) == NC_NOERR;
+        dims[i] = (uint64_t)length;
+    }
+    reserved.unlimited = false;
+    return same && tt_container_matches(file, &reserved, n, dims);
 }
 
-int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step,
-                    const struct pnetcdf_slot **out, struct tt_error *e)
+int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     const struct tt_variable *v = &file->spec->variables[variable];
     struct pnetcdf_state *s = file->state;
     struct pnetcdf_slot *slot = &s->slots[variable];
-    char *name;
-    int id = -1, rc;
+    char *name = name_of(file, v, step);
+    int rc;
 
-    *out = slot;
-    if (slot->id >= 0 && (!v->per_step || file->spec->policy != TT_GROUP || slot->step == step))
-        return TT_OK;
-    *out = NULL;
-    name = name_of(file, v, step);
     if (!name)
         return tt_fail_nomem(e, "a name");
-    rc = ncmpi_inq_varid(s->file, name, &id);
+    rc = ncmpi_inq_varid(s->file, name, &slot->id);
     if (rc == NC_NOERR)
-        rc = ncmpi_inq_varoffset(s->file, id, &slot->offset);
-    if (rc != NC_NOERR)
-        rc = tt_pnetcdf_fail(file, rc, "ncmpi_inq_varid", name, e);
-    else if (!matches(file, v, id))
+        rc = ncmpi_inq_varoffset(s->file, slot->id, &slot->offset);
+    rc = tt_pnetcdf_judge(file, rc, "ncmpi_inq_varid", name, e);
+    if (rc == TT_OK && !matches(file, v, slot->id))
         rc = tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
                      file->spec->path, name);
     free(name);
-    if (rc != TT_OK)
-        return rc;
-    slot->id = id;
-    slot->step = step;
-    *out = slot;
-    return TT_OK;
+    return rc;
 }
