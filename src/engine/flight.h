@@ -12,7 +12,7 @@ enum tt__way { TT__DIRECT, TT__HELPER, TT__NATIVE };
 
 struct tt__flight {
     struct tt_series *series;
-    struct tt_job job;
+    struct tt_task job;
     struct tt_file *file;
     char *path; /* of a file of this step only */
     struct tt_file_spec file_spec;
@@ -47,7 +47,7 @@ struct tt_series {
     unsigned slots;               /* blocks of a padded dump, fixed variables included */
     unsigned depth, first, count; /* flights: a ring */
     struct tt__flight *flights;
-    struct tt_job prefetch_job;
+    struct tt_task prefetch_job;
     struct tt__flight prefetch;
     bool failed; /* a dump or load has, as all ranks know */
     bool prefetching;

@@ -72,7 +72,7 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
-        rc = tt_helper_start(&p->helper, e);
+        rc = tt_pool_start(&p->helper, 1, tt_note_as_helper, e);
     return rc;
 }
 
@@ -219,7 +219,7 @@ static void say_also(struct tt_error *e, const struct tt_error *also)
 
 static void free_private(struct tt_engine_private *p)
 {
-    tt_helper_stop(p->helper);
+    tt_pool_stop(p->helper);
     if (p->watch_comm != MPI_COMM_NULL)
         MPI_Comm_free(&p->watch_comm);
     if (p->progress_fd >= 0)

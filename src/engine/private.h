@@ -8,7 +8,7 @@
 #include "node/counters.h"
 #include "node/cpu.h"
 #include "engine/engine.h"
-#include "engine/helper.h"
+#include "base/pool.h"
 #include "engine/perform.h"
 #include "engine/probe.h"
 #include "record/recorder.h"
@@ -50,7 +50,7 @@ struct tt_engine_private {
     struct tt_stack stack;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* on one rank of each node */
-    struct tt_helper *helper;     /* NULL without overlap */
+    struct tt_pool *helper;       /* NULL without overlap */
     struct tt_probe probes[2];  /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;         /* probes were made */
     const char *overlap_way;    /* how dumps really overlapped; NULL before the first */

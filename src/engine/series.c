@@ -12,7 +12,7 @@
 static const char *const way_names[] = {"none: the caller writes", "helper thread",
                                         "native nonblocking calls"};
 
-static struct tt_helper *helper_of(const struct tt_series *s)
+static struct tt_pool *helper_of(const struct tt_series *s)
 {
     return s->way == TT__NATIVE ? NULL : s->engine->p->helper;
 }
@@ -158,7 +158,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         spec->policy == TT_FILE_PER_STEP && spec->access == TT_CREATE && bytes_replaced(s, 0) > 0;
     if (spec->policy != TT_FILE_PER_STEP) {
         s->sample = tt__sample_begin(engine, &s->file_spec);
-        rc = tt_helper_call(engine->p->helper, tt__run_open, s, e);
+        rc = tt_pool_call(engine->p->helper, tt__run_open, s, e);
     }
     tt_phase_add(engine, TT_OPEN, t);
     if (rc != TT_OK) {
@@ -205,7 +205,7 @@ static void start_flight(struct tt__flight *f)
     struct tt_engine *engine = s->engine;
     int64_t t = tt_now_ns();
 
-    f->job = (struct tt_job){.run = tt__run_dump, .argument = f};
+    f->job = (struct tt_task){.run = tt__run_dump, .argument = f};
     if (s->way == TT__DIRECT) {
         look_at_flight(f);
         t = tt_now_ns();
@@ -222,7 +222,7 @@ static void start_flight(struct tt__flight *f)
     look_at_flight(f);
     t = f->submitted_ns = tt_now_ns();
     if (s->way == TT__HELPER) {
-        tt_helper_submit(engine->p->helper, &f->job);
+        tt_pool_submit(engine->p->helper, &f->job);
     } else {
         tt__flight_submit(f);
         tt_phase_add_ns(engine, TT_OPEN, f->open_ns);
@@ -267,7 +267,7 @@ static int finish_writing(struct tt__flight *f, struct tt_error *e)
         return f->job.rc;
     }
     rc = s->way == TT__NATIVE ? tt__flight_wait(f, e)
-                              : tt_helper_wait(s->engine->p->helper, &f->job, e);
+                              : tt_pool_wait(s->engine->p->helper, &f->job, e);
     tt_call_add(s->engine, TT_WAIT, TT_CALL_WAIT, t);
     return rc;
 }
@@ -290,7 +290,7 @@ static int land(struct tt__flight *f, struct tt_error *e)
     int64_t t = tt_now_ns();
 
     if (f->file && rc == TT_OK && engine->config->run->sync == TT_SYNC_DEFERRED) {
-        rc = tt_helper_call(helper_of(s), tt__run_sync, f, e);
+        rc = tt_pool_call(helper_of(s), tt__run_sync, f, e);
         tt_phase_add(engine, TT_SYNC, t);
     }
     s->failed = s->failed || rc != TT_OK;
@@ -298,7 +298,7 @@ static int land(struct tt__flight *f, struct tt_error *e)
         int64_t before = f->sync_ns, close_ns;
 
         t = tt_now_ns();
-        now = tt_helper_call(helper_of(s), tt__run_close, f, e);
+        now = tt_pool_call(helper_of(s), tt__run_close, f, e);
         close_ns = tt_now_ns() - t - (f->sync_ns - before);
         tt_phase_add_ns(engine, TT_SYNC, f->sync_ns - before);
         tt_phase_add_ns(engine, TT_CLOSE, close_ns);
@@ -337,7 +337,7 @@ int tt_series_drain(struct tt_series *s, struct tt_error *e)
     if (rc != TT_OK || !s->file || s->engine->config->run->sync != TT_SYNC_CLOSE)
         return rc;
     s->synced = true;
-    rc = tt_helper_call(helper_of(s), tt__run_sync, &last, e);
+    rc = tt_pool_call(helper_of(s), tt__run_sync, &last, e);
     tt_phase_add(s->engine, TT_SYNC, t);
     tt_phase_add_ns(s->engine, TT_IO_SYNC, last.sync_ns);
     return rc;
@@ -364,9 +364,9 @@ int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
     if (rc != TT_OK)
         return rc;
     prepare_load(s, step, nblocks, blocks);
-    s->prefetch_job = (struct tt_job){.run = tt__run_load, .argument = &s->prefetch};
+    s->prefetch_job = (struct tt_task){.run = tt__run_load, .argument = &s->prefetch};
     s->prefetching = true;
-    tt_helper_submit(helper_of(s), &s->prefetch_job);
+    tt_pool_submit(helper_of(s), &s->prefetch_job);
     return TT_OK;
 }
 
@@ -374,7 +374,7 @@ int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
 static int finish_prefetch(struct tt_series *s, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
-    int rc = tt_helper_wait(helper_of(s), &s->prefetch_job, e);
+    int rc = tt_pool_wait(helper_of(s), &s->prefetch_job, e);
 
     s->prefetching = false;
     tt_phase_add(s->engine, TT_LOAD, t);
@@ -399,7 +399,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
         return rc;
     t = tt_now_ns();
     prepare_load(s, step, nblocks, blocks);
-    rc = tt_helper_call(helper_of(s), tt__run_load, &s->prefetch, e);
+    rc = tt_pool_call(helper_of(s), tt__run_load, &s->prefetch, e);
     s->failed = s->failed || rc != TT_OK;
     if (!tt_engine_is_over(s->engine)) {
         tt_phase_add(s->engine, TT_LOAD, t);
@@ -429,7 +429,7 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
     if (s->file) {
         last = (struct tt__flight){.series = s, .file = s->file, .path = s->path};
         t = tt_now_ns();
-        now = tt_helper_call(helper_of(s), tt__run_close, &last, e);
+        now = tt_pool_call(helper_of(s), tt__run_close, &last, e);
         tt_phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - last.sync_ns);
         tt_phase_add_ns(engine, TT_SYNC, last.sync_ns);
         tt_phase_add_ns(engine, TT_IO_SYNC, last.sync_ns);

@@ -9,7 +9,6 @@
 
 #include "base/agree.h"
 #include "engine/flight.h"
-#include "engine/stream_threads.h"
 #include "plan/limits.h"
 
 /* How many bytes a rank writes until it looks at the free space again. */
@@ -25,7 +24,7 @@ struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
     struct tt_stream *stream;
     struct tt_ticket ticket;
-    struct tt_job job;          /* for the helper or a thread */
+    struct tt_task job;         /* for the helper or a thread */
     struct slot *next, *before; /* in flight, the oldest first; or free, by next only */
     bool seen;                  /* the finished transfer, by the caller */
     struct tt__spoilt spoilt;   /* if it reads */
@@ -42,7 +41,8 @@ struct tt_stream {
     unsigned in_flight;
     struct slot *slots, *oldest, *newest, *free;
     char *buffers, *ticket_states;
-    struct tt_stream_threads *threads;
+    struct tt_pool *threads;
+    struct tt_tasks ended;
     int64_t preparing_ns;
     int64_t busy_since; /* something has been in flight since then */
     uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
@@ -239,9 +239,9 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
     if (stream->way == NATIVE)
         rc = start_native(slot, e);
     else if (stream->way == THREADS)
-        tt_stream_threads_give(stream->threads, &slot->job);
+        tt_pool_submit(stream->threads, &slot->job);
     else
-        tt_helper_submit(engine->p->helper, &slot->job);
+        tt_pool_submit(engine->p->helper, &slot->job);
     tt_phase_add(engine, writing ? TT_SUBMIT : TT_LOAD, slot->started_ns);
     if (rc == TT_OK)
         return TT_OK;
@@ -268,7 +268,7 @@ static struct slot *wait_for_one(struct tt_stream *stream, int *rc, struct tt_er
     if (stream->way == NATIVE)
         return wait_native(stream, rc, e);
     if (stream->way == THREADS) {
-        struct tt_job *job = tt_stream_threads_take(stream->threads);
+        struct tt_task *job = tt_pool_wait_any(stream->threads, &stream->ended);
 
         *rc = job->rc;
         if (job->rc != TT_OK && e->code == TT_OK)
@@ -276,7 +276,7 @@ static struct slot *wait_for_one(struct tt_stream *stream, int *rc, struct tt_er
         return job->argument;
     }
     slot = stream->oldest;
-    *rc = tt_helper_wait(stream->series->engine->p->helper, &slot->job, e);
+    *rc = tt_pool_wait(stream->series->engine->p->helper, &slot->job, e);
     return slot;
 }
 
@@ -397,10 +397,12 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
         slot->stream = stream;
         slot->shown.buffer = stream->buffers + i * each;
         slot->ticket.state = stream->ticket_states + i * ticket;
-        slot->job = (struct tt_job){.run = make_transfer, .argument = slot};
+        slot->job = (struct tt_task){.run = make_transfer,
+                                     .argument = slot,
+                                     .ended = stream->way == THREADS ? &stream->ended : NULL};
         set_free(stream, slot);
     }
-    return stream->way == THREADS ? tt_stream_threads_start(depth, &stream->threads, e) : TT_OK;
+    return stream->way == THREADS ? tt_pool_start(&stream->threads, depth, NULL, e) : TT_OK;
 }
 
 /* By the thread that makes the transfers. */
@@ -432,11 +434,11 @@ static int end(void *argument, struct tt_error *e)
 static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
 {
     if (stream->begun) {
-        int now = tt_helper_call(stream->series->engine->p->helper, end, stream, e);
+        int now = tt_pool_call(stream->series->engine->p->helper, end, stream, e);
 
         rc = rc == TT_OK ? now : rc;
     }
-    tt_stream_threads_stop(stream->threads);
+    tt_pool_stop(stream->threads);
     free(stream->slots);
     free(stream->ticket_states);
     free(stream->buffers);
@@ -465,7 +467,7 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     stream->preparing_ns = tt_now_ns() - t;
     t += stream->preparing_ns;
     if (rc == TT_OK)
-        rc = tt_agree(s->comm, tt_helper_call(s->engine->p->helper, begin, stream, e), e);
+        rc = tt_agree(s->comm, tt_pool_call(s->engine->p->helper, begin, stream, e), e);
     tt_phase_add(s->engine, TT_OPEN, t);
     if (rc != TT_OK)
         return free_stream(stream, rc, e);
@@ -482,7 +484,7 @@ int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e
 {
     struct tt_series *s = stream->series;
     struct tt__flight all = {.series = s, .file = s->file};
-    int rc = tt_helper_call(s->engine->p->helper, tt__run_sync, &all, e);
+    int rc = tt_pool_call(s->engine->p->helper, tt__run_sync, &all, e);
 
     tt_phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
     tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank does: make its files, then read them with a crew of threads, pass after pass. The
+/* What a rank does: make its files, then read them with a work of threads, pass after pass. The
  * main thread only keeps the books: an iteration is over when another portion of the data has been
  * read, of whatever files. */
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "base/agree.h"
 #include "base/sys.h"
-#include "engine/crew.h"
+#include "base/pool.h"
 #include "engine/engine.h"
 #include "node/page_cache.h"
 #include "workloads/reader/reader.h"
@@ -43,7 +43,7 @@ struct reader {
     struct file *files;
     unsigned nhands;
     struct hand *hands;
-    struct tt_crew *crew;
+    struct tt_work *work;
     int64_t since;           /* until when reading has been accounted for */
     uint64_t iteration;      /* through all passes */
     _Atomic uint64_t unread; /* bytes that threads have read, not yet accounted for */
@@ -208,12 +208,12 @@ static int write_all(int fd, const char *path, const unsigned char *data, size_t
     return TT_OK;
 }
 
-static int make_file(void *context, struct tt_crew *crew, unsigned member, uint64_t task,
+static int make_file(void *context, struct tt_work *work, unsigned worker, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
     struct file *f = &r->files[task];
-    unsigned char *buffer = r->hands[member].buffer;
+    unsigned char *buffer = r->hands[worker].buffer;
     uint64_t piece = r->options->transfer / 8 * 8; /* content is words */
     int fd = open(f->path, O_WRONLY | O_CLOEXEC), rc = TT_OK;
     XXH3_state_t state;
@@ -221,7 +221,7 @@ static int make_file(void *context, struct tt_crew *crew, unsigned member, uint6
     if (fd < 0)
         return tt_fail_call(e, errno, "open", f->path, -1);
     XXH3_64bits_reset(&state);
-    for (uint64_t at = 0, n; rc == TT_OK && at < f->size && !tt_crew_should_stop(crew); at += n) {
+    for (uint64_t at = 0, n; rc == TT_OK && at < f->size && !tt_work_should_stop(work); at += n) {
         n = f->size - at < piece ? f->size - at : piece;
         tt_reader_fill(r->engine->config->run->seed, f->number, at, buffer, n);
         if (r->options->checksum == TT_READER_XXHASH)
@@ -246,10 +246,10 @@ static int make_files(struct reader *r, struct tt_error *e)
         return rc;
     rc = claim_files(r, e);
     if (rc == TT_OK)
-        rc = tt_crew_start(&r->crew, r->nhands, r->nfiles, make_file, r, e);
+        rc = tt_work_start(&r->work, r->nhands, r->nfiles, make_file, r, e);
     if (rc == TT_OK)
-        rc = tt_crew_end(r->crew, false, e);
-    r->crew = NULL;
+        rc = tt_work_end(r->work, false, e);
+    r->work = NULL;
     for (uint64_t i = 0; rc == TT_OK && i < r->nfiles; i++)
         tt_data_mark(r->engine, r->files[i].path);
     return rc;
@@ -285,11 +285,11 @@ static void look_into_cache(struct reader *r, int fd, uint64_t size)
 
 /* From beginning to end, or until told to stop; *at is how far it came. */
 static int read_through(struct reader *r, int fd, const char *path, struct hand *hand,
-                        XXH3_state_t *state, struct tt_crew *crew, uint64_t *at, struct tt_error *e)
+                        XXH3_state_t *state, struct tt_work *work, uint64_t *at, struct tt_error *e)
 {
     struct iovec piece = {hand->buffer, r->options->transfer};
 
-    for (*at = 0; !tt_crew_should_stop(crew);) {
+    for (*at = 0; !tt_work_should_stop(work);) {
         int64_t t = tt_now_ns();
         ssize_t n = tt_sys_preadv(fd, &piece, 1, (off_t)*at);
 
@@ -301,7 +301,7 @@ static int read_through(struct reader *r, int fd, const char *path, struct hand 
             break;
         tt_histogram_add(&hand->reads, tt_now_ns() - t);
         r->unread += (uint64_t)n;
-        tt_crew_advance(crew, (uint64_t)n);
+        tt_work_advance(work, (uint64_t)n);
         *at += (uint64_t)n;
         if (r->options->checksum == TT_READER_XXHASH)
             XXH3_64bits_update(state, hand->buffer, (size_t)n);
@@ -323,12 +323,12 @@ static int compare(const struct reader *r, struct file *f, uint64_t bytes, uint6
     return TT_OK;
 }
 
-static int read_file(void *context, struct tt_crew *crew, unsigned member, uint64_t task,
+static int read_file(void *context, struct tt_work *work, unsigned worker, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
     struct file *f = &r->files[task];
-    struct hand *hand = &r->hands[member];
+    struct hand *hand = &r->hands[worker];
     XXH3_state_t state;
     uint64_t bytes = 0;
     struct stat st;
@@ -337,9 +337,9 @@ static int read_file(void *context, struct tt_crew *crew, unsigned member, uint6
     XXH3_64bits_reset(&state);
     if (rc == TT_OK) {
         look_into_cache(r, fd, (uint64_t)st.st_size);
-        rc = read_through(r, fd, f->path, hand, &state, crew, &bytes, e);
+        rc = read_through(r, fd, f->path, hand, &state, work, &bytes, e);
     }
-    if (rc == TT_OK && !tt_crew_should_stop(crew))
+    if (rc == TT_OK && !tt_work_should_stop(work))
         rc = compare(r, f, bytes, XXH3_64bits_digest(&state), e);
     if (fd >= 0)
         close(fd);
@@ -359,12 +359,12 @@ static void account(struct reader *r, int64_t waiting_since, bool reading)
     tt_count_read(r->engine, atomic_exchange(&r->unread, 0));
 }
 
-static void end_crew(struct reader *r, bool now)
+static void end_work(struct reader *r, bool now)
 {
-    int rc = tt_crew_end(r->crew, now, &r->failure);
+    int rc = tt_work_end(r->work, now, &r->failure);
 
     r->failed = r->failed == TT_OK ? rc : r->failed;
-    r->crew = NULL;
+    r->work = NULL;
 }
 
 /* A rank that has failed, or has less to read than others, still takes part in every iteration. */
@@ -373,17 +373,17 @@ static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
     int rc = TT_OK;
 
     r->since = tt_now_ns();
-    r->failed = tt_crew_start(&r->crew, r->nhands, r->nfiles, read_file, r, &r->failure);
+    r->failed = tt_work_start(&r->work, r->nhands, r->nfiles, read_file, r, &r->failure);
     for (uint64_t i = 1; rc == TT_OK && i <= r->iterations; i++) {
-        bool reading = r->crew && i <= r->mine;
+        bool reading = r->work && i <= r->mine;
         int64_t t;
 
         rc = tt_iteration_begin(r->engine, ++r->iteration, total, e);
         t = tt_now_ns();
         if (rc == TT_OK && reading)
-            tt_crew_wait(r->crew, i * r->options->portion);
+            tt_work_wait(r->work, i * r->options->portion);
         if (rc != TT_OK || i >= r->mine)
-            end_crew(r, rc != TT_OK);
+            end_work(r, rc != TT_OK);
         account(r, t, reading);
         tt_iteration_end(r->engine);
     }
