@@ -164,7 +164,7 @@ struct tt_stream_spec {
 struct tt_stream_slot {
     void *buffer;
     struct tt_block block; /* what is or was transferred; its data is set by the stream */
-    bool landed;           /* a transfer of this slot has finished, without an error */
+    bool complete;         /* a transfer of this slot has finished, without an error */
     int64_t took_ns;       /* the finished transfer, with its own sync */
     uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
     bool prepared;
@@ -177,14 +177,14 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
 /* What opening took to get its buffers from the kernel, which is no part of opening the file. */
 int64_t tt_stream_preparing_ns(const struct tt_stream *stream);
 /* A slot with nothing in flight; waits for one if need be, and hands it out also if its transfer
- * has failed. If it has landed, its block and buffer are those of the finished transfer until it is
- * started again. */
+ * has failed. If it is complete, its block and buffer are those of the finished transfer until it
+ * is started again. */
 int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
 /* Transfers slot->block, whose memory selection is of the slot's buffer. */
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e);
 /* A finished transfer that the caller has not seen; waits for one in flight. *slot is NULL when
  * there is none left. */
-int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
+int tt_stream_complete(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
 /* Everything written by all ranks is durable. Collective, with nothing in flight, also of ranks
  * that have failed; own_ns is how long this rank's own part took. */
 int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e);

@@ -106,7 +106,7 @@ void tt_engine_stop_clock(struct tt_engine *engine);
 bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
 int tt__reason_to_end(struct tt_engine *engine, double seconds);
-/* flight.c: into the record of this rank, of which rank 0's count. */
+/* transfer.c: into the record of this rank, of which rank 0's count. */
 void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 
 /* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be

@@ -473,7 +473,7 @@ static long solid_bytes(const struct tt_variable *v, const struct tt_block *b)
     return end - x->fields[0].offset >= sizeof(uint64_t) ? (long)x->fields[0].offset : -1;
 }
 
-void tt__spoil(struct tt__spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b)
+void tt__spoil(struct tt_spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b)
 {
     static _Atomic uint64_t drawn;
     size_t size = tt_block_element_size(b, v);
@@ -498,7 +498,7 @@ void tt__spoil(struct tt__spoilt *spoilt, const struct tt_variable *v, const str
     }
 }
 
-bool tt__is_spoilt(const struct tt__spoilt *spoilt)
+bool tt__is_spoilt(const struct tt_spoilt *spoilt)
 {
     for (unsigned i = 0; i < spoilt->n; i++)
         if (!memcmp(spoilt->at[i], &spoilt->word, sizeof spoilt->word))

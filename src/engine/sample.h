@@ -9,6 +9,7 @@
 #define TT_ENGINE_SAMPLE_H
 
 #include "engine/private.h"
+#include "engine/queue.h"
 
 /* Of one file that this rank writes. */
 struct tt_sample;
@@ -27,15 +28,8 @@ void tt__sample_settle(struct tt_sample *sample);
 int tt__samples_check(struct tt_engine *engine, struct tt_error *e);
 void tt__samples_free(struct tt_engine *engine);
 
-/* Words in memory that a read is about to fill. */
-#define TT_SPOILT 3
-struct tt__spoilt {
-    uint64_t word; /* drawn anew for each read */
-    unsigned n;
-    void *at[TT_SPOILT];
-};
-void tt__spoil(struct tt__spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b);
+void tt__spoil(struct tt_spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b);
 /* Whether any of them is still there. */
-bool tt__is_spoilt(const struct tt__spoilt *spoilt);
+bool tt__is_spoilt(const struct tt_spoilt *spoilt);
 
 #endif

@@ -1,50 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Overlap and sync, written once for all workloads and backends. A dump becomes a flight: its
- * blocks padded so that every rank makes the same calls, copied to a staging buffer if it overlaps,
- * then run by the caller, by the helper thread, or by the backend's own nonblocking calls. */
+/* Overlap and sync, written once for all workloads and backends. A dump becomes a batch of the
+ * transfer queue: its blocks padded so that every rank makes the same calls, copied if it overlaps,
+ * then executed by the caller, by the helper thread, or by the backend's own nonblocking calls. */
+#include "engine/series.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/agree.h"
-#include "engine/flight.h"
 
-static const char *const way_names[] = {"none: the caller writes", "helper thread",
-                                        "native nonblocking calls"};
+#define STEP_SUFFIX 24 /* "." and a 64-bit number */
 
-static struct tt_pool *helper_of(const struct tt_series *s)
-{
-    return s->way == TT__NATIVE ? NULL : s->engine->p->helper;
-}
+static const char *const way_names[] = {[TT_BY_CALLER] = "none: the caller writes",
+                                        [TT_BY_BACKEND] = "native nonblocking calls",
+                                        [TT_BY_POOL] = "helper thread"};
 
-/* Once, at the first dump: is this shape of selection one for which nonblocking calls overlap? */
-static void choose_way(struct tt_series *s, const struct tt__flight *f)
-{
-    struct tt_engine_private *p = s->engine->p;
-    int contiguous = 1, all;
-    struct tt_run run;
-
-    s->way_chosen = true;
-    s->way = p->helper ? TT__HELPER : TT__DIRECT;
-    if (p->may_be_native) {
-        for (unsigned i = 0; i < f->nblocks; i++)
-            contiguous = contiguous && tt_selection_is_contiguous(&f->blocks[i].file, &run);
-        MPI_Allreduce(&contiguous, &all, 1, MPI_INT, MPI_LAND, s->comm);
-        if (p->probes[all].native)
-            s->way = TT__NATIVE;
-    }
-    s->file_spec.in_helper = s->way == TT__HELPER;
-    p->overlap_way = way_names[s->way];
-}
-
-/* ---- the workload's calls ---- */
+/* ---- opening ---- */
 
 static void free_series(struct tt_series *s)
 {
-    for (unsigned i = 0; s->flights && i < s->depth; i++)
-        tt__flight_free(&s->flights[i]);
-    tt__flight_free(&s->prefetch);
-    free(s->flights);
+    for (unsigned i = 0; s->dumps && i <= s->writes.spec.depth; i++)
+        free(s->dumps[i].path);
+    tt_queue_close(&s->writes);
+    tt_queue_close(&s->reads);
+    free(s->dumps);
     free(s->path);
     if (s->comm != MPI_COMM_NULL)
         MPI_Comm_free(&s->comm);
@@ -79,10 +60,42 @@ static char *series_path(const struct tt_series_spec *spec, int rank)
     return n < 0 ? NULL : path;
 }
 
+/* Blocks of a variable in every dump, empty ones included. */
+static unsigned slots_of(const struct tt_variable *v)
+{
+    return v->max_blocks ? v->max_blocks : 1;
+}
+
+static int open_queues(struct tt_series *s, struct tt_error *e)
+{
+    const struct tt_run_options *run = s->engine->config->run;
+    struct tt_pool *helper = s->engine->p->helper;
+    struct tt_queue_spec spec = {
+        .calls = &tt__dump_calls,
+        .executor = helper ? TT_BY_POOL : TT_BY_CALLER,
+        .pool = helper,
+        .memory = &tt_host_memory,
+        .depth = tt_dumps_in_flight(s->engine),
+        .sync_each = run->sync == TT_SYNC_WRITE,
+        .sync_failed = true,
+        .ticket_size = tt_stack_ticket_size(&s->engine->p->stack),
+    };
+    int rc;
+
+    for (unsigned v = 0; v < s->spec.nvariables; v++)
+        spec.requests += slots_of(&s->spec.variables[v]);
+    rc = tt_queue_open(&s->writes, &spec, e);
+    spec.depth = 1;
+    spec.sync_each = false;
+    return rc == TT_OK ? tt_queue_open(&s->reads, &spec, e) : rc;
+}
+
 static int allocate_series(struct tt_engine *engine, const struct tt_series_spec *spec,
                            struct tt_series **out, struct tt_error *e)
 {
     struct tt_series *s = calloc(1, sizeof *s);
+    unsigned depth;
+    int rc;
 
     *out = s;
     if (!s)
@@ -90,18 +103,23 @@ static int allocate_series(struct tt_engine *engine, const struct tt_series_spec
     s->comm = s->file_comm = MPI_COMM_NULL;
     s->engine = engine;
     s->spec = *spec;
-    s->depth = tt_dumps_in_flight(engine);
-    for (unsigned v = 0; v < spec->nvariables; v++)
-        s->slots += tt__variable_slots(&spec->variables[v]);
-    s->flights = calloc(s->depth, sizeof *s->flights);
+    rc = open_queues(s, e);
+    if (rc != TT_OK)
+        return rc;
+    depth = s->writes.spec.depth;
+    s->dumps = calloc(depth + 1, sizeof *s->dumps);
     s->path = series_path(spec, engine->rank);
-    if (!s->flights || !s->path)
+    if (!s->dumps || !s->path)
         return tt_fail_nomem(e, "a series");
-    for (unsigned i = 0; i < s->depth; i++)
-        if (tt__flight_allocate(s, &s->flights[i]) != TT_OK)
+    for (unsigned i = 0; i <= depth; i++) {
+        struct tt__dump *d = &s->dumps[i];
+
+        d->series = s;
+        d->path = malloc(strlen(s->path) + STEP_SUFFIX);
+        if (!d->path)
             return tt_fail_nomem(e, "dumps in flight");
-    if (tt__flight_allocate(s, &s->prefetch) != TT_OK)
-        return tt_fail_nomem(e, "a prefetch");
+        (i < depth ? &s->writes.batches[i] : &s->reads.batches[0])->owner = d;
+    }
     return check_variables(spec, e);
 }
 
@@ -158,7 +176,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         spec->policy == TT_FILE_PER_STEP && spec->access == TT_CREATE && bytes_replaced(s, 0) > 0;
     if (spec->policy != TT_FILE_PER_STEP) {
         s->sample = tt__sample_begin(engine, &s->file_spec);
-        rc = tt_pool_call(engine->p->helper, tt__run_open, s, e);
+        rc = tt_pool_call(engine->p->helper, tt__open_series_file, s, e);
     }
     tt_phase_add(engine, TT_OPEN, t);
     if (rc != TT_OK) {
@@ -183,50 +201,145 @@ uint64_t tt_series_growth(const struct tt_series *s, uint64_t step, uint64_t byt
     return bytes > before ? bytes - before : 0;
 }
 
-/* What may be changed as soon as the caller has its buffer back is looked at now. */
-static void look_at_flight(struct tt__flight *f)
+/* ---- making a batch ---- */
+
+static void add_block(struct tt_batch *b, const struct tt_series *s, unsigned variable,
+                      const struct tt_block *given)
 {
-    struct tt_series *s = f->series;
+    const struct tt_variable *v = &s->spec.variables[variable];
+    struct tt_block *block = tt_batch_add(b);
+
+    if (given) {
+        *block = *given;
+        return;
+    }
+    *block = (struct tt_block){.variable = variable};
+    tt_select_none(&block->file, v->ndims, v->dims);
+    tt_select_none(&block->memory, v->ndims, v->dims);
+}
+
+/* The same list of blocks on every rank: per variable those given, then nothing up to its
+ * max_blocks. A list that does not fit is an error, but the batch can still take part. */
+static int pad_blocks(struct tt_batch *b, const struct tt_series *s, bool with_fixed,
+                      unsigned nblocks, const struct tt_block *blocks, struct tt_error *e)
+{
+    unsigned used = 0;
+
+    for (unsigned v = 0; v < s->spec.nvariables; v++) {
+        unsigned slots = slots_of(&s->spec.variables[v]), filled = 0;
+
+        if (!s->spec.variables[v].per_step && !with_fixed)
+            continue;
+        for (unsigned i = 0; i < nblocks && filled < slots; i++)
+            if (blocks[i].variable == v) {
+                add_block(b, s, v, &blocks[i]);
+                filled++;
+            }
+        used += filled;
+        while (filled++ < slots)
+            add_block(b, s, v, NULL);
+    }
+    if (used != nblocks)
+        return tt_fail(e, TT_FAILED,
+                       "a dump has %u blocks of which only %u fit their variables' max_blocks, or "
+                       "writes a fixed variable after the first dump",
+                       nblocks, used);
+    return TT_OK;
+}
+
+static struct tt_batch *make_batch(struct tt_series *s, enum tt_direction direction, uint64_t step,
+                                   unsigned nblocks, const struct tt_block *blocks)
+{
+    struct tt_batch *b = tt_queue_take(direction == TT_WRITING ? &s->writes : &s->reads);
+    struct tt__dump *d = b->owner;
+
+    d->step = step;
+    d->file = NULL;
+    d->open_ns = d->define_ns = d->write_ns = d->sync_ns = d->read_ns = 0;
+    snprintf(d->path, strlen(s->path) + STEP_SUFFIX, TT__STEP_PATH, s->path,
+             (unsigned long long)step);
+    b->file = NULL;
+    b->direction = direction;
+    b->step = s->spec.policy == TT_FILE_PER_STEP ? 0 : step;
+    b->rc =
+        pad_blocks(b, s, direction == TT_READING || !s->fixed_written, nblocks, blocks, &b->error);
+    return b;
+}
+
+static uint64_t bytes_of(const struct tt_series *s, const struct tt_batch *b)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < b->n; i++)
+        bytes += tt_selection_count(&b->blocks[i].file) *
+                 tt_block_moved_size(&b->blocks[i], &s->spec.variables[b->blocks[i].variable]);
+    return bytes;
+}
+
+/* ---- writing ---- */
+
+/* Once, at the first dump: is this shape of selection one for which nonblocking calls overlap? */
+static void choose_way(struct tt_series *s, const struct tt_batch *b)
+{
+    struct tt_engine_private *p = s->engine->p;
+    enum tt_executor *way = &s->writes.spec.executor;
+    int contiguous = 1, all;
+    struct tt_run run;
+
+    s->way_chosen = true;
+    if (p->may_be_native) {
+        for (unsigned i = 0; i < b->n; i++)
+            contiguous = contiguous && tt_selection_is_contiguous(&b->blocks[i].file, &run);
+        MPI_Allreduce(&contiguous, &all, 1, MPI_INT, MPI_LAND, s->comm);
+        if (p->probes[all].native)
+            *way = TT_BY_BACKEND;
+    }
+    if (!tt__helper_of(s))
+        s->reads.spec.executor = TT_BY_CALLER;
+    s->file_spec.in_helper = *way == TT_BY_POOL;
+    p->overlap_way = way_names[*way];
+}
+
+/* What may be changed as soon as the caller has its buffer back is looked at now. */
+static void look_at_dump(const struct tt_batch *b)
+{
+    struct tt__dump *d = b->owner;
+    struct tt_series *s = d->series;
     struct tt_file_spec own = s->file_spec;
     bool own_file = s->spec.policy == TT_FILE_PER_STEP;
 
-    if (f->rc != TT_OK)
+    if (b->rc != TT_OK)
         return;
-    own.path = f->path;
+    own.path = d->path;
     if (own_file)
-        f->sample = tt__sample_begin(s->engine, &own);
-    tt__sample_dump(own_file ? f->sample : s->sample, own_file ? 0 : f->step, f->nblocks,
-                    f->blocks);
+        d->sample = tt__sample_begin(s->engine, &own);
+    tt__sample_dump(own_file ? d->sample : s->sample, b->step, b->n, b->blocks);
 }
 
-static void start_flight(struct tt__flight *f)
+static void start_dump(struct tt_series *s, struct tt_batch *b)
 {
-    struct tt_series *s = f->series;
     struct tt_engine *engine = s->engine;
+    const struct tt__dump *d = b->owner;
     int64_t t = tt_now_ns();
 
-    f->job = (struct tt_task){.run = tt__run_dump, .argument = f};
-    if (s->way == TT__DIRECT) {
-        look_at_flight(f);
+    if (s->writes.spec.executor == TT_BY_CALLER) {
+        look_at_dump(b);
         t = tt_now_ns();
-        tt_error_clear(&f->job.error);
-        f->job.rc = tt__run_dump(f, &f->job.error);
-        tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - f->open_ns - f->sync_ns);
-        tt_phase_add_ns(engine, TT_OPEN, f->open_ns);
-        tt_phase_add_ns(engine, TT_SYNC, f->sync_ns);
+        tt_queue_start(&s->writes, b);
+        tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - d->open_ns - d->sync_ns);
+        tt_phase_add_ns(engine, TT_OPEN, d->open_ns);
+        tt_phase_add_ns(engine, TT_SYNC, d->sync_ns);
         return;
     }
-    if (f->rc == TT_OK)
-        f->rc = tt__flight_stage(f, &f->error);
+    if (b->rc == TT_OK)
+        b->rc = tt_batch_copy(b, s->spec.variables, &b->error);
     tt_phase_add(engine, TT_COPY, t);
-    look_at_flight(f);
-    t = f->submitted_ns = tt_now_ns();
-    if (s->way == TT__HELPER) {
-        tt_pool_submit(engine->p->helper, &f->job);
-    } else {
-        tt__flight_submit(f);
-        tt_phase_add_ns(engine, TT_OPEN, f->open_ns);
-        t += f->open_ns;
+    look_at_dump(b);
+    t = tt_now_ns();
+    tt_queue_start(&s->writes, b);
+    if (s->writes.spec.executor == TT_BY_BACKEND) {
+        tt_phase_add_ns(engine, TT_OPEN, d->open_ns);
+        t += d->open_ns;
     }
     tt_call_add(engine, TT_SUBMIT, TT_CALL_SUBMIT, t);
 }
@@ -235,82 +348,90 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e)
 {
     struct tt_engine_private *p = s->engine->p;
-    struct tt__flight *f;
-    int rc = tt_series_complete(s, s->depth - 1, e);
+    struct tt_batch *b;
+    int rc = tt_series_complete(s, s->writes.spec.depth - 1, e);
 
     if (rc != TT_OK)
         return rc;
-    f = &s->flights[(s->first + s->count++) % s->depth];
-    tt__flight_fill(f, step, !s->fixed_written, nblocks, blocks);
+    b = make_batch(s, TT_WRITING, step, nblocks, blocks);
     s->fixed_written = true;
     if (!s->way_chosen)
-        choose_way(s, f);
-    p->bytes_written += tt__flight_bytes(f);
-    p->now.bytes_written += tt__flight_bytes(f);
-    start_flight(f);
-    if (s->way == TT__DIRECT && s->engine->config->run->sync != TT_SYNC_DEFERRED)
+        choose_way(s, b);
+    p->bytes_written += bytes_of(s, b);
+    p->now.bytes_written += bytes_of(s, b);
+    start_dump(s, b);
+    if (s->writes.spec.executor == TT_BY_CALLER && s->engine->config->run->sync != TT_SYNC_DEFERRED)
         rc = tt_series_complete(s, 0, e);
     return rc;
 }
 
 /* ---- completion ---- */
 
-static int finish_writing(struct tt__flight *f, struct tt_error *e)
+static void tell_times(const struct tt__dump *d)
 {
-    struct tt_series *s = f->series;
-    int64_t t = tt_now_ns();
-    int rc;
+    const struct tt_series_spec *spec = &d->series->spec;
 
-    if (s->way == TT__DIRECT) {
-        if (f->job.rc != TT_OK && e->code == TT_OK)
-            *e = f->job.error;
-        return f->job.rc;
+    if (spec->times && d->step < spec->steps)
+        spec->times[d->step] =
+            (struct tt_step_times){d->open_ns, d->write_ns, d->sync_ns, d->read_ns};
+}
+
+/* Of nonblocking calls it is not known when they ended. */
+static void count_calls(struct tt_series *s, const struct tt_batch *b, enum tt_call call)
+{
+    struct tt_histogram *calls = s->engine->p->calls;
+
+    for (unsigned i = 0; b->file && i < b->n; i++) {
+        const struct tt_request *r = &b->requests[i];
+
+        if (r->block->file.kind != TT_SELECT_NONE && b->queue->spec.executor != TT_BY_BACKEND)
+            tt_histogram_add(&calls[call], r->ended_ns - r->started_ns);
+        if (b->queue->spec.sync_each)
+            tt_histogram_add(&calls[TT_CALL_SYNC], r->sync_ns);
     }
-    rc = s->way == TT__NATIVE ? tt__flight_wait(f, e)
-                              : tt_pool_wait(s->engine->p->helper, &f->job, e);
-    tt_call_add(s->engine, TT_WAIT, TT_CALL_WAIT, t);
+}
+
+static int close_step_file(struct tt__dump *d, struct tt_error *e)
+{
+    struct tt_engine *engine = d->series->engine;
+    int64_t t = tt_now_ns(), before = d->sync_ns, close_ns;
+    int rc = tt_pool_call(tt__helper_of(d->series), tt__close_file, d, e);
+
+    close_ns = tt_now_ns() - t - (d->sync_ns - before);
+    tt_phase_add_ns(engine, TT_SYNC, d->sync_ns - before);
+    tt_phase_add_ns(engine, TT_CLOSE, close_ns);
+    engine->p->step_files_ns += d->open_ns + close_ns;
     return rc;
 }
 
-static void tell_times(const struct tt__flight *f)
+/* The oldest dump: wait, sync if that was put off until now, close a file of its own. */
+static int complete_dump(struct tt_series *s, struct tt_error *e)
 {
-    const struct tt_series_spec *spec = &f->series->spec;
-
-    if (spec->times && f->step < spec->steps)
-        spec->times[f->step] =
-            (struct tt_step_times){f->open_ns, f->write_ns, f->sync_ns, f->read_ns};
-}
-
-/* The oldest flight: wait, sync if that was put off until now, close a file of its own. */
-static int land(struct tt__flight *f, struct tt_error *e)
-{
-    struct tt_series *s = f->series;
     struct tt_engine *engine = s->engine;
-    int rc = finish_writing(f, e), now;
     int64_t t = tt_now_ns();
+    const struct tt_batch *b = tt_queue_complete(&s->writes);
+    struct tt__dump *d = b->owner;
+    int rc = tt_batch_result(b, e), now;
 
-    if (f->file && rc == TT_OK && engine->config->run->sync == TT_SYNC_DEFERRED) {
-        rc = tt_pool_call(helper_of(s), tt__run_sync, f, e);
+    if (s->writes.spec.executor != TT_BY_CALLER)
+        tt_call_add(engine, TT_WAIT, TT_CALL_WAIT, t);
+    count_calls(s, b, TT_CALL_WRITE);
+    if (d->file && rc == TT_OK && engine->config->run->sync == TT_SYNC_DEFERRED) {
+        t = tt_now_ns();
+        rc = tt_pool_call(tt__helper_of(s), tt__sync_file, d, e);
         tt_phase_add(engine, TT_SYNC, t);
     }
     s->failed = s->failed || rc != TT_OK;
-    if (f->file && s->spec.policy == TT_FILE_PER_STEP) {
-        int64_t before = f->sync_ns, close_ns;
-
-        t = tt_now_ns();
-        now = tt_pool_call(helper_of(s), tt__run_close, f, e);
-        close_ns = tt_now_ns() - t - (f->sync_ns - before);
-        tt_phase_add_ns(engine, TT_SYNC, f->sync_ns - before);
-        tt_phase_add_ns(engine, TT_CLOSE, close_ns);
-        engine->p->step_files_ns += f->open_ns + close_ns;
+    if (d->file && s->spec.policy == TT_FILE_PER_STEP) {
+        now = close_step_file(d, e);
         rc = rc == TT_OK ? now : rc;
     }
-    tt__sample_settle(f->sample);
-    f->sample = NULL;
-    tt_phase_add_ns(engine, TT_IO_WRITE, f->write_ns);
-    tt_phase_add_ns(engine, TT_IO_DEFINE, f->define_ns);
-    tt_phase_add_ns(engine, TT_IO_SYNC, f->sync_ns);
-    tell_times(f);
+    tt__sample_settle(d->sample);
+    d->sample = NULL;
+    tt_phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
+    tt_phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
+    tt_phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
+    tell_times(d);
     return rc;
 }
 
@@ -318,11 +439,9 @@ int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    while (s->count > left) {
-        int now = land(&s->flights[s->first], e);
+    while (s->writes.in_flight > left) {
+        int now = complete_dump(s, e);
 
-        s->first = (s->first + 1) % s->depth;
-        s->count--;
         rc = rc == TT_OK ? now : rc;
     }
     return rc;
@@ -330,27 +449,47 @@ int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e)
 
 int tt_series_drain(struct tt_series *s, struct tt_error *e)
 {
-    struct tt__flight last = {.series = s, .file = s->file};
+    struct tt__dump all = {.series = s, .file = s->file};
     int rc = tt_series_complete(s, 0, e);
     int64_t t = tt_now_ns();
 
     if (rc != TT_OK || !s->file || s->engine->config->run->sync != TT_SYNC_CLOSE)
         return rc;
     s->synced = true;
-    rc = tt_pool_call(helper_of(s), tt__run_sync, &last, e);
+    rc = tt_pool_call(tt__helper_of(s), tt__sync_file, &all, e);
     tt_phase_add(s->engine, TT_SYNC, t);
-    tt_phase_add_ns(s->engine, TT_IO_SYNC, last.sync_ns);
+    tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
     return rc;
 }
 
 /* ---- reading ---- */
 
-static void prepare_load(struct tt_series *s, uint64_t step, unsigned nblocks,
-                         const struct tt_block *blocks)
+static void start_load(struct tt_series *s, uint64_t step, unsigned nblocks,
+                       const struct tt_block *blocks)
 {
-    tt__flight_fill(&s->prefetch, step, true, nblocks, blocks);
+    struct tt_batch *b = make_batch(s, TT_READING, step, nblocks, blocks);
+
     if (!tt_engine_is_over(s->engine))
-        s->engine->p->now.bytes_read += tt__flight_bytes(&s->prefetch);
+        s->engine->p->now.bytes_read += bytes_of(s, b);
+    tt_queue_start(&s->reads, b);
+}
+
+/* Of a prefetch only the waiting since then falls into the main thread. */
+static int complete_load(struct tt_series *s, int64_t since_ns, struct tt_error *e)
+{
+    const struct tt_batch *b = tt_queue_complete(&s->reads);
+    const struct tt__dump *d = b->owner;
+    int rc = tt_batch_result(b, e);
+
+    s->failed = s->failed || rc != TT_OK;
+    s->prefetching = false;
+    if (!tt_engine_is_over(s->engine)) {
+        count_calls(s, b, TT_CALL_READ);
+        tt_phase_add(s->engine, TT_LOAD, since_ns);
+        tt_phase_add_ns(s->engine, TT_IO_READ, d->read_ns);
+    }
+    tell_times(d);
+    return rc;
 }
 
 int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
@@ -358,81 +497,59 @@ int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
 {
     int rc;
 
-    if (!helper_of(s) || s->prefetching)
+    if (!tt__helper_of(s) || s->prefetching)
         return TT_OK;
     rc = tt_series_complete(s, 0, e);
     if (rc != TT_OK)
         return rc;
-    prepare_load(s, step, nblocks, blocks);
-    s->prefetch_job = (struct tt_task){.run = tt__run_load, .argument = &s->prefetch};
     s->prefetching = true;
-    tt_pool_submit(helper_of(s), &s->prefetch_job);
+    start_load(s, step, nblocks, blocks);
     return TT_OK;
-}
-
-/* Of a prefetch only the waiting falls into the main thread. */
-static int finish_prefetch(struct tt_series *s, struct tt_error *e)
-{
-    int64_t t = tt_now_ns();
-    int rc = tt_pool_wait(helper_of(s), &s->prefetch_job, e);
-
-    s->prefetching = false;
-    tt_phase_add(s->engine, TT_LOAD, t);
-    tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
-    tell_times(&s->prefetch);
-    return rc;
 }
 
 int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e)
 {
+    const struct tt__dump *d = s->reads.batches[0].owner;
     int64_t t;
     int rc = TT_OK;
 
     if (s->prefetching) {
-        rc = finish_prefetch(s, e);
-        if (rc != TT_OK || s->prefetch.step == step)
+        rc = complete_load(s, tt_now_ns(), e);
+        if (rc != TT_OK || d->step == step)
             return rc;
     }
     rc = tt_series_complete(s, 0, e);
     if (rc != TT_OK)
         return rc;
     t = tt_now_ns();
-    prepare_load(s, step, nblocks, blocks);
-    rc = tt_pool_call(helper_of(s), tt__run_load, &s->prefetch, e);
-    s->failed = s->failed || rc != TT_OK;
-    if (!tt_engine_is_over(s->engine)) {
-        tt_phase_add(s->engine, TT_LOAD, t);
-        tt_phase_add_ns(s->engine, TT_IO_READ, s->prefetch.read_ns);
-    }
-    tell_times(&s->prefetch);
-    return rc;
+    start_load(s, step, nblocks, blocks);
+    return complete_load(s, t, e);
 }
 
 /* ---- the end ---- */
 
 int tt_series_close(struct tt_series *s, struct tt_error *e)
 {
-    struct tt__flight last = {0};
     struct tt_engine *engine;
     int rc, now;
-    int64_t t;
 
     if (!s)
         return TT_OK;
     engine = s->engine;
     rc = tt_series_complete(s, 0, e);
     if (s->prefetching) {
-        now = finish_prefetch(s, e);
+        now = complete_load(s, tt_now_ns(), e);
         rc = rc == TT_OK ? now : rc;
     }
     if (s->file) {
-        last = (struct tt__flight){.series = s, .file = s->file, .path = s->path};
-        t = tt_now_ns();
-        now = tt_pool_call(helper_of(s), tt__run_close, &last, e);
-        tt_phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - last.sync_ns);
-        tt_phase_add_ns(engine, TT_SYNC, last.sync_ns);
-        tt_phase_add_ns(engine, TT_IO_SYNC, last.sync_ns);
+        struct tt__dump all = {.series = s, .file = s->file, .path = s->path};
+        int64_t t = tt_now_ns();
+
+        now = tt_pool_call(tt__helper_of(s), tt__close_file, &all, e);
+        tt_phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - all.sync_ns);
+        tt_phase_add_ns(engine, TT_SYNC, all.sync_ns);
+        tt_phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
         rc = rc == TT_OK ? now : rc;
     }
     tt__sample_settle(s->sample);

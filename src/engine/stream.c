@@ -1,52 +1,45 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Single transfers, several in flight. The caller makes them if one is in flight at a time, else
- * the backend's nonblocking calls, threads where calls may go on side by side, or the helper
- * thread, in which they queue: its depth then is that of the queue, not of the storage. */
+/* Single transfers, several in flight: a transfer queue whose batches have one request and no
+ * agreement. The caller makes them if one is in flight at a time, else the backend's nonblocking
+ * calls, threads where calls may go on side by side, or the helper thread, in which they queue: the
+ * depth then is that of the queue, not of the storage. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/agree.h"
-#include "engine/flight.h"
+#include "engine/series.h"
 #include "plan/limits.h"
 
 /* How many bytes a rank writes until it looks at the free space again. */
 #define LOOK_BYTES (UINT64_C(256) << 20)
 
-enum way { DIRECT, NATIVE, THREADS, HELPER };
-static const char *const way_names[] = {
-    "one at a time, by the caller", "in flight at a time, by nonblocking calls of the backend",
-    "in flight at a time, by a thread for each",
-    "queued at a time for the helper thread, which makes one after the other"};
-
 struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
-    struct tt_stream *stream;
-    struct tt_ticket ticket;
-    struct tt_task job;         /* for the helper or a thread */
-    struct slot *next, *before; /* in flight, the oldest first; or free, by next only */
-    bool seen;                  /* the finished transfer, by the caller */
-    struct tt__spoilt spoilt;   /* if it reads */
+    struct tt_batch *batch;
+    bool seen; /* the finished transfer, by the caller */
     uint64_t bytes;
-    int64_t started_ns, ended_ns, sync_ns;
 };
 
 struct tt_stream {
     struct tt_series *series;
     struct tt_stream_spec spec;
-    enum way way;
+    struct tt_queue queue;
+    struct tt_pool *threads; /* of its own, if transfers go on side by side */
+    size_t buffer_stride;
     bool begun;  /* the file knows the buffers */
     bool failed; /* a transfer of this rank has */
-    unsigned in_flight;
-    struct slot *slots, *oldest, *newest, *free;
-    char *buffers, *ticket_states;
-    struct tt_pool *threads;
-    struct tt_tasks ended;
+    struct slot *slots;
     int64_t preparing_ns;
     int64_t busy_since; /* something has been in flight since then */
     uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
 };
+
+static bool is_writing(const struct tt_stream *stream)
+{
+    return stream->spec.direction == TT_WRITING;
+}
 
 /* Ranks make their calls together, so who has failed makes them, too. */
 static bool is_in_step(const struct tt_stream *stream)
@@ -55,63 +48,30 @@ static bool is_in_step(const struct tt_stream *stream)
            tt_stack_is_collective(&stream->series->engine->p->stack);
 }
 
-/* ---- one transfer, in whatever thread makes it ---- */
+/* ---- accounts ---- */
 
-static int end_transfer(struct slot *slot, int rc, struct tt_error *e)
-{
-    struct tt_stream *stream = slot->stream;
-    int sync = stream->series->engine->config->run->sync;
-
-    slot->ended_ns = tt_now_ns();
-    slot->sync_ns = 0;
-    if (stream->spec.direction == TT_WRITING && sync == TT_SYNC_WRITE &&
-        (rc == TT_OK || is_in_step(stream))) {
-        int synced = tt_file_sync(stream->series->file, e);
-
-        rc = rc == TT_OK ? synced : rc;
-        slot->sync_ns = tt_now_ns() - slot->ended_ns;
-    }
-    return rc;
-}
-
-static int make_transfer(void *argument, struct tt_error *e)
-{
-    struct slot *slot = argument;
-    struct tt_stream *stream = slot->stream;
-    struct tt_file *file = stream->series->file;
-    bool writing = stream->spec.direction == TT_WRITING;
-    const struct tt_block *b = &slot->shown.block;
-    int rc = writing ? tt_file_write(file, stream->spec.step, b, e)
-                     : tt_file_read(file, stream->spec.step, b, e);
-
-    return end_transfer(slot, rc, e);
-}
-
-/* ---- accounts, in the main thread ---- */
-
-/* What has failed has not landed. */
-static int count(struct tt_stream *stream, struct slot *slot, int rc, struct tt_error *e)
+/* What has failed is not complete. */
+static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_error *e)
 {
     struct tt_engine_private *p = stream->series->engine->p;
-    bool writing = stream->spec.direction == TT_WRITING;
+    const struct tt_request *r = b->requests;
+    struct slot *slot = b->owner;
+    int rc = tt_batch_result(b, e);
 
-    if (rc == TT_OK && !writing)
-        rc = tt__judge_read(stream->series->file, stream->spec.step, &slot->shown.block,
-                            &slot->spoilt, e);
     if (rc != TT_OK) {
         stream->failed = true;
         return tt__noted(stream->series, rc, e);
     }
-    slot->shown.landed = true;
-    slot->shown.took_ns = slot->ended_ns - slot->started_ns + slot->sync_ns;
+    slot->shown.complete = true;
+    slot->shown.took_ns = r->ended_ns - b->submitted_ns + r->sync_ns;
     slot->seen = false;
     if (slot->bytes == 0)
         return TT_OK;
-    tt_histogram_add(&p->calls[writing ? TT_CALL_WRITE : TT_CALL_READ],
-                     slot->ended_ns - slot->started_ns);
-    if (slot->sync_ns > 0)
-        tt_histogram_add(&p->calls[TT_CALL_SYNC], slot->sync_ns);
-    if (writing) {
+    tt_histogram_add(&p->calls[is_writing(stream) ? TT_CALL_WRITE : TT_CALL_READ],
+                     r->ended_ns - b->submitted_ns);
+    if (r->sync_ns > 0)
+        tt_histogram_add(&p->calls[TT_CALL_SYNC], r->sync_ns);
+    if (is_writing(stream)) {
         p->bytes_written += slot->bytes;
         p->now.bytes_written += slot->bytes;
     } else {
@@ -120,43 +80,23 @@ static int count(struct tt_stream *stream, struct slot *slot, int rc, struct tt_
     return TT_OK;
 }
 
-/* The I/O's own duration is the time in which anything was in flight. */
-static void count_busy(struct tt_stream *stream, int64_t until)
+static enum tt_phase own_phase(const struct tt_stream *stream)
 {
-    enum tt_phase own = stream->spec.direction == TT_WRITING ? TT_IO_WRITE : TT_IO_READ;
-
-    tt_phase_add_ns(stream->series->engine, own, until - stream->busy_since);
-    stream->busy_since = until;
+    return is_writing(stream) ? TT_IO_WRITE : TT_IO_READ;
 }
 
-/* ---- slots ---- */
-
-static void put_in_flight(struct tt_stream *stream, struct slot *slot)
+/* Made by the caller: the main thread's time is the transfer's own. */
+static int count_directly(struct tt_stream *stream, struct tt_error *e)
 {
-    slot->next = NULL;
-    slot->before = stream->newest;
-    *(stream->newest ? &stream->newest->next : &stream->oldest) = slot;
-    stream->newest = slot;
-    if (stream->in_flight++ == 0)
-        stream->busy_since = slot->started_ns;
-}
+    struct tt_engine *engine = stream->series->engine;
+    const struct tt_batch *b = tt_queue_complete(&stream->queue);
+    int64_t ns = b->requests->ended_ns - b->submitted_ns, sync_ns = b->requests->sync_ns;
 
-static void take_from_flight(struct tt_stream *stream, struct slot *slot)
-{
-    *(slot->before ? &slot->before->next : &stream->oldest) = slot->next;
-    *(slot->next ? &slot->next->before : &stream->newest) = slot->before;
-    stream->in_flight--;
-}
-
-static void set_free(struct tt_stream *stream, struct slot *slot)
-{
-    slot->next = stream->free;
-    stream->free = slot;
-}
-
-static struct slot *slot_of_ticket(struct tt_ticket *ticket)
-{
-    return (struct slot *)((char *)ticket - offsetof(struct slot, ticket));
+    tt_phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
+    tt_phase_add_ns(engine, own_phase(stream), ns);
+    tt_phase_add_ns(engine, TT_SYNC, sync_ns);
+    tt_phase_add_ns(engine, TT_IO_SYNC, sync_ns);
+    return count(stream, b, e);
 }
 
 /* ---- the caller's loop ---- */
@@ -167,7 +107,7 @@ static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
     struct tt_engine *engine = stream->series->engine;
     const struct tt_run_options *run = engine->config->run;
     uint64_t written = engine->p->bytes_written, part = run->max_bytes / (uint64_t)engine->size;
-    uint64_t under_way = (stream->in_flight + UINT64_C(1)) * stream->spec.buffer_size;
+    uint64_t under_way = (stream->queue.in_flight + UINT64_C(1)) * stream->spec.buffer_size;
 
     if (run->max_bytes > 0 && written + under_way > part)
         return tt_fail(e, TT_LIMIT,
@@ -190,137 +130,76 @@ static int check_limits(struct tt_stream *stream, struct tt_error *e)
     return is_in_step(stream) ? tt_agree(stream->series->comm, rc, e) : rc;
 }
 
-static int start_native(struct slot *slot, struct tt_error *e)
-{
-    struct tt_stream *stream = slot->stream;
-
-    return tt_file_submit(stream->series->file, stream->spec.direction, stream->spec.step,
-                          &slot->shown.block, &slot->ticket, e);
-}
-
-static int start_directly(struct tt_stream *stream, struct slot *slot, struct tt_error *e)
-{
-    bool writing = stream->spec.direction == TT_WRITING;
-    struct tt_engine *engine = stream->series->engine;
-    int rc = make_transfer(slot, e);
-    int64_t ns = slot->ended_ns - slot->started_ns;
-
-    tt_phase_add_ns(engine, writing ? TT_SUBMIT : TT_LOAD, ns);
-    tt_phase_add_ns(engine, writing ? TT_IO_WRITE : TT_IO_READ, ns);
-    tt_phase_add_ns(engine, TT_SYNC, slot->sync_ns);
-    tt_phase_add_ns(engine, TT_IO_SYNC, slot->sync_ns);
-    set_free(stream, slot);
-    return count(stream, slot, rc, e);
-}
-
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, struct tt_error *e)
 {
     struct slot *slot = (struct slot *)shown;
-    struct tt_engine *engine = stream->series->engine;
-    const struct tt_variable *v = &stream->series->spec.variables[shown->block.variable];
-    bool writing = stream->spec.direction == TT_WRITING;
-    int rc = writing ? check_limits(stream, e) : TT_OK;
+    struct tt_batch *b = slot->batch;
+    struct tt_series *s = stream->series;
+    bool in_flight;
+    int rc = is_writing(stream) ? check_limits(stream, e) : TT_OK;
 
     shown->block.data = shown->buffer;
-    shown->landed = false;
-    slot->bytes = tt_selection_count(&shown->block.file) * v->element->size;
+    shown->complete = false;
+    slot->bytes = tt_selection_count(&shown->block.file) *
+                  s->spec.variables[shown->block.variable].element->size;
     if (rc != TT_OK) {
-        set_free(stream, slot);
+        tt_queue_give_back(&stream->queue, b);
         return rc;
     }
-    if (writing && !stream->spec.overlapping)
-        tt__sample_transfer(stream->series->sample, stream->spec.step, &shown->block);
-    else if (!writing)
-        tt__spoil(&slot->spoilt, v, &shown->block);
-    slot->started_ns = tt_now_ns();
-    if (stream->way == DIRECT)
-        return start_directly(stream, slot, e);
-    put_in_flight(stream, slot);
-    if (stream->way == NATIVE)
-        rc = start_native(slot, e);
-    else if (stream->way == THREADS)
-        tt_pool_submit(stream->threads, &slot->job);
-    else
-        tt_pool_submit(engine->p->helper, &slot->job);
-    tt_phase_add(engine, writing ? TT_SUBMIT : TT_LOAD, slot->started_ns);
-    if (rc == TT_OK)
-        return TT_OK;
-    take_from_flight(stream, slot);
-    set_free(stream, slot);
-    return count(stream, slot, rc, e);
+    if (is_writing(stream) && !stream->spec.overlapping)
+        tt__sample_transfer(s->sample, stream->spec.step, &shown->block);
+    tt_batch_add(b);
+    in_flight = tt_queue_start(&stream->queue, b);
+    if (stream->queue.spec.executor == TT_BY_CALLER)
+        return count_directly(stream, e);
+    if (stream->queue.in_flight == 1)
+        stream->busy_since = b->submitted_ns;
+    tt_phase_add(s->engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, b->submitted_ns);
+    return in_flight ? TT_OK : count(stream, tt_queue_complete(&stream->queue), e);
 }
 
-static struct slot *wait_native(struct tt_stream *stream, int *rc, struct tt_error *e)
+/* The I/O's own duration is the time in which anything was in flight. */
+static int complete_one(struct tt_stream *stream, struct slot **completed, struct tt_error *e)
 {
-    struct tt_ticket *done = NULL;
-    struct slot *slot;
+    struct tt_engine *engine = stream->series->engine;
+    int64_t t = tt_now_ns(), until;
+    const struct tt_batch *b = tt_queue_complete(&stream->queue);
 
-    *rc = tt_file_wait_any(stream->series->file, &stream->oldest->ticket, &done, e);
-    slot = done ? slot_of_ticket(done) : stream->oldest;
-    *rc = end_transfer(slot, *rc, e);
-    return slot;
-}
-
-static struct slot *wait_for_one(struct tt_stream *stream, int *rc, struct tt_error *e)
-{
-    struct slot *slot;
-
-    if (stream->way == NATIVE)
-        return wait_native(stream, rc, e);
-    if (stream->way == THREADS) {
-        struct tt_task *job = tt_pool_wait_any(stream->threads, &stream->ended);
-
-        *rc = job->rc;
-        if (job->rc != TT_OK && e->code == TT_OK)
-            *e = job->error;
-        return job->argument;
-    }
-    slot = stream->oldest;
-    *rc = tt_pool_wait(stream->series->engine->p->helper, &slot->job, e);
-    return slot;
-}
-
-static int land_one(struct tt_stream *stream, struct slot **landed, struct tt_error *e)
-{
-    bool writing = stream->spec.direction == TT_WRITING;
-    int64_t t = tt_now_ns();
-    int64_t until;
-    struct slot *slot;
-    int rc;
-
-    slot = *landed = wait_for_one(stream, &rc, e);
-    until = stream->way == NATIVE ? slot->ended_ns + slot->sync_ns : tt_now_ns();
-    take_from_flight(stream, slot);
-    set_free(stream, slot);
-    if (stream->in_flight == 0)
-        count_busy(stream, until);
-    tt_phase_add_ns(stream->series->engine, writing ? TT_WAIT : TT_LOAD, until - t);
-    return count(stream, slot, rc, e);
+    *completed = b->owner;
+    until = stream->queue.spec.executor == TT_BY_BACKEND ? b->moved_ns : tt_now_ns();
+    if (stream->queue.in_flight == 0)
+        tt_phase_add_ns(engine, own_phase(stream), until - stream->busy_since);
+    tt_phase_add_ns(engine, is_writing(stream) ? TT_WAIT : TT_LOAD, until - t);
+    return count(stream, b, e);
 }
 
 int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
 {
     struct slot *slot;
-    int rc = stream->free ? TT_OK : land_one(stream, &slot, e);
+    int rc = stream->queue.free ? TT_OK : complete_one(stream, &slot, e);
 
-    slot = stream->free; /* also if the transfer that made it free has failed */
-    stream->free = slot->next;
-    slot->shown.landed = slot->shown.landed && !slot->seen;
+    slot = tt_queue_take(&stream->queue)->owner; /* also if the transfer before has failed */
+    slot->shown.complete = slot->shown.complete && !slot->seen;
     slot->seen = true;
     *shown = &slot->shown;
     return rc;
 }
 
-int tt_stream_land(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
+int tt_stream_complete(struct tt_stream *stream, struct tt_stream_slot **shown, struct tt_error *e)
 {
     struct slot *slot = NULL;
     int rc = TT_OK;
 
-    if (stream->in_flight > 0)
-        rc = land_one(stream, &slot, e);
-    else
-        for (slot = stream->free; slot && (slot->seen || !slot->shown.landed);)
-            slot = slot->next;
+    if (stream->queue.in_flight > 0) {
+        rc = complete_one(stream, &slot, e);
+    } else {
+        for (const struct tt_batch *b = stream->queue.free; b && !slot; b = b->next) {
+            struct slot *each = b->owner;
+
+            if (each->shown.complete && !each->seen)
+                slot = each;
+        }
+    }
     if (slot)
         slot->seen = true;
     *shown = slot ? &slot->shown : NULL;
@@ -354,55 +233,76 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
     return refuse_depth(stack, depth, e);
 }
 
-static void choose_way(struct tt_stream *stream)
+/* The executor and the pool of spec; says so in the record. */
+static int choose_way(struct tt_stream *stream, struct tt_queue_spec *spec, struct tt_error *e)
 {
     struct tt_engine_private *p = stream->series->engine->p;
+    const char *how;
 
-    if (p->helper && !tt_stack_is_reentrant(&p->stack))
-        stream->way = HELPER;
-    else if (stream->spec.depth == 1)
-        stream->way = DIRECT;
-    else
-        stream->way = tt_stack_most_submitted(&p->stack) ? NATIVE : THREADS;
-    if (stream->way == DIRECT)
-        snprintf(p->transfers_way, sizeof p->transfers_way, "%s", way_names[DIRECT]);
-    else
-        snprintf(p->transfers_way, sizeof p->transfers_way, "up to %u %s", stream->spec.depth,
-                 way_names[stream->way]);
-}
-
-static size_t buffer_stride(const struct tt_stream *stream)
-{
-    return (stream->spec.buffer_size + 4095) / 4096 * 4096;
+    if (p->helper && !tt_stack_is_reentrant(&p->stack)) {
+        spec->executor = TT_BY_POOL;
+        spec->pool = p->helper;
+        how = "queued at a time for the helper thread, which makes one after the other";
+    } else if (spec->depth == 1) {
+        snprintf(p->transfers_way, sizeof p->transfers_way, "one at a time, by the caller");
+        return TT_OK;
+    } else if (tt_stack_most_submitted(&p->stack)) {
+        spec->executor = TT_BY_BACKEND;
+        spec->in_any_order = true;
+        how = "in flight at a time, by nonblocking calls of the backend";
+    } else {
+        spec->executor = TT_BY_POOL;
+        spec->in_any_order = true;
+        how = "in flight at a time, by a thread for each";
+    }
+    snprintf(p->transfers_way, sizeof p->transfers_way, "up to %u %s", spec->depth, how);
+    if (spec->executor == TT_BY_BACKEND || spec->pool)
+        return TT_OK;
+    if (tt_pool_start(&stream->threads, spec->depth, NULL, e) != TT_OK)
+        return e->code;
+    spec->pool = stream->threads;
+    return TT_OK;
 }
 
 static int allocate(struct tt_stream *stream, struct tt_error *e)
 {
-    size_t ticket = tt_stack_ticket_size(&stream->series->engine->p->stack);
-    size_t each = buffer_stride(stream), all;
+    struct tt_series *s = stream->series;
     unsigned depth = stream->spec.depth;
+    struct tt_queue_spec spec = {
+        .calls = &tt__stream_calls,
+        .memory = &tt_host_memory,
+        .depth = depth,
+        .requests = 1,
+        .sync_each = is_writing(stream) && s->engine->config->run->sync == TT_SYNC_WRITE,
+        .sync_failed = is_in_step(stream),
+        .ticket_size = tt_stack_ticket_size(&s->engine->p->stack),
+    };
+    int rc = tt_stream_check_depth(s->engine->config, depth, e);
 
-    if (__builtin_mul_overflow(each, depth, &all) ||
-        posix_memalign((void **)&stream->buffers, 4096, all) != 0)
-        return tt_fail_nomem(e, "the buffers of transfers");
-    memset(stream->buffers, 0,
-           all); /* the kernel gives memory here, and not during the transfers */
+    if (rc == TT_OK)
+        rc = choose_way(stream, &spec, e);
+    if (rc == TT_OK)
+        rc = tt_queue_open(&stream->queue, &spec, e);
+    if (rc == TT_OK)
+        rc = tt_queue_reserve(&stream->queue, stream->spec.buffer_size, &stream->buffer_stride, e);
+    if (rc != TT_OK)
+        return rc;
     stream->slots = calloc(depth, sizeof *stream->slots);
-    stream->ticket_states = calloc(depth, ticket);
-    if (!stream->slots || !stream->ticket_states)
+    if (!stream->slots)
         return tt_fail_nomem(e, "transfers in flight");
-    for (unsigned i = depth; i-- > 0;) {
+    for (unsigned i = 0; i < depth; i++) {
         struct slot *slot = &stream->slots[i];
+        struct tt_batch *b = &stream->queue.batches[i];
 
-        slot->stream = stream;
-        slot->shown.buffer = stream->buffers + i * each;
-        slot->ticket.state = stream->ticket_states + i * ticket;
-        slot->job = (struct tt_task){.run = make_transfer,
-                                     .argument = slot,
-                                     .ended = stream->way == THREADS ? &stream->ended : NULL};
-        set_free(stream, slot);
+        slot->batch = b;
+        slot->shown.buffer = b->buffer;
+        b->owner = slot;
+        b->file = s->file;
+        b->step = stream->spec.step;
+        b->direction = stream->spec.direction;
+        b->requests->block = &slot->shown.block;
     }
-    return stream->way == THREADS ? tt_pool_start(&stream->threads, depth, NULL, e) : TT_OK;
+    return TT_OK;
 }
 
 /* By the thread that makes the transfers. */
@@ -410,15 +310,10 @@ static int begin(void *argument, struct tt_error *e)
 {
     struct tt_stream *stream = argument;
     struct tt_series *s = stream->series;
-    uint64_t step = stream->spec.step;
-    int rc = TT_OK, used;
+    int rc = is_writing(stream) ? tt__define_step(s, s->file, stream->spec.step, e) : TT_OK;
+    int used = tt_file_use_buffers(s->file, stream->queue.slab, stream->buffer_stride,
+                                   stream->spec.depth, e);
 
-    if (stream->spec.direction == TT_WRITING && step >= s->defined) {
-        s->defined = step + 1;
-        rc = tt__noted(s, tt_file_define(s->file, step, e), e);
-    }
-    used =
-        tt_file_use_buffers(s->file, stream->buffers, buffer_stride(stream), stream->spec.depth, e);
     stream->begun = used == TT_OK;
     return rc == TT_OK ? used : rc;
 }
@@ -439,9 +334,8 @@ static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
         rc = rc == TT_OK ? now : rc;
     }
     tt_pool_stop(stream->threads);
+    tt_queue_close(&stream->queue);
     free(stream->slots);
-    free(stream->ticket_states);
-    free(stream->buffers);
     free(stream);
     return rc;
 }
@@ -459,11 +353,7 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     stream->series = s;
     stream->spec = *spec;
     stream->look_at = s->engine->p->bytes_written;
-    choose_way(stream);
-    rc = tt_stream_check_depth(s->engine->config, spec->depth, e);
-    if (rc == TT_OK)
-        rc = allocate(stream, e);
-    rc = tt_agree(s->comm, rc, e);
+    rc = tt_agree(s->comm, allocate(stream, e), e);
     stream->preparing_ns = tt_now_ns() - t;
     t += stream->preparing_ns;
     if (rc == TT_OK)
@@ -483,8 +373,8 @@ int64_t tt_stream_preparing_ns(const struct tt_stream *stream)
 int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e)
 {
     struct tt_series *s = stream->series;
-    struct tt__flight all = {.series = s, .file = s->file};
-    int rc = tt_pool_call(s->engine->p->helper, tt__run_sync, &all, e);
+    struct tt__dump all = {.series = s, .file = s->file};
+    int rc = tt_pool_call(s->engine->p->helper, tt__sync_file, &all, e);
 
     tt_phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
     tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
@@ -502,8 +392,8 @@ int tt_stream_close(struct tt_stream *stream, struct tt_error *e)
     if (!stream)
         return TT_OK;
     series = stream->series;
-    while (stream->in_flight > 0) {
-        int now = land_one(stream, &slot, e);
+    while (stream->queue.in_flight > 0) {
+        int now = complete_one(stream, &slot, e);
 
         rc = rc == TT_OK ? now : rc;
     }

@@ -70,13 +70,6 @@ enum tt_capability {
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
 
-enum tt_direction { TT_WRITING, TT_READING };
-
-/* A submitted transfer. The backend keeps what it needs in state (ticket_size bytes, zeroed). */
-struct tt_ticket {
-    void *state;
-};
-
 /* Operations of a backend or layer. Rules for all of them:
  *  - return TT_OK or a negative code with *e filled by tt_fail*(); never print, exit or abort;
  *  - keep all state in the instance: several files are open at once, also of one backend;

@@ -126,6 +126,9 @@ bool tt_selection_is_strided(const struct tt_selection *s, struct tt_strided *ou
 void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64_t *start,
                      uint64_t *count);
 
+/* Where data lies. Devices are to come. */
+enum tt_memory_space { TT_IN_HOST };
+
 /* One transfer: elements of a variable and their place in memory. A write never changes data. */
 struct tt_block {
     unsigned variable; /* index in the file's variables */
@@ -137,10 +140,18 @@ struct tt_block {
      * they are; a plain variable takes the field that is called like it. With TT_CAP_CONVERTS only.
      */
     const struct tt_element *memory_element;
+    enum tt_memory_space space; /* of data */
 };
 /* Bytes in memory of one element of a block of this variable, and how many of them it moves. */
 size_t tt_block_element_size(const struct tt_block *b, const struct tt_variable *v);
 size_t tt_block_moved_size(const struct tt_block *b, const struct tt_variable *v);
+
+enum tt_direction { TT_WRITING, TT_READING };
+
+/* A submitted transfer. The backend keeps what it needs in state (ticket_size bytes, zeroed). */
+struct tt_ticket {
+    void *state;
+};
 
 /* A piece that is contiguous in the file and in memory. */
 struct tt_extent {

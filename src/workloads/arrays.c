@@ -266,7 +266,7 @@ static int transfer(struct grid *g, struct tt_stream *stream, uint64_t tag, bool
     struct tt_stream_slot *slot;
     int rc = tt_stream_take(stream, &slot, e), now;
 
-    if (rc == TT_OK && slot->landed)
+    if (rc == TT_OK && slot->complete)
         rc = look_at(g, slot, e);
     slot->tag = tag;
     select_tile(g, slot, nothing || rc != TT_OK);
@@ -283,7 +283,7 @@ static int finish(struct grid *g, struct tt_stream *stream, int rc, struct tt_er
     struct tt_stream_slot *slot;
 
     do {
-        int now = tt_stream_land(stream, &slot, e);
+        int now = tt_stream_complete(stream, &slot, e);
 
         if (now == TT_OK && slot)
             now = look_at(g, slot, e);

@@ -51,7 +51,7 @@ static int look(struct scene *s, const struct tt_stream_slot *slot, enum tt_dire
 {
     const uint64_t *data = slot->buffer;
 
-    if (!slot->landed || slot->tag >= CHUNKS || s->seen[slot->tag]++)
+    if (!slot->complete || slot->tag >= CHUNKS || s->seen[slot->tag]++)
         return tt_fail(e, TT_CORRUPT, "chunk %llu is seen twice", (unsigned long long)slot->tag);
     for (uint64_t i = 0; direction == TT_READING && i < ELEMENTS; i++)
         if (data[i] != value(slot->tag, i))
@@ -66,7 +66,7 @@ static int transfer(struct scene *s, struct tt_stream *stream, enum tt_direction
     struct tt_stream_slot *slot;
     int rc = tt_stream_take(stream, &slot, e);
 
-    if (rc == TT_OK && slot->landed)
+    if (rc == TT_OK && slot->complete)
         rc = look(s, slot, direction, e);
     if (rc != TT_OK)
         return rc;
@@ -82,7 +82,7 @@ static int land_all(struct scene *s, struct tt_stream *stream, enum tt_direction
     struct tt_stream_slot *slot;
     int rc;
 
-    while ((rc = tt_stream_land(stream, &slot, e)) == TT_OK && slot)
+    while ((rc = tt_stream_complete(stream, &slot, e)) == TT_OK && slot)
         if ((rc = look(s, slot, direction, e)) != TT_OK)
             break;
     return rc;

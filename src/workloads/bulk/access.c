@@ -164,7 +164,7 @@ static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, ui
     struct tt_stream_slot *slot;
     int rc = tt_stream_take(stream, &slot, e), now;
 
-    if (rc == TT_OK && slot->landed)
+    if (rc == TT_OK && slot->complete)
         rc = look_at(a, slot, e);
     if (rc != TT_OK && !a->lockstep)
         return rc;
@@ -193,7 +193,7 @@ static int finish(struct tt_bulk_access_state *a, struct tt_stream *stream, int 
     struct tt_stream_slot *slot;
 
     do {
-        int now = tt_stream_land(stream, &slot, e);
+        int now = tt_stream_complete(stream, &slot, e);
 
         if (now == TT_OK && slot)
             now = look_at(a, slot, e);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define PAGE 4096
+
+/* ---- memory ---- */
+
+static void *allocate_pages(size_t bytes)
+{
+    return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+}
+
+const struct tt_memory tt_host_memory = {TT_IN_HOST, allocate_pages, free};
+
+int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_error *e)
+{
+    size_t all;
+
+    *each = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (__builtin_mul_overflow(*each, q->spec.depth, &all) ||
+        !(q->slab = q->spec.memory->allocate(all)))
+        return tt_fail_nomem(e, "the buffers of transfers");
+    memset(q->slab, 0, all); /* the kernel gives memory here, and not during the transfers */
+    for (unsigned i = 0; i < q->spec.depth; i++)
+        q->batches[i].buffer = q->slab + i * *each;
+    return TT_OK;
+}
+
+static void release_buffer(struct tt_queue *q, struct tt_batch *b)
+{
+    if (!q->slab && b->buffer)
+        q->spec.memory->release(b->buffer);
+    b->buffer = NULL;
+    b->buffer_size = 0;
+}
+
+/* ---- making a batch ---- */
+
+struct tt_batch *tt_queue_take(struct tt_queue *q)
+{
+    struct tt_batch *b = q->free;
+
+    if (!b)
+        return NULL;
+    q->free = b->next;
+    b->n = 0;
+    b->rc = TT_OK;
+    b->failed = 0;
+    if (b->error.code != TT_OK)
+        tt_error_clear(&b->error);
+    return b;
+}
+
+void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b)
+{
+    b->next = q->free;
+    q->free = b;
+}
+
+struct tt_block *tt_batch_add(struct tt_batch *b)
+{
+    struct tt_request *r = &b->requests[b->n++];
+
+    r->id = ++b->queue->last_id;
+    r->sync_ns = 0;
+    return r->block;
+}
+
+bool tt_queue_has_room(const struct tt_queue *q, size_t bytes)
+{
+    return q->spec.limit == 0 || q->in_flight == 0 || q->staged + bytes <= q->spec.limit;
+}
+
+/* Several fields of the same records in memory, one block each: if all of it is taken, it is copied
+ * once. */
+static bool shares_memory(const struct tt_block *b, const struct tt_block *before)
+{
+    return before && b->memory_element && b->memory_element == before->memory_element &&
+           b->data == before->data && b->memory.kind == TT_SELECT_ALL &&
+           before->memory.kind == TT_SELECT_ALL &&
+           tt_selection_count(&b->memory) == tt_selection_count(&before->memory);
+}
+
+static uint64_t bytes_of(const struct tt_block *b, const struct tt_variable *variables)
+{
+    return tt_selection_count(&b->file) * tt_block_element_size(b, &variables[b->variable]);
+}
+
+uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables)
+{
+    const struct tt_block *before = NULL;
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < b->n; i++)
+        if (!shares_memory(&b->blocks[i], before)) {
+            before = &b->blocks[i];
+            bytes += bytes_of(before, variables);
+        }
+    return bytes;
+}
+
+int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e)
+{
+    const struct tt_memory *memory = b->queue->spec.memory;
+    uint64_t bytes = tt_batch_copy_size(b, variables), at = 0;
+    struct tt_block before;
+    char *copy = NULL;
+
+    if (bytes > b->buffer_size) {
+        release_buffer(b->queue, b);
+        b->buffer = memory->allocate(bytes);
+        if (!b->buffer)
+            return tt_fail_nomem(e, "a staging buffer");
+        b->buffer_size = bytes;
+    }
+    b->staged = bytes;
+    for (unsigned i = 0; i < b->n; i++) {
+        struct tt_block *block = &b->blocks[i];
+        uint64_t n = tt_selection_count(&block->file);
+
+        if (n == 0)
+            continue;
+        if (!shares_memory(block, copy ? &before : NULL)) {
+            before = *block;
+            copy = b->buffer + at;
+            tt_block_pack(block, tt_block_element_size(block, &variables[block->variable]), copy);
+            at += bytes_of(block, variables);
+        }
+        block->data = copy;
+        block->space = memory->space;
+        tt_select_all(&block->memory, 1, &n);
+    }
+    return TT_OK;
+}
+
+/* ---- executing it, in whatever thread ---- */
+
+/* The sync that belongs to a request, and the first failure. */
+static void end_request(struct tt_request *r, int rc)
+{
+    struct tt_batch *b = r->batch;
+    const struct tt_queue_spec *spec = &b->queue->spec;
+
+    if (spec->sync_each && (rc == TT_OK || spec->sync_failed)) {
+        int synced = spec->calls->sync(r, &b->error);
+
+        rc = rc == TT_OK ? synced : rc;
+        r->sync_ns = tt_now_ns() - r->ended_ns;
+    }
+    if (rc != TT_OK && b->rc == TT_OK) {
+        b->rc = rc;
+        b->failed = r->id;
+    }
+    b->moved_ns = r->ended_ns + r->sync_ns;
+}
+
+/* False if there is no file. What all ranks know comes before what this one has found. */
+static bool begin(struct tt_batch *b)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc = b->queue->spec.calls->begin(b, &why);
+
+    if (rc != TT_OK && (b->rc == TT_OK || !b->file)) {
+        b->rc = rc;
+        b->error = why;
+    }
+    b->moved_ns = tt_now_ns();
+    return b->file != NULL;
+}
+
+static void leave_out_if_failed(struct tt_request *r)
+{
+    if (r->batch->rc == TT_OK)
+        return;
+    r->block->file.kind = TT_SELECT_NONE;
+    r->block->memory.kind = TT_SELECT_NONE;
+}
+
+static void end(struct tt_batch *b)
+{
+    if (b->queue->spec.calls->end)
+        b->rc = b->queue->spec.calls->end(b, b->rc, &b->error);
+}
+
+static void transfer_all(struct tt_batch *b)
+{
+    const struct tt_queue_calls *calls = b->queue->spec.calls;
+
+    b->moved_ns = b->begun_ns;
+    if (calls->begin && !begin(b))
+        return;
+    for (unsigned i = 0; i < b->n; i++) {
+        struct tt_request *r = &b->requests[i];
+        int rc;
+
+        leave_out_if_failed(r);
+        r->started_ns = b->moved_ns;
+        rc = calls->transfer(r, &b->error);
+        r->ended_ns = tt_now_ns();
+        end_request(r, rc);
+    }
+    end(b);
+}
+
+static int run_task(void *batch, struct tt_error *unused)
+{
+    struct tt_batch *b = batch;
+
+    (void)unused; /* a batch has an error of its own, from before it was started */
+    b->begun_ns = tt_now_ns();
+    transfer_all(b);
+    return TT_OK;
+}
+
+/* ---- the backend's nonblocking calls ---- */
+
+/* False if there is nothing to wait for. Where ranks agree, also what was not taken is waited for.
+ */
+static bool submit_all(struct tt_batch *b)
+{
+    const struct tt_queue_calls *calls = b->queue->spec.calls;
+
+    if (calls->begin && !begin(b))
+        return false;
+    for (unsigned i = 0; i < b->n; i++) {
+        struct tt_request *r = &b->requests[i];
+        int rc;
+
+        leave_out_if_failed(r);
+        r->started_ns = b->submitted_ns;
+        rc = calls->submit(r, &b->error);
+        if (rc != TT_OK && b->rc == TT_OK) {
+            b->rc = rc;
+            b->failed = r->id;
+        }
+    }
+    return b->rc == TT_OK || calls->end;
+}
+
+static struct tt_batch *wait_for_backend(struct tt_queue *q)
+{
+    struct tt_batch *b = q->oldest;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        struct tt_request *done = &b->requests[i];
+        int rc = q->spec.calls->wait(&b->requests[i], &done, &b->error);
+
+        if (done->batch != b) { /* in any order, and then it is all of that batch */
+            if (rc != TT_OK) {
+                done->batch->error = b->error;
+                tt_error_clear(&b->error);
+            }
+            b = done->batch;
+        }
+        done->ended_ns = tt_now_ns();
+        end_request(done, rc);
+    }
+    end(b);
+    return b;
+}
+
+/* ---- starting and completing ---- */
+
+bool tt_queue_start(struct tt_queue *q, struct tt_batch *b)
+{
+    b->next = NULL;
+    b->before = q->newest;
+    *(q->newest ? &q->newest->next : &q->oldest) = b;
+    q->newest = b;
+    q->in_flight++;
+    q->staged += b->staged;
+    b->ended = false;
+    b->submitted_ns = b->begun_ns = tt_now_ns();
+    if (q->spec.executor == TT_BY_POOL) {
+        b->task.ended = q->spec.in_any_order ? &q->ended : NULL;
+        tt_pool_submit(q->spec.pool, &b->task);
+        return true;
+    }
+    if (q->spec.executor == TT_BY_BACKEND && submit_all(b))
+        return true;
+    if (q->spec.executor == TT_BY_CALLER)
+        transfer_all(b);
+    b->ended = true;
+    return false;
+}
+
+static struct tt_batch *wait_for_one(struct tt_queue *q)
+{
+    struct tt_batch *b = q->spec.in_any_order ? q->newest : q->oldest;
+
+    if (b->ended)
+        return b;
+    if (q->spec.executor == TT_BY_BACKEND)
+        return wait_for_backend(q);
+    if (q->spec.in_any_order)
+        return tt_pool_wait_any(q->spec.pool, &q->ended)->argument;
+    tt_pool_wait(q->spec.pool, &b->task, &b->error);
+    return b;
+}
+
+struct tt_batch *tt_queue_complete(struct tt_queue *q)
+{
+    struct tt_batch *b = wait_for_one(q);
+
+    *(b->before ? &b->before->next : &q->oldest) = b->next;
+    *(b->next ? &b->next->before : &q->newest) = b->before;
+    q->in_flight--;
+    q->staged -= b->staged;
+    if (b->staged && q->spec.limit)
+        release_buffer(q, b); /* what is not in flight is not held either */
+    b->staged = 0;
+    tt_queue_give_back(q, b);
+    return b;
+}
+
+int tt_batch_result(const struct tt_batch *b, struct tt_error *e)
+{
+    if (b->rc != TT_OK && e->code == TT_OK)
+        *e = b->error;
+    return b->rc;
+}
+
+/* ---- the queue itself ---- */
+
+int tt_queue_open(struct tt_queue *q, const struct tt_queue_spec *spec, struct tt_error *e)
+{
+    size_t all = (size_t)spec->depth * spec->requests;
+
+    *q = (struct tt_queue){.spec = *spec};
+    q->batches = calloc(spec->depth, sizeof *q->batches);
+    q->requests = calloc(all, sizeof *q->requests);
+    q->blocks = calloc(all, sizeof *q->blocks);
+    q->ticket_states = calloc(all, spec->ticket_size);
+    if (!q->batches || !q->requests || !q->blocks || !q->ticket_states)
+        return tt_fail_nomem(e, "transfers in flight");
+    for (size_t i = 0; i < all; i++) {
+        struct tt_request *r = &q->requests[i];
+
+        r->batch = &q->batches[i / spec->requests];
+        r->block = &q->blocks[i];
+        r->ticket.state = q->ticket_states + i * spec->ticket_size;
+    }
+    for (unsigned i = spec->depth; i-- > 0;) {
+        struct tt_batch *b = &q->batches[i];
+
+        b->queue = q;
+        tt_error_clear(&b->error);
+        b->task = (struct tt_task){.run = run_task, .argument = b};
+        b->requests = q->requests + (size_t)i * spec->requests;
+        b->blocks = q->blocks + (size_t)i * spec->requests;
+        tt_queue_give_back(q, b);
+    }
+    return TT_OK;
+}
+
+void tt_queue_close(struct tt_queue *q)
+{
+    for (unsigned i = 0; q->batches && i < q->spec.depth; i++)
+        release_buffer(q, &q->batches[i]);
+    if (q->slab)
+        q->spec.memory->release(q->slab);
+    free(q->batches);
+    free(q->requests);
+    free(q->blocks);
+    free(q->ticket_states);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The transfer queue. A request moves one block. Requests are started and completed as a batch: a
+ * dump or a load is a batch of all its blocks with one agreement of the ranks at its end, a stream
+ * has batches of one request and no agreement. Batches are executed by the caller, by the
+ * backend's nonblocking calls, or by a pool of threads; with one thread, in their order.
+ *
+ * There is no MPI in here: calls into files and the agreement come from the owner's table, so the
+ * thread sanitizer runs on the whole queue. All functions belong to the thread that opened it. */
+#ifndef TT_ENGINE_QUEUE_H
+#define TT_ENGINE_QUEUE_H
+
+#include "base/pool.h"
+#include "io/model.h"
+
+struct tt_file;
+struct tt_queue;
+struct tt_batch;
+
+/* Words in memory that a read is about to fill, by which it is judged; see engine/sample.h. */
+#define TT_SPOILT 3
+struct tt_spoilt {
+    uint64_t word; /* drawn anew for each read */
+    unsigned n;
+    void *at[TT_SPOILT];
+};
+
+struct tt_request {
+    uint64_t id; /* counts through all requests of a queue, from 1 */
+    struct tt_batch *batch;
+    struct tt_block *block;
+    struct tt_ticket ticket; /* by the backend's nonblocking calls */
+    struct tt_spoilt spoilt;
+    int64_t started_ns, ended_ns; /* the call; by the backend, until it was waited for */
+    int64_t sync_ns;              /* its own sync, after that */
+};
+
+struct tt_batch {
+    struct tt_queue *queue;
+    void *owner; /* what the owner keeps beside it */
+    struct tt_file *file;
+    uint64_t step;
+    enum tt_direction direction;
+    unsigned n; /* of requests and blocks */
+    struct tt_request *requests;
+    struct tt_block *blocks;
+    char *buffer; /* of its own: a copy of the blocks' data, or the blocks' memory itself */
+    size_t buffer_size, staged;
+    /* The first failure. One from before the start is told to the others when ranks agree: a rank
+     * that has failed still makes every call, with nothing. */
+    int rc;
+    struct tt_error error;
+    uint64_t failed;                          /* id of the first request that has; 0: none */
+    int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
+    struct tt_task task;
+    bool ended;                     /* when it was started: there is nothing to wait for */
+    struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */
+};
+
+/* What the owner of a queue does for it, in whatever thread executes a batch. All fill *e. */
+struct tt_queue_calls {
+    /* Opens or defines what the requests need, and sets batch->file. If there is no file after
+     * that, which all ranks know then, nothing else is called. NULL: the file is there. */
+    int (*begin)(struct tt_batch *b, struct tt_error *e);
+    int (*transfer)(struct tt_request *r, struct tt_error *e);
+    int (*submit)(struct tt_request *r, struct tt_error *e);
+    /* For this request, or where batches complete in any order, for another one. */
+    int (*wait)(struct tt_request *r, struct tt_request **done, struct tt_error *e);
+    int (*sync)(struct tt_request *r, struct tt_error *e);
+    /* After the last request: ranks agree, and all get what is returned. NULL: they do not. */
+    int (*end)(struct tt_batch *b, int rc, struct tt_error *e);
+};
+
+/* Where buffers come from: aligned to pages; later also pinned, or of a device. */
+struct tt_memory {
+    enum tt_memory_space space;
+    void *(*allocate)(size_t bytes);
+    void (*release)(void *data);
+};
+extern const struct tt_memory tt_host_memory;
+
+enum tt_executor { TT_BY_CALLER, TT_BY_BACKEND, TT_BY_POOL };
+
+struct tt_queue_spec {
+    const struct tt_queue_calls *calls;
+    enum tt_executor executor; /* may be changed while nothing is in flight */
+    struct tt_pool *pool;
+    const struct tt_memory *memory;
+    size_t limit;      /* bytes of copies in flight; 0: none */
+    unsigned depth;    /* batches in flight at most */
+    unsigned requests; /* of a batch at most */
+    bool in_any_order; /* batches complete so, and have one request each */
+    bool sync_each;    /* requests, also those of a rank that has failed: */
+    bool sync_failed;  /* its calls are awaited by the others */
+    size_t ticket_size;
+};
+
+struct tt_queue {
+    struct tt_queue_spec spec;
+    unsigned in_flight;
+    uint64_t last_id;
+    size_t staged; /* bytes of copies in flight */
+    struct tt_batch *batches, *oldest, *newest, *free;
+    struct tt_tasks ended; /* in any order */
+    struct tt_request *requests;
+    struct tt_block *blocks;
+    char *ticket_states, *slab;
+};
+
+int tt_queue_open(struct tt_queue *q, const struct tt_queue_spec *spec, struct tt_error *e);
+/* One buffer a batch, all of this size rounded up to pages and one after the other, as libraries
+ * register them. *each is the rounded size. */
+int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_error *e);
+/* Nothing is in flight. Also of a queue that could not be opened, or is all zeros. */
+void tt_queue_close(struct tt_queue *q);
+
+/* A batch that is not in flight, with no requests; NULL: complete one first. */
+struct tt_batch *tt_queue_take(struct tt_queue *q);
+/* It will not be started after all. */
+void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b);
+/* Whether the copy of so many bytes fits into what is left of the limit; always if nothing is in
+ * flight. */
+bool tt_queue_has_room(const struct tt_queue *q, size_t bytes);
+/* Adds a request; its block is filled by the caller. */
+struct tt_block *tt_batch_add(struct tt_batch *b);
+/* Bytes of a copy, and making it, so that the caller may change its memory as soon as the batch has
+ * been started. Without it the caller keeps its buffers as they are until the batch is complete. */
+uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables);
+int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e);
+
+/* False if it has ended already: by the caller, or since the backend did not take it. */
+bool tt_queue_start(struct tt_queue *q, struct tt_batch *b);
+/* Waits for the oldest batch, or in any order for one that has ended; there must be one in flight.
+ * In any order, one that has ended already is completed before the next is started. How it went is
+ * in the batch, which is as it was until it is taken again. */
+struct tt_batch *tt_queue_complete(struct tt_queue *q);
+/* The batch's rc, with its error in *e. */
+int tt_batch_result(const struct tt_batch *b, struct tt_error *e);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls into the stack, by whoever executes a batch: the caller, the helper thread, or one of a
+ * stream's threads. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/agree.h"
+#include "base/note.h"
+#include "engine/guard.h"
+#include "engine/series.h"
+#include "plan/directory.h"
+
+static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
+{
+    tt_histogram_add(&s->engine->p->calls[call], tt_now_ns() - since_ns);
+}
+
+int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
+{
+    struct tt_error why = *e;
+    char line[1024];
+
+    if (rc == TT_OK || s->engine->p->failure_noted)
+        return rc;
+    s->engine->p->failure_noted = true;
+    if (why.rank < 0)
+        why.rank = s->engine->rank;
+    tt_error_format(&why, line, sizeof line);
+    tt_directory_note_failure(s->engine->p->directory, line);
+    tt_guard_failed();
+    return rc;
+}
+
+/* ---- opening ---- */
+
+static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struct tt_file **file,
+                     struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    uint64_t before = tt_note_begin(TT_DOING_OPEN, tt_note_file(spec->path));
+    bool speaks = s->spec.per_process || s->engine->rank == 0;
+    bool claims = spec->access == TT_CREATE && speaks;
+    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
+
+    if (spec->access == TT_UPDATE && speaks)
+        rc = tt_data_check_mark(spec->path, e);
+    MPI_Comm_rank(s->file_comm, &rank); /* libraries name what they make beside it by that */
+    if (rc == TT_OK)
+        rc = tt_data_check_beside(s->engine, spec->path, rank, speaks, e);
+    *file = NULL;
+    rc = tt_agree(s->comm, rc, e);
+    if (rc == TT_OK) {
+        rc = tt_file_open(&s->engine->p->stack, spec, file, e);
+        latency(s, TT_CALL_OPEN, t);
+        if (claims && rc != TT_OK && e->sys_errno == EEXIST)
+            tt_data_withdraw(s->engine, spec->path);
+        else if (claims && rc == TT_OK)
+            rc = tt_data_made(s->engine, spec->path, tt_file_made(*file).inode, e);
+        rc = tt_agree(s->comm, rc, e);
+    }
+    tt_note_end(before);
+    if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
+        struct tt_error ignored = TT_ERROR_CLEAR;
+
+        tt_file_close(*file, &ignored);
+        *file = NULL;
+    }
+    return rc;
+}
+
+int tt__open_series_file(void *series, struct tt_error *e)
+{
+    struct tt_series *s = series;
+
+    return open_file(s, &s->file_spec, &s->file, e);
+}
+
+/* A step's own file keeps its own spec: the files of several steps may be open at once. */
+static int open_step_file(struct tt__dump *d, enum tt_access access, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int rc;
+
+    d->file_spec = d->series->file_spec;
+    d->file_spec.path = d->path;
+    d->file_spec.access = access;
+    rc = open_file(d->series, &d->file_spec, &d->file, e);
+    d->open_ns = tt_now_ns() - t;
+    return rc;
+}
+
+int tt__define_step(struct tt_series *s, struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    if (s->spec.policy != TT_FILE_PER_STEP) {
+        if (step < s->defined)
+            return TT_OK;
+        s->defined = step + 1;
+    }
+    return tt__noted(s, tt_file_define(file, step, e), e);
+}
+
+/* ---- closing ---- */
+
+/* A file that is read has most of the settings of the one that was written; what only one of them
+ * can prove is said once. */
+static bool is_known(const json_t *facts, const char *key)
+{
+    const json_t *known;
+    size_t i;
+
+    json_array_foreach(facts, i, known)
+    {
+        if (!strcmp(json_string_value(json_object_get(known, "key")), key))
+            return true;
+    }
+    return false;
+}
+
+void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
+{
+    static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
+
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct tt_fact *f = &facts->list[i];
+        json_t *fact =
+            json_pack("{s:s, s:s, s:s, s:s, s:s}", "key", f->key, "given", f->given, "read_back",
+                      f->read_back, "proof", proofs[f->proof], "how", f->how);
+
+        if (fact && is_known(engine->p->facts, f->key))
+            json_decref(fact);
+        else
+            json_array_append_new(engine->p->facts, fact);
+    }
+}
+
+/* Facts are asked once of a file that was written and of one that was read: all files are opened
+ * with the same settings. */
+static void keep_facts(struct tt_series *s, struct tt_file *file)
+{
+    struct tt_engine_private *p = s->engine->p;
+    bool *asked = &p->facts_asked[s->spec.access == TT_READ_ONLY];
+    struct tt_facts facts = {0};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    if (!*asked && tt_file_query(file, &facts, &ignored) == TT_OK)
+        tt__facts_keep(s->engine, &facts);
+    *asked = true;
+    tt_facts_free(&facts);
+    for (; file; file = file->below) {
+        p->library_bytes[0] += file->library_bytes[0];
+        p->library_bytes[1] += file->library_bytes[1];
+    }
+}
+
+static int sync_file(struct tt__dump *d, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    int rc = tt__noted(d->series, tt_file_sync(d->file, e), e);
+
+    d->sync_ns += tt_now_ns() - t;
+    latency(d->series, TT_CALL_SYNC, t);
+    return rc;
+}
+
+int tt__sync_file(void *dump, struct tt_error *e)
+{
+    struct tt__dump *d = dump;
+
+    return tt_agree(d->series->comm, sync_file(d, e), e);
+}
+
+int tt__close_file(void *dump, struct tt_error *e)
+{
+    struct tt__dump *d = dump;
+    struct tt_series *s = d->series;
+    int synced = TT_OK, rc;
+    uint64_t before;
+    int64_t t;
+
+    if (s->engine->config->run->sync == TT_SYNC_CLOSE && s->spec.access != TT_READ_ONLY &&
+        !s->synced)
+        synced = tt__sync_file(d, e);
+    before = tt_note_begin(TT_DOING_CLOSE, tt_note_file(d->path));
+    if (!s->failed) /* asking is collective, and a library may not survive it after a failure */
+        keep_facts(s, d->file);
+    t = tt_now_ns();
+    rc = tt_agree(s->comm, tt_file_close(d->file, e), e);
+    latency(s, TT_CALL_CLOSE, t);
+    if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
+        tt_data_mark(s->engine, d->path);
+    tt_note_end(before);
+    return synced == TT_OK ? rc : synced;
+}
+
+/* ---- one request ---- */
+
+/* A read that left any of the spoilt words has not read. */
+static int judge_read(const struct tt_request *r, struct tt_error *e)
+{
+    const struct tt_file *file = r->batch->file, *bottom = file;
+
+    if (!tt__is_spoilt(&r->spoilt))
+        return TT_OK;
+    while (bottom->below)
+        bottom = bottom->below;
+    tt_fail_call(e, 0, "read", file->spec->path, -1);
+    snprintf(e->text, sizeof e->text,
+             "variable '%s', step %llu: %s reported success, but left memory as it was; do not "
+             "trust it here",
+             file->spec->variables[r->block->variable].path, (unsigned long long)r->batch->step,
+             bottom->backend->name);
+    return TT_FAILED;
+}
+
+static void spoil(struct tt_request *r)
+{
+    tt__spoil(&r->spoilt, &r->batch->file->spec->variables[r->block->variable], r->block);
+}
+
+static int transfer(struct tt_request *r, struct tt_error *e)
+{
+    struct tt_batch *b = r->batch;
+    int rc;
+
+    if (b->direction == TT_WRITING)
+        return tt_file_write(b->file, b->step, r->block, e);
+    spoil(r);
+    rc = tt_file_read(b->file, b->step, r->block, e);
+    return rc == TT_OK ? judge_read(r, e) : rc;
+}
+
+static int submit(struct tt_request *r, struct tt_error *e)
+{
+    struct tt_batch *b = r->batch;
+
+    if (b->direction == TT_READING)
+        spoil(r);
+    return tt_file_submit(b->file, b->direction, b->step, r->block, &r->ticket, e);
+}
+
+/* ---- dumps and loads ---- */
+
+static struct tt_series *series_of(const struct tt_batch *b)
+{
+    return ((struct tt__dump *)b->owner)->series;
+}
+
+static int begin_dump(struct tt_batch *b, struct tt_error *e)
+{
+    struct tt__dump *d = b->owner;
+    struct tt_series *s = d->series;
+    bool writing = b->direction == TT_WRITING;
+    int rc = TT_OK;
+
+    d->file = s->file;
+    if (s->spec.policy == TT_FILE_PER_STEP)
+        rc = open_step_file(d, writing ? TT_CREATE : TT_READ_ONLY, e);
+    b->file = d->file;
+    if (writing && rc == TT_OK) {
+        int64_t t = tt_now_ns();
+
+        rc = tt__define_step(s, d->file, b->step, e);
+        d->define_ns = tt_now_ns() - t;
+    }
+    return rc;
+}
+
+static int transfer_noted(struct tt_request *r, struct tt_error *e)
+{
+    return tt__noted(series_of(r->batch), transfer(r, e), e);
+}
+
+static int wait_one(struct tt_request *r, struct tt_request **done, struct tt_error *e)
+{
+    *done = r;
+    return tt_file_wait(r->batch->file, &r->ticket, e);
+}
+
+static int sync_noted(struct tt_request *r, struct tt_error *e)
+{
+    return tt__noted(series_of(r->batch), tt_file_sync(r->batch->file, e), e);
+}
+
+static int end_load(struct tt__dump *d, int rc, struct tt_error *e)
+{
+    int now;
+
+    rc = tt_agree(d->series->comm, rc, e);
+    if (d->series->spec.policy != TT_FILE_PER_STEP)
+        return rc;
+    now = tt_agree(d->series->comm, tt_file_close(d->file, e), e);
+    return rc == TT_OK ? now : rc;
+}
+
+/* The agreement that closes a dump. In the helper it is patient: the core it would spin on belongs
+ * to the computation. */
+static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
+{
+    struct tt__dump *d = b->owner;
+    struct tt_series *s = d->series;
+    int sync = s->engine->config->run->sync;
+    int64_t moved = b->moved_ns - b->begun_ns - d->open_ns;
+
+    if (b->direction == TT_READING) {
+        d->read_ns = moved;
+        return end_load(d, rc, e);
+    }
+    for (unsigned i = 0; i < b->n; i++)
+        d->sync_ns += b->requests[i].sync_ns;
+    d->write_ns = moved - d->sync_ns;
+    if (sync == TT_SYNC_DUMP || sync == TT_SYNC_BACKGROUND) {
+        int now = sync_file(d, e);
+
+        rc = rc == TT_OK ? now : rc;
+    }
+    return b->queue->spec.executor == TT_BY_POOL ? tt_agree_patiently(s->comm, rc, e)
+                                                 : tt_agree(s->comm, rc, e);
+}
+
+const struct tt_queue_calls tt__dump_calls = {begin_dump, transfer_noted, submit,
+                                              wait_one,   sync_noted,     end_dump};
+
+/* ---- streams, whose owner notes failures and counts ---- */
+
+static int wait_any(struct tt_request *r, struct tt_request **done, struct tt_error *e)
+{
+    struct tt_ticket *ticket;
+    int rc = tt_file_wait_any(r->batch->file, &r->ticket, &ticket, e);
+
+    if (ticket)
+        *done = (struct tt_request *)((char *)ticket - offsetof(struct tt_request, ticket));
+    if (rc == TT_OK && r->batch->direction == TT_READING)
+        rc = judge_read(*done, e);
+    return rc;
+}
+
+static int sync_transfer(struct tt_request *r, struct tt_error *e)
+{
+    return tt_file_sync(r->batch->file, e);
+}
+
+const struct tt_queue_calls tt__stream_calls = {
+    .transfer = transfer, .submit = submit, .wait = wait_any, .sync = sync_transfer};
