@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti explain METRIC: its unit and its one definition. */
+/* tutti explain METRIC: its unit and its one definition; or of a phase what it is. */
 #include <string.h>
 #include <strings.h>
 
 #include "analysis/metrics.h"
 #include "cli/command.h"
 #include "cli/wrap.h"
+#include "record/phases.h"
 
 /* By its name, or by the label it has in the table. */
 static const struct tt_metric *find(const char *name)
@@ -23,6 +24,17 @@ static const char *beginning_with(const char *name)
         if (!strncmp(tt_metrics[i].name, name, strlen(name)))
             return tt_metrics[i].name;
     return NULL;
+}
+
+static bool explain_phase(const char *name)
+{
+    for (int i = 0; i < TT_NPHASES; i++)
+        if (!strcasecmp(tt_phase_names[i], name)) {
+            printf("%s: phase of a rank, unit s\n", tt_phase_names[i]);
+            tt_print_entry(stdout, "", 2, tt_phase_texts[i]);
+            return true;
+        }
+    return false;
 }
 
 static int fail_unknown(const char *name)
@@ -51,6 +63,8 @@ int tt_cmd_explain(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const struct tt_metric *m = find(argv[i]);
 
+        if (!m && explain_phase(argv[i]))
+            continue;
         if (!m)
             return fail_unknown(argv[i]);
         printf("%s: %s, unit %s\n", m->name, m->label, m->unit);

@@ -80,8 +80,20 @@ static bool has_happened(const struct tt_iteration_record *r)
     return sum > 0;
 }
 
-/* Write out the current record, unless it is an empty one between iterations, and start the next.
- */
+/* What no phase names of a record in the measured time. */
+static uint64_t rest_of(const struct tt_engine_private *p, const struct tt_iteration_record *r)
+{
+    int64_t rest = r->span_ns + p->unnamed_ns;
+
+    if (r->start_ns < 0 || (p->stop_ns && r->start_ns >= p->stop_ns - p->start_ns))
+        return 0;
+    for (int i = 0; i < TT_OTHER; i++)
+        rest -= (int64_t)r->phase_ns[i];
+    return rest > 0 ? (uint64_t)rest : 0;
+}
+
+/* Write out the current record, unless it is an empty one between iterations, and start the next,
+ * to which the time of an empty one goes. */
 static void next_record(struct tt_engine *engine, uint64_t iteration)
 {
     struct tt_engine_private *p = engine->p;
@@ -91,11 +103,15 @@ static void next_record(struct tt_engine *engine, uint64_t iteration)
     memset(&p->now, 0, sizeof p->now); /* first: a signal in the middle must not count it twice */
     p->now.iteration = iteration;
     p->now.start_ns = now;
-    if (has_happened(&last)) {
-        atomic_signal_fence(memory_order_seq_cst);
-        last.span_ns = now - last.start_ns;
-        tt_recorder_iteration(p->recorder, &last);
+    last.span_ns = now - last.start_ns;
+    if (!has_happened(&last)) {
+        p->unnamed_ns += last.span_ns;
+        return;
     }
+    last.phase_ns[TT_OTHER] = rest_of(p, &last);
+    p->unnamed_ns = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    tt_recorder_iteration(p->recorder, &last);
 }
 
 bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out)
@@ -106,6 +122,7 @@ bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_recor
         return false;
     *out = p->now;
     out->span_ns = tt_now_ns() - p->start_ns - out->start_ns;
+    out->phase_ns[TT_OTHER] = rest_of(p, out);
     return true;
 }
 
@@ -174,6 +191,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     before.span_ns = -before.start_ns;
     tt_recorder_iteration(p->recorder, &before);
     memset(&p->now, 0, sizeof p->now);
+    p->unnamed_ns = 0;
     p->next_check = 2;
     return rc;
 }

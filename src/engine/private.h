@@ -57,6 +57,7 @@ struct tt_engine_private {
     char transfers_way[96];     /* how single transfers were made; empty if none were */
     struct tt_histogram *calls; /* TT_NCALLS */
     struct tt_iteration_record now;
+    int64_t unnamed_ns;            /* of empty records since the last one that was written */
     uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
     int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */

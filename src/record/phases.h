@@ -16,6 +16,8 @@
     X(CLOSE, close, "closing files") \
     X(LOAD, read, "reading, or waiting for reads started earlier") \
     X(METADATA, metadata, "making, looking up, opening and removing files that are not dumps") \
+    X(OTHER, other, \
+      "what is left of the runtime: checks, agreement, records and whatever else no phase names") \
     X(IO_WRITE, io_write, \
       "the write calls' own duration, wherever they ran; until waited for if native") \
     X(IO_SYNC, io_sync, "the sync calls' own duration, wherever they ran") \

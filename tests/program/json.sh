@@ -55,3 +55,8 @@ expect 0 "$TUTTI" run stencil -n 1 --size 8 --iterations 40000 --write every=1 -
     expect 0 "$TUTTI" show "$(last_run)" --json long.json --csv long.csv
 )
 equal 40000 "$(jq '.epochs | length' long.json)" "epochs of the long run"
+# What no phase names is a phase, too: those of the main thread add up to the runtime.
+holds '$sum / $runtime | . > 0.98 and . < 1.02' runtime="$(jq .metrics.runtime.value long.json)" \
+    sum="$(jq '[.phases | to_entries[] | select(.key | startswith("io_") | not) | .value.max - .value.outside] | add' long.json)"
+expect 0 "$TUTTI" explain other
+grep -q 'what is left of the runtime' out || fail "explain does not know the phase"
