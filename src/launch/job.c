@@ -140,15 +140,6 @@ void tt_job_words(const char *directory, char *line, size_t size)
     tt_make_plain(line);
 }
 
-static bool has(const char *directory, const char *name)
-{
-    char *path = tt_directory_path(directory, name);
-    bool is_there = path && access(path, F_OK) == 0;
-
-    free(path);
-    return is_there;
-}
-
 /* What the driver has seen of a job, and when. Its own clock stands still while it is stopped
  * itself. */
 struct sight {
@@ -168,18 +159,19 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
     double silence = fmax(TT_STALL * patience, l->run->max_time + 2 * patience) + grace;
     char *notes = tt_directory_path(job->directory, "notes");
     int64_t look = notes ? tt_notes_last_look(notes) : 0, last = s->last_ns;
-    bool over = has(job->directory, "outcome.json"); /* soon rank 0 takes its notes away */
+    bool over =
+        tt_directory_has(job->directory, "outcome.json"); /* soon rank 0 takes its notes away */
 
     free(notes);
     s->last_ns = tt_now_ns();
     s->now += fmin(tt_seconds(s->last_ns - last), 10 * TICK_SECONDS);
-    s->begun = s->begun || look || has(job->directory, "records/00000.ttr");
+    s->begun = s->begun || look || tt_directory_has(job->directory, "records/00000.ttr");
     if (!s->begun && !job->launcher->cancel && s->now > start)
         return tt_fail(e, TT_FAILED,
                        "no rank has begun after launch.start_timeout, %g s; the launcher's words "
                        "are in %s/stderr",
                        start, job->directory);
-    if (s->failed == 0 && has(job->directory, "failure"))
+    if (s->failed == 0 && tt_directory_has(job->directory, "failure"))
         s->failed = s->now;
     if (s->failed > 0 && s->now - s->failed > TT_STALL * patience + grace)
         return tt_fail(e, TT_FAILED, "the job did not end after a rank had failed");

@@ -15,10 +15,13 @@
 #define SYS_cachestat 451 /* on every architecture but alpha */
 #endif
 
-void tt_cache_evict(int fd)
+int tt_cache_evict(int fd, const char *path, struct tt_error *e)
 {
-    (void)!fsync(fd); /* what is not on storage yet cannot be forgotten */
+    /* What is not on storage yet cannot be forgotten. Some file systems have nothing to sync. */
+    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS && errno != EINTR)
+        return tt_fail_call(e, errno, "fsync", path, -1);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return TT_OK;
 }
 
 static int64_t by_cachestat(int fd, uint64_t size)

@@ -104,6 +104,15 @@ int tt_directory_write_text(const char *directory, const char *name, const char 
     return rc;
 }
 
+bool tt_directory_has(const char *directory, const char *name)
+{
+    char *path = tt_directory_path(directory, name);
+    bool is_there = path && access(path, F_OK) == 0;
+
+    free(path);
+    return is_there;
+}
+
 bool tt_directory_note_failure(const char *directory, const char *line)
 {
     int fd = tt_directory_open(directory, "failure", O_WRONLY | O_CREAT | O_EXCL);

@@ -64,6 +64,7 @@ int tt_directory_read_json(const char *directory, const char *name, json_t **val
 int tt_directory_sync(const char *directory, const char *name, struct tt_error *e);
 int tt_directory_write_text(const char *directory, const char *name, const char *text,
                             struct tt_error *e);
+bool tt_directory_has(const char *directory, const char *name);
 /* The file `failure`: false if it is there already, since the first one counts. */
 bool tt_directory_note_failure(const char *directory, const char *line);
 

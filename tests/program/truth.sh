@@ -20,6 +20,8 @@ swallowed() {
     no_data_left
 }
 if [ -n "${FAULTS:-}" ]; then
+    # The kernel tells once that it could not write back, here when a file is evicted before it is read.
+    swallowed 1 "call=fsync nth=5 do=EIO" run frames -n 2 --edge 6 --frames 4 --read yes --mode sync "${here[@]}"
     if has_backend pnetcdf; then # it has no statuses of its own that tell
         for mode in sync async; do
             swallowed 0 "call=write count=all do=EIO" "${stencil[@]}" every=1 --backend pnetcdf --mode $mode

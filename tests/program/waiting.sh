@@ -3,7 +3,7 @@
 # starts nobody. One line with rank, call and file, status 1, nothing left.
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
-needs pgrep
+needs jq pgrep
 [ -n "${FAULTS:-}" ] || skip "needs the preloaded library of faults"
 job=("$TUTTI" run stencil -n 2 --size 48 --iterations 6 --write every=3 "${here[@]}" --patience 0.2)
 
@@ -15,6 +15,7 @@ ends() {
     [ -s hits ] || fail "the fault was not met: $fault"
     rm -f hits
     one_line "$pattern"
+    ! jq -e '.status == "done"' "$(last_run)/outcome.json" >/dev/null 2>&1 || fail "the outcome is done after: $fault"
     no_process_left
     no_data_left
 }

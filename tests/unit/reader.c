@@ -152,7 +152,7 @@ static void the_cache_is_seen_and_emptied(void **unused)
     if (resident < 0)
         skip();
     assert_int_equal(resident, MIB + 4);
-    tt_cache_evict(fd);
+    assert_int_equal(tt_cache_evict(fd, "file", &(struct tt_error)TT_ERROR_CLEAR), TT_OK);
     if (fs.f_type != TMPFS_MAGIC)
         assert_int_equal(tt_cache_resident(fd, MIB + 4), 0);
     assert_int_equal(pread(fd, buffer, 1, 0), 1);

@@ -154,20 +154,22 @@ static bool may_read_holes(const struct tt_bulk *b)
     return is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
 }
 
-void tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a)
+int tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a,
+                          struct tt_error *e)
 {
     int fd = open(a->path, O_RDONLY | O_CLOEXEC);
     int64_t resident;
     struct stat st;
     off_t hole;
+    int rc = TT_OK;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         if (fd >= 0)
             close(fd);
-        return; /* opening it for reading will say why */
+        return TT_OK; /* opening it for reading will say why */
     }
     if (b->options->cold)
-        tt_cache_evict(fd);
+        rc = tt_cache_evict(fd, a->path, e);
     if (a->kind == TT_BULK_READ) {
         resident = tt_cache_resident(fd, (uint64_t)st.st_size);
         b->cache_unknown = b->cache_unknown || resident < 0;
@@ -177,4 +179,5 @@ void tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state 
         b->holes = b->holes || (hole >= 0 && hole < st.st_size);
     }
     close(fd);
+    return rc;
 }

@@ -235,7 +235,7 @@ static int begin_access(struct tt_bulk *b, const struct tt_bulk_access_state *a,
     if (rc == TT_OK && a->kind == TT_BULK_WRITE)
         rc = tt_bulk_make_room(b, a->path, e);
     else if (rc == TT_OK)
-        tt_bulk_look_at_cache(b, a);
+        rc = tt_agree(b->engine->comm, tt_bulk_look_at_cache(b, a, e), e);
     return rc;
 }
 

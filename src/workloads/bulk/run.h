@@ -80,6 +80,7 @@ int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e);
 int tt_bulk_make_room(struct tt_bulk *b, const char *path, struct tt_error *e);
 /* What the page cache still holds of a file that is about to be read, and whether parts of it were
  * never written. */
-void tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a);
+int tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a,
+                          struct tt_error *e);
 
 #endif

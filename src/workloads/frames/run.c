@@ -126,15 +126,16 @@ static void release(struct job *f)
 /* ---- files ---- */
 
 /* Collective. Every node forgets the file; then rank 0 looks what its own still has. */
-static void evict(struct job *f, const char *path)
+static int evict(struct job *f, const char *path, struct tt_error *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int64_t resident = -1;
     struct stat st;
+    int rc = TT_OK;
 
     if (fd >= 0 && f->options->cold)
-        tt_cache_evict(fd);
-    MPI_Barrier(f->engine->comm);
+        rc = tt_cache_evict(fd, path, e);
+    rc = tt_agree(f->engine->comm, rc, e);
     if (fd >= 0 && fstat(fd, &st) == 0)
         resident = tt_cache_resident(fd, (uint64_t)st.st_size);
     f->cache_unknown = f->cache_unknown || resident < 0;
@@ -142,6 +143,7 @@ static void evict(struct job *f, const char *path)
         f->cached += (double)resident;
     if (fd >= 0)
         close(fd);
+    return rc;
 }
 
 static int evict_all(struct job *f, struct tt_error *e)
@@ -156,7 +158,7 @@ static int evict_all(struct job *f, struct tt_error *e)
 
         rc = tt_agree(f->engine->comm, n < 0 ? tt_fail_nomem(e, "a path") : TT_OK, e);
         if (rc == TT_OK)
-            evict(f, name);
+            rc = evict(f, name, e);
         if (n >= 0)
             free(name);
     }

@@ -270,17 +270,18 @@ static int open_file(const char *path, struct hand *hand, struct stat *st, int *
     return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is no regular file", path);
 }
 
-static void look_into_cache(struct reader *r, int fd, uint64_t size)
+static int look_into_cache(struct reader *r, int fd, const char *path, uint64_t size,
+                           struct tt_error *e)
 {
+    int rc = r->options->cold ? tt_cache_evict(fd, path, e) : TT_OK;
     int64_t resident;
 
-    if (r->options->cold)
-        tt_cache_evict(fd);
     resident = tt_cache_resident(fd, size);
     if (resident >= 0)
         r->cached += (uint64_t)resident;
     else
         r->cache_unknown = true;
+    return rc;
 }
 
 /* From beginning to end, or until told to stop; *at is how far it came. */
@@ -335,10 +336,10 @@ static int read_file(void *context, struct tt_work *work, unsigned worker, uint6
     int fd, rc = open_file(f->path, hand, &st, &fd, e);
 
     XXH3_64bits_reset(&state);
-    if (rc == TT_OK) {
-        look_into_cache(r, fd, (uint64_t)st.st_size);
+    if (rc == TT_OK)
+        rc = look_into_cache(r, fd, f->path, (uint64_t)st.st_size, e);
+    if (rc == TT_OK)
         rc = read_through(r, fd, f->path, hand, &state, work, &bytes, e);
-    }
     if (rc == TT_OK && !tt_work_should_stop(work))
         rc = compare(r, f, bytes, XXH3_64bits_digest(&state), e);
     if (fd >= 0)
