@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Four hundred random faults, or as many as N says; see faults.sh.
+# A thousand random faults, or as many as N says; see faults.sh.
 # timeout: 3000
 # labels: testbed
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/faults.lib"
 SEED=${SEED_OF_LONG_RUN:-2}
-faults "${N:-400}"
+faults "${N:-1000}"
