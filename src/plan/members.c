@@ -18,29 +18,41 @@
 struct reader {
     FILE *f;
     char *path;
-    unsigned long long at; /* bytes read */
-    char *text;            /* of the value at hand */
+    unsigned long long before; /* bytes read before those in the buffer */
+    size_t at, end;            /* of the buffer */
+    char *text;                /* of the value at hand */
     size_t used, room;
     struct tt_error *e;
+    char buffer[16384];
 };
 
 static int damaged(struct reader *r, const char *what)
 {
+    unsigned long long at = r->before + r->at;
+
     if (ferror(r->f))
-        return tt_fail_call(r->e, errno, "read", r->path, (long long)r->at);
-    return tt_fail(r->e, TT_CORRUPT, "'%s' is damaged at byte %llu: %s", r->path, r->at, what);
+        return tt_fail_call(r->e, errno, "read", r->path, (long long)at);
+    return tt_fail(r->e, TT_CORRUPT, "'%s' is damaged at byte %llu: %s", r->path, at, what);
+}
+
+static bool refill(struct reader *r)
+{
+    r->before += r->end;
+    r->at = 0;
+    r->end = fread(r->buffer, 1, sizeof r->buffer, r->f);
+    return r->end > 0;
 }
 
 static int next(struct reader *r)
 {
-    r->at++;
-    return getc_unlocked(r->f);
+    return r->at < r->end || refill(r) ? (unsigned char)r->buffer[r->at++] : EOF;
 }
 
+/* The byte that was read last is to be read again. */
 static void back(struct reader *r, int c)
 {
-    r->at--;
-    ungetc(c, r->f);
+    if (c != EOF)
+        r->at--;
 }
 
 static int next_token(struct reader *r)
@@ -53,9 +65,9 @@ static int next_token(struct reader *r)
     return c;
 }
 
-static int keep(struct reader *r, int c)
+static int keep(struct reader *r, const char *bytes, size_t n)
 {
-    if (r->used == r->room) {
+    while (r->used + n > r->room) {
         size_t room = r->room ? 2 * r->room : 4096;
         char *text = room <= MAX_VALUE ? realloc(r->text, room) : NULL;
 
@@ -65,46 +77,93 @@ static int keep(struct reader *r, int c)
         r->text = text;
         r->room = room;
     }
-    r->text[r->used++] = (char)c;
+    memcpy(r->text + r->used, bytes, n);
+    r->used += n;
     return TT_OK;
+}
+
+/* Bytes that end a run of others: those of a string, and those between its brackets. */
+static const bool ends_text[256] = {['"'] = true, ['\\'] = true};
+static const bool ends_rest[256] = {
+    ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+
+/* On to the next byte that ends a run, which is *c, and past it. */
+static int skip(struct reader *r, const bool ends[256], bool wanted, int *c)
+{
+    size_t from, n;
+    int rc = TT_OK;
+
+    do {
+        if (r->at == r->end && !refill(r))
+            return damaged(r, "it ends in the middle");
+        for (from = r->at; r->at < r->end && !ends[(unsigned char)r->buffer[r->at]];)
+            r->at++;
+        n = r->at - from + (r->at < r->end);
+        if (wanted)
+            rc = keep(r, r->buffer + from, n);
+    } while (rc == TT_OK && r->at == r->end);
+    *c = (unsigned char)r->buffer[r->at++];
+    return rc;
+}
+
+/* The rest of a string whose first quote has been read. */
+static int skip_string(struct reader *r, bool wanted)
+{
+    char escaped;
+    int rc, c = EOF;
+
+    do {
+        rc = skip(r, ends_text, wanted, &c);
+        if (rc == TT_OK && c == '\\') {
+            int next_one = next(r);
+
+            escaped = (char)next_one;
+            if (next_one == EOF)
+                rc = damaged(r, "it ends in the middle");
+            else if (wanted)
+                rc = keep(r, &escaped, 1);
+        }
+    } while (rc == TT_OK && c != '"');
+    return rc;
 }
 
 /* The text of the value that begins with the next token, or (not wanted) only past it. */
 static int scan(struct reader *r, bool wanted)
 {
     unsigned long long depth = 0;
-    bool quoted = false;
     int rc = TT_OK, c = next_token(r);
+    char byte = (char)c;
 
     r->used = 0;
-    do {
-        if (c == EOF)
-            return damaged(r, "it ends in the middle");
-        if (wanted)
-            rc = keep(r, c);
-        if (quoted && c == '\\') {
-            c = next(r);
-            if (wanted && rc == TT_OK && c != EOF)
-                rc = keep(r, c);
-        } else if (c == '"') {
-            quoted = !quoted;
-        } else if (!quoted && (c == '{' || c == '[')) {
+    if (c == EOF)
+        return damaged(r, "it ends in the middle");
+    if (wanted)
+        rc = keep(r, &byte, 1);
+    if (!ends_rest[c]) { /* a number or a word */
+        while (rc == TT_OK && (c = next(r)) != EOF && !isspace(c) && !strchr(",]}:", c)) {
+            byte = (char)c;
+            if (wanted)
+                rc = keep(r, &byte, 1);
+        }
+        back(r, c);
+        return rc;
+    }
+    while (rc == TT_OK) {
+        if (c == '"') {
+            rc = skip_string(r, wanted);
+        } else if (c == '{' || c == '[') {
             depth++;
-        } else if (!quoted && (c == '}' || c == ']')) {
+        } else {
             if (depth == 0)
                 return damaged(r, "a value is missing");
             depth--;
         }
-        if (rc != TT_OK)
-            return rc;
-        if (depth == 0 && !quoted && strchr("\"}]", c))
-            return TT_OK;
-        c = next(r);
-        if (depth == 0 && !quoted && (c == EOF || isspace(c) || strchr(",]}:", c))) {
-            back(r, c);
-            return TT_OK; /* after a number or a word */
-        }
-    } while (true);
+        if (depth == 0)
+            break;
+        if (rc == TT_OK)
+            rc = skip(r, ends_rest, wanted, &c);
+    }
+    return rc;
 }
 
 static int take(struct reader *r, json_t **value)
@@ -206,9 +265,12 @@ static int hand_on_list(struct reader *r, const char *key, void *context)
 static int walk(const char *directory, const char *name, tt_member *member, void *context,
                 struct tt_error *e)
 {
-    struct reader r = {.path = tt_directory_path(directory, name), .e = e};
+    struct reader r;
     int rc;
 
+    memset(&r, 0, offsetof(struct reader, buffer));
+    r.path = tt_directory_path(directory, name);
+    r.e = e;
     if (!r.path)
         return tt_fail_nomem(e, "a path");
     r.f = tt_directory_open_file(directory, name);

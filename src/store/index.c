@@ -24,6 +24,7 @@
 /* Directories may be grouped, but a whole disk is no results directory. */
 #define MAX_DEPTH 4
 #define STAMP_TEXT 256
+#define MAX_KEY 4096
 
 enum {
     FIND,
@@ -53,6 +54,14 @@ static const char *const statements[NSTATEMENTS] = {
     [ADD_VALUE] = "INSERT OR REPLACE INTO named(run, name, text, number) VALUES(?, ?, ?, ?)",
 };
 
+/* The name that stood at some place of the last run: that of the next run is most often the same.
+ */
+struct guess {
+    const char *key, *unit; /* of scan.names */
+    int64_t id;
+};
+#define GUESSES 256
+
 struct scan {
     struct tt_store *s;
     struct tt_index_report *report;
@@ -62,6 +71,8 @@ struct scan {
     sqlite3_stmt *q[NSTATEMENTS];
     int64_t run;                              /* whose values are being added */
     json_t *names[TT_STORED_ENVIRONMENT + 1]; /* {"key": {"unit": id}} of those met so far */
+    struct guess guesses[GUESSES];
+    size_t place; /* of the value of this run that comes next */
 };
 
 /* What is bound lives until the statement has been run. */
@@ -99,36 +110,66 @@ static int number_name(struct scan *c, enum tt_stored kind, const char *key, con
 
 /* Asking the database for each of a million would take longer than all else. */
 static int find_name(struct scan *c, enum tt_stored kind, const char *key, const char *unit,
-                     int64_t *id)
+                     struct guess *found)
 {
     json_t *units = json_object_get(c->names[kind], key);
-    const json_t *known = json_object_get(units, unit);
     int rc;
 
-    *id = json_integer_value(known);
-    if (known)
-        return TT_OK;
-    rc = number_name(c, kind, key, unit, id);
-    if (rc != TT_OK)
-        return rc;
     if (!units && json_object_set_new(c->names[kind], key, units = json_object()) != 0)
         return tt_fail_nomem(c->e, "the index");
-    return json_object_set_new(units, unit, json_integer(*id)) == 0
-               ? TT_OK
-               : tt_fail_nomem(c->e, "the index");
+    if (!json_object_get(units, unit)) {
+        rc = number_name(c, kind, key, unit, &found->id);
+        if (rc != TT_OK)
+            return rc;
+        if (json_object_set_new(units, unit, json_integer(found->id)) != 0)
+            return tt_fail_nomem(c->e, "the index");
+    }
+    found->key = json_object_iter_key(json_object_iter_at(c->names[kind], key));
+    found->unit = json_object_iter_key(json_object_iter_at(units, unit));
+    found->id = tt_integer_of(units, unit);
+    return TT_OK;
+}
+
+/* The unit of a parameter is that of the table it stands in, which takes a while to find.
+ * Parameters of modules are described by the plan itself. */
+static const char *parameter_unit(struct scan *c, const json_t *plan, const char *key)
+{
+    json_t *known = json_object_get(c->names[TT_STORED_PARAMETERS], key);
+    const struct tt_param *p = known ? NULL : tt_find_param(key);
+
+    if (known)
+        return json_object_iter_key(json_object_iter(known));
+    if (p)
+        return p->unit ? p->unit : "";
+    return tt_text_of(json_object_get(json_object_get(plan, "described"), key), "unit");
+}
+
+/* The number of a name; unit NULL: that of a parameter. */
+static int look_up_name(struct scan *c, enum tt_stored kind, const char *key, const char *unit,
+                        const json_t *plan, int64_t *id)
+{
+    struct guess *g = &c->guesses[c->place++ % GUESSES], found;
+    bool same = g->key && !strcmp(g->key, key) && (!unit || !strcmp(g->unit, unit));
+    int rc =
+        same ? TT_OK : find_name(c, kind, key, unit ? unit : parameter_unit(c, plan, key), &found);
+
+    if (rc == TT_OK && !same)
+        *g = found;
+    *id = g->id;
+    return rc;
 }
 
 /* A number needs no text; a text that is a number can be compared as one. */
 static int add_value(struct scan *c, enum tt_stored kind, const char *key, const json_t *value,
-                     const char *unit)
+                     const char *unit, const json_t *plan)
 {
     bool measured = kind == TT_STORED_METRICS || kind == TT_STORED_PHASES;
     const char *text = json_string_value(value);
     sqlite3_stmt *q = c->q[ADD_VALUE];
+    double number = json_number_value(value);
     char *made = NULL;
     int64_t name;
-    double number;
-    int rc = find_name(c, kind, key, unit, &name);
+    int rc = look_up_name(c, kind, key, unit, plan, &name);
 
     if (rc != TT_OK)
         return rc;
@@ -139,9 +180,8 @@ static int add_value(struct scan *c, enum tt_stored kind, const char *key, const
     sqlite3_bind_int64(q, 1, c->run);
     sqlite3_bind_int64(q, 2, name);
     bind_text(q, 3, text);
-    if (json_is_number(value))
-        sqlite3_bind_double(q, 4, json_number_value(value));
-    else if (json_is_string(value) && tt_parse_real(text, &number, NULL) == TT_OK)
+    if (json_is_number(value) ||
+        (json_is_string(value) && tt_parse_real(text, &number, NULL) == TT_OK))
         sqlite3_bind_double(q, 4, number);
     else
         sqlite3_bind_null(q, 4);
@@ -150,26 +190,16 @@ static int add_value(struct scan *c, enum tt_stored kind, const char *key, const
     return rc;
 }
 
-/* The unit is that of the table the parameter stands in, which takes a while to find. Parameters of
- * modules are described by the plan itself. */
 static int add_parameters(struct scan *c, const json_t *plan)
 {
-    const json_t *described = json_object_get(plan, "described");
-    json_t *parameters = json_object_get(plan, "parameters");
+    json_t *parameters = json_object_get(plan, "parameters"), *value;
     const char *key;
-    json_t *value;
     int rc = TT_OK;
 
     json_object_foreach(parameters, key, value)
     {
-        json_t *known = json_object_get(c->names[TT_STORED_PARAMETERS], key);
-        const struct tt_param *p = known ? NULL : tt_find_param(key);
-        const char *unit = known ? json_object_iter_key(json_object_iter(known))
-                           : p   ? p->unit
-                                 : tt_text_of(json_object_get(described, key), "unit");
-
         if (rc == TT_OK)
-            rc = add_value(c, TT_STORED_PARAMETERS, key, value, unit ? unit : "");
+            rc = add_value(c, TT_STORED_PARAMETERS, key, value, NULL, plan);
     }
     return rc;
 }
@@ -185,14 +215,14 @@ static int add_metrics(struct scan *c, const json_t *metrics)
         const char *unit = tt_text_of(metric, "unit");
 
         if (rc == TT_OK)
-            rc = add_value(c, TT_STORED_METRICS, key, json_object_get(metric, "value"), unit);
+            rc = add_value(c, TT_STORED_METRICS, key, json_object_get(metric, "value"), unit, NULL);
     }
     return rc;
 }
 
-/* {"data": {"size": 1}} as "data.size". */
-static int add_nested(struct scan *c, enum tt_stored kind, const char *prefix, const json_t *group,
-                      const char *unit)
+/* {"data": {"size": 1}} as "data.size"; prefix has room for a key behind its first n bytes. */
+static int add_nested(struct scan *c, enum tt_stored kind, char prefix[MAX_KEY], size_t n,
+                      const json_t *group, const char *unit)
 {
     const char *key;
     json_t *value;
@@ -200,15 +230,17 @@ static int add_nested(struct scan *c, enum tt_stored kind, const char *prefix, c
 
     json_object_foreach((json_t *)group, key, value)
     {
-        char *full;
+        size_t length = strlen(key);
 
-        if (rc != TT_OK)
+        if (rc != TT_OK || n + length + 2 > MAX_KEY)
             break;
-        if (asprintf(&full, "%s%s%s", prefix, *prefix ? "." : "", key) < 0)
-            return tt_fail_nomem(c->e, "the index");
-        rc = json_is_object(value) ? add_nested(c, kind, full, value, unit)
-                                   : add_value(c, kind, full, value, unit);
-        free(full);
+        memcpy(prefix + n, key, length + 1);
+        if (json_is_object(value)) {
+            memcpy(prefix + n + length, ".", 2);
+            rc = add_nested(c, kind, prefix, n + length + 1, value, unit);
+        } else {
+            rc = add_value(c, kind, prefix, value, unit, NULL);
+        }
     }
     return rc;
 }
@@ -241,6 +273,7 @@ static int add_run(struct scan *c, const char *directory, const char *stamp, con
     const char *id = tt_text_of(plan, "id");
     const char *label = tt_text_of(json_object_get(plan, "parameters"), "label");
     sqlite3_stmt *q = c->q[ADD_RUN];
+    char key[MAX_KEY];
     int rc;
 
     id = *id ? id : tt_directory_id(directory);
@@ -256,14 +289,16 @@ static int add_run(struct scan *c, const char *directory, const char *stamp, con
     bind_text(q, 10, stamp);
     rc = tt__sql_step(c->s, q, c->e);
     c->run = sqlite3_last_insert_rowid(c->s->db);
+    c->place = 0;
     if (rc == TT_OK)
         rc = add_parameters(c, plan);
     if (rc == TT_OK)
         rc = add_metrics(c, json_object_get(result, "metrics"));
     if (rc == TT_OK)
-        rc = add_nested(c, TT_STORED_PHASES, "", json_object_get(result, "phases"), "s");
+        rc = add_nested(c, TT_STORED_PHASES, key, 0, json_object_get(result, "phases"), "s");
     if (rc == TT_OK)
-        rc = add_nested(c, TT_STORED_ENVIRONMENT, "", json_object_get(result, "environment"), "");
+        rc = add_nested(c, TT_STORED_ENVIRONMENT, key, 0, json_object_get(result, "environment"),
+                        "");
     return rc;
 }
 

@@ -179,13 +179,15 @@ int tt_store_open_updated(const char *results, struct tt_store **out,
     *report = (struct tt_index_report){0};
     if (rc == TT_OK)
         rc = tt_store_index(*out, false, report, stale);
-    if (rc == TT_OK)
-        return rc;
-    tt_store_close(*out);
-    rc = tt_store_open(results, false, out, e);
-    if (rc != TT_OK)
-        *e = *stale; /* why there is no index tells more than that there is none */
-    return rc;
+    if (rc != TT_OK) {
+        tt_store_close(*out);
+        if (tt_store_open(results, false, out, e) != TT_OK) {
+            *e = *stale; /* why there is no index tells more than that there is none */
+            return e->code;
+        }
+    }
+    /* One snapshot until the store is closed; else each of thousands of questions takes a lock. */
+    return tt__sql_run(*out, "BEGIN", e);
 }
 
 void tt_store_close(struct tt_store *s)
