@@ -30,7 +30,7 @@ for backend in "${backends[@]}"; do
         --fault call=write,nth=2,rank=2,action=enospc
     one_line "rank 2: .*No space left on device"
     # A library that fails on one rank and leaves the others in its collective call.
-    expect 1 "$TUTTI" run "${job[@]}" "${here[@]}" --backend $backend --mode ${modes[turn % 3]} --patience 2s \
+    expect 1 "$TUTTI" run "${job[@]}" "${here[@]}" --backend $backend --mode ${modes[turn % 3]} --patience 0.5 \
         --layers fault --fault call=write,nth=2,rank=1,action=absent
     one_line "rank 1: .*Input/output error"
     no_data_left

@@ -7,8 +7,8 @@
 needs jq
 export -f faulty
 export FAULTS work
-stencil=(run stencil -n 2 --size 64 --iterations 3 --patience 5s "${here[@]}" --write)
-bulk=(run bulk -n 2 --transfer 64k --block 256k --patience 5s "${here[@]}")
+stencil=(run stencil -n 2 --size 64 --iterations 3 --patience 2s "${here[@]}" --write)
+bulk=(run bulk -n 2 --transfer 64k --block 256k --patience 2s "${here[@]}")
 
 # swallowed RANK FAULT ARGUMENT...: a system call fails, or falls short, below the library.
 swallowed() {
@@ -42,7 +42,7 @@ if [ -n "${FAULTS:-}" ]; then
         swallowed 0 "call=close nth=2 count=all do=EIO" "${stencil[@]}" every=1 --backend $backend
         one_line "close of .*: Input/output error: $backend reported success"
         # The last reads of a run that only reads are those of data.
-        kept=(run bulk -n 2 --transfer 64k --block 256k --paths "$data/kept" --backend $backend --patience 5s "${here[@]}")
+        kept=(run bulk -n 2 --transfer 64k --block 256k --paths "$data/kept" --backend $backend --patience 2s "${here[@]}")
         expect 0 "$TUTTI" "${kept[@]}" --read no --keep
         expect 0 bash -c 'faulty "$@"' - "rank=1 match=$data/ call=read count=all do=delay:0" "$TUTTI" "${kept[@]}" --write no
         expect 1 bash -c 'faulty "$@"' - "rank=1 match=$data/ call=read nth=$(($(wc -l <hits) - 1)) do=EIO" \
