@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/permutation.h"
+#include "base/mix.h"
 #include "engine/content.h"
 
 #define BYTES ((size_t)256 << 20) /* beyond the caches */

@@ -3,6 +3,7 @@
 #ifndef TT_BASE_CLOCK_H
 #define TT_BASE_CLOCK_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,6 +33,12 @@ static inline double tt_seconds(int64_t ns)
 }
 
 /* Sleep, through interruptions, until the given instant of tt_now_ns(). */
-void tt_sleep_until(int64_t instant_ns);
+static inline void tt_sleep_until(int64_t instant_ns)
+{
+    struct timespec t = {.tv_sec = instant_ns / 1000000000, .tv_nsec = instant_ns % 1000000000};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
+}
 
 #endif

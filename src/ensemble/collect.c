@@ -196,15 +196,6 @@ static double fairness(const struct tt_trial *s, const struct collected *all)
     return n > 1 && squares > 0 ? sum * sum / ((double)n * squares) : NAN;
 }
 
-static json_t *loads_json(const struct tt_trial *s)
-{
-    json_t *names = json_array();
-
-    for (size_t i = 1; i < s->n; i++)
-        json_array_append_new(names, json_string(s->jobs[i].spec->name));
-    return names;
-}
-
 static void set_number(json_t *o, const char *key, double value)
 {
     json_object_set_new(o, key, isfinite(value) ? json_real(value) : json_null());
@@ -213,15 +204,17 @@ static void set_number(json_t *o, const char *key, double value)
 static json_t *repetition_json(const struct tt_trial *s, const struct collected *all,
                                const struct tt_repetition *r)
 {
-    json_t *jobs = json_array(), *o;
+    json_t *jobs = json_array(), *loads = json_array(), *o;
     double skew = 0;
 
     for (size_t i = 0; i < s->n; i++) {
         json_array_append_new(jobs, job_json(s, &s->jobs[i], &all[i]));
+        if (i > 0)
+            json_array_append_new(loads, json_string(s->jobs[i].spec->name));
         skew = fabs(all[i].late) > skew ? fabs(all[i].late) : skew;
     }
     o = json_pack("{s:s, s:I, s:o, s:I, s:b, s:s, s:f, s:o}", "reference", s->jobs[0].spec->name,
-                  "others", (json_int_t)s->step->others, "loads", loads_json(s), "number",
+                  "others", (json_int_t)s->step->others, "loads", loads, "number",
                   (json_int_t)r->number, "complete", r->complete, "why", r->why, "phase", s->phase,
                   "jobs", jobs);
     set_number(o, "skew", skew);

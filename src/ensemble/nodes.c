@@ -111,14 +111,6 @@ int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error 
 
 /* ---- idle nodes ---- */
 
-/* Of which launchers we know where they start ranks: a batch job is not in this allocation. */
-static bool is_known(const struct tt_job_spec *p)
-{
-    const struct tt_launcher *l = tt_launcher_choose(tt_config_opts(&p->config, "launch"));
-
-    return l == &tt_launcher_slurm || l == &tt_launcher_batch;
-}
-
 /* Marks the nodes that a job of this job takes: its own, or the next ones in turn. */
 static void mark(const struct tt_job_spec *p, const struct tt_words *allocated, size_t *next,
                  bool *used)
@@ -160,9 +152,14 @@ int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct
     int rc = TT_OK;
 
     *idle = *all = 0;
-    for (size_t i = 0; i < x->nspecs; i++)
-        if (!is_known(&x->specs[i]))
+    for (size_t i = 0; i < x->nspecs; i++) {
+        const struct tt_launcher *l =
+            tt_launcher_choose(tt_config_opts(&x->specs[i].config, "launch"));
+
+        /* Only of these we know where they start ranks: a batch job is not in this allocation. */
+        if (l != &tt_launcher_slurm && l != &tt_launcher_batch)
             return TT_OK;
+    }
     rc = tt_slurm_nodes(&allocated, e);
     if (rc == TT_OK && allocated.n > 0) {
         used = calloc(allocated.n, sizeof *used);

@@ -250,27 +250,19 @@ double tt_share_wanted(const struct tt_ensemble *x, const struct tt_job_spec *p,
     return equal >= 1 ? floor(equal) : equal;
 }
 
-/* CPUs that nobody has yet, as long as there are enough. */
-static void take_free_cpus(const cpu_set_t *all, const cpu_set_t *taken, int n, int *next,
-                           cpu_set_t *out)
-{
-    cpu_set_t unused;
-
-    CPU_XOR(&unused, all, taken);
-    CPU_AND(&unused, &unused, all);
-    take_cpus(CPU_COUNT(&unused) >= n ? &unused : all, n, next, out);
-}
-
 static void give(struct tt_share *share, const cpu_set_t *all, cpu_set_t *taken, int *next,
                  const char *id, size_t job, struct tt_shares *out)
 {
     bool whole = share->cpus >= 1 && share->cpus == floor(share->cpus);
-    cpu_set_t both;
+    int n = (int)fmin(fmax(share->cpus, 1), CPU_SETSIZE);
+    cpu_set_t both, unused;
 
     if (!whole && make_group(share, id, job)) {
         share->set = *all;
     } else {
-        take_free_cpus(all, taken, (int)fmin(fmax(share->cpus, 1), CPU_SETSIZE), next, &share->set);
+        CPU_XOR(&unused, all, taken);
+        CPU_AND(&unused, &unused, all);
+        take_cpus(CPU_COUNT(&unused) >= n ? &unused : all, n, next, &share->set);
         CPU_AND(&both, &share->set, taken);
         if (CPU_COUNT(&both) > 0) {
             out->exceeded = true;

@@ -196,12 +196,6 @@ static void watch(struct tt_trial *s, struct tt_trial_job *a)
                 name_of(s, a, name, sizeof name), s->ensemble->o.watchdog);
 }
 
-/* A load that runs once may end by itself. */
-static bool may_end(const struct tt_trial_job *a)
-{
-    return a->go_ns && (!a->is_load || !a->loops);
-}
-
 static int tick(struct tt_trial *s, struct tt_error *e)
 {
     int got = tt_signal_wait(TICK_SECONDS);
@@ -216,7 +210,9 @@ static int tick(struct tt_trial *s, struct tt_error *e)
         if (a->job.process.pid <= 0)
             continue;
         if (tt_job_poll(&a->job)) {
-            if (!may_end(a) && !s->trouble[0]) {
+            bool may_end = a->go_ns && (!a->is_load || !a->loops); /* a load that runs once may */
+
+            if (!may_end && !s->trouble[0]) {
                 s->early = a;
                 trouble(s, "%s ended before its time: see %s", name_of(s, a, name, sizeof name),
                         a->directory);

@@ -24,18 +24,6 @@
 
 /* ---- the journal ---- */
 
-static json_t *repetition_json(const struct tt_repetition *r)
-{
-    return json_pack("{s:I, s:I, s:b, s:f, s:I, s:s, s:s}", "point", (json_int_t)r->point, "number",
-                     (json_int_t)r->number, "complete", r->complete, "seconds", r->seconds, "bytes",
-                     (json_int_t)r->bytes, "directory", r->directory, "why", r->why);
-}
-
-static bool is_plain_name(const char *name)
-{
-    return name[0] && name[0] != '.' && !strchr(name, '/');
-}
-
 static int repetition_parse(const char *line, size_t npoints, struct tt_repetition *r)
 {
     json_t *o = json_loads(line, 0, NULL);
@@ -48,8 +36,9 @@ static int repetition_parse(const char *line, size_t npoints, struct tt_repetiti
                          &number, "complete", &complete, "seconds", &r->seconds, "bytes", &bytes,
                          "directory", &directory, "why", &why)
            : -1;
-    if (rc == 0 && (point < 0 || (size_t)point >= npoints || number < 1 || bytes < 0 ||
-                    !is_plain_name(directory) || strlen(directory) >= sizeof r->directory))
+    if (rc == 0 &&
+        (point < 0 || (size_t)point >= npoints || number < 1 || bytes < 0 || !directory[0] ||
+         directory[0] == '.' || strchr(directory, '/') || strlen(directory) >= sizeof r->directory))
         rc = -1;
     if (rc == 0) {
         r->point = (size_t)point;
@@ -153,7 +142,10 @@ static int open_journal(const char *directory, int *fd, struct tt_error *e)
 /* On disk before the next one is run: a finished repetition is never lost. */
 static int write_line(int fd, const struct tt_repetition *r, struct tt_error *e)
 {
-    json_t *o = repetition_json(r);
+    json_t *o =
+        json_pack("{s:I, s:I, s:b, s:f, s:I, s:s, s:s}", "point", (json_int_t)r->point, "number",
+                  (json_int_t)r->number, "complete", r->complete, "seconds", r->seconds, "bytes",
+                  (json_int_t)r->bytes, "directory", r->directory, "why", r->why);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL, *line = NULL;
     int length = text ? asprintf(&line, "%s\n", text) : -1, rc = TT_OK;
 

@@ -89,8 +89,6 @@ static const char *const uses[] = {"stripe", NULL};
 
 static int check_sizes(const struct tt_bulk_options *o, uint64_t ranks, struct tt_error *e)
 {
-    uint64_t all;
-
     if (o->block % o->transfer != 0)
         return tt_fail(e, TT_USAGE,
                        "bulk.block (%llu bytes) is not a multiple of bulk.transfer (%llu bytes)",
@@ -98,9 +96,7 @@ static int check_sizes(const struct tt_bulk_options *o, uint64_t ranks, struct t
     if (o->transfer % 8 != 0)
         return tt_fail(e, TT_USAGE, "bulk.transfer: %llu bytes are not a multiple of 8",
                        (unsigned long long)o->transfer);
-    if (__builtin_mul_overflow(o->block, o->segments, &all) ||
-        __builtin_mul_overflow(all, ranks, &all) ||
-        __builtin_mul_overflow(all, o->repetitions, &all) || all > (uint64_t)INT64_MAX / 2)
+    if ((double)o->block * (double)o->segments * (double)ranks * (double)o->repetitions >= 0x1p62)
         return tt_fail(e, TT_USAGE,
                        "bulk.block x bulk.segments x ranks x bulk.repetitions is too large");
     return TT_OK;

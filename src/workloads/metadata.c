@@ -62,12 +62,10 @@ static const struct tt_param params[] = {
 
 static int check_tree(const struct tt_metadata_options *o, uint64_t ranks, struct tt_error *e)
 {
-    uint64_t items = tt_metadata_items(o), bytes;
+    uint64_t items = tt_metadata_items(o);
 
     if (tt_metadata_directories(o) == 0 || items == 0 ||
-        __builtin_mul_overflow(items, o->write + 1, &bytes) ||
-        __builtin_mul_overflow(bytes, ranks, &bytes) ||
-        __builtin_mul_overflow(bytes, o->repetitions, &bytes) || bytes > (uint64_t)INT64_MAX)
+        (double)items * (double)(o->write + 1) * (double)ranks * (double)o->repetitions >= 0x1p63)
         return tt_fail(e, TT_USAGE, "metadata: the tree or its items are more than can be counted");
     return TT_OK;
 }

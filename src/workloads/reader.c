@@ -45,7 +45,7 @@ static const struct tt_param params[] = {
 static int reader_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_reader_options *o = tt_config_opts(config, "reader");
-    uint64_t largest = o->size_max > o->size ? o->size_max : o->size, all;
+    uint64_t largest = o->size_max > o->size ? o->size_max : o->size;
 
     if (strcmp(config->run->backend, "posix") != 0)
         return tt_fail(e, TT_USAGE,
@@ -63,8 +63,7 @@ static int reader_check(const struct tt_config *config, struct tt_error *e)
                        config->run->layers.words[0]);
     if (o->size_max > 0 && o->size_max < o->size)
         return tt_fail(e, TT_USAGE, "reader.size_max is less than reader.size");
-    if (__builtin_mul_overflow(largest, o->files, &all) ||
-        __builtin_mul_overflow(all, o->passes, &all))
+    if ((double)largest * (double)o->files * (double)o->passes >= 0x1p63)
         return tt_fail(e, TT_USAGE, "reader.files x reader.size x reader.passes is too large");
     return TT_OK;
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/permutation.h"
+#include "base/mix.h"
 #include "engine/content.h"
 #include "engine/content_kernel.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/permutation.h"
+#include "base/mix.h"
 #include "spec/param.h"
 
 struct tt_engine;

@@ -145,18 +145,14 @@ int tt_bulk_make_room(struct tt_bulk *b, const char *path, struct tt_error *e)
     return tt_agree(b->engine->comm, rc, e);
 }
 
-/* Whether places may be read that nobody has written. Libraries leave gaps between what is theirs.
- */
-static bool may_read_holes(const struct tt_bulk *b)
-{
-    const struct tt_bulk_options *o = b->options;
-
-    return is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
-}
-
 int tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *a,
                           struct tt_error *e)
 {
+    const struct tt_bulk_options *o = b->options;
+    /* Whether places may be read that nobody has written. Libraries leave gaps between their own.
+     */
+    bool may_read_holes =
+        is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
     int fd = open(a->path, O_RDONLY | O_CLOEXEC);
     int64_t resident;
     struct stat st;
@@ -168,14 +164,14 @@ int tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *
             close(fd);
         return TT_OK; /* opening it for reading will say why */
     }
-    if (b->options->cold)
+    if (o->cold)
         rc = tt_cache_evict(fd, a->path, e);
     if (a->kind == TT_BULK_READ) {
         resident = tt_cache_resident(fd, (uint64_t)st.st_size);
         b->cache_unknown = b->cache_unknown || resident < 0;
-        if (resident > 0 && (b->options->files || b->engine->rank == 0))
+        if (resident > 0 && (o->files || b->engine->rank == 0))
             b->cached += (double)resident;
-        hole = may_read_holes(b) ? lseek(fd, 0, SEEK_HOLE) : -1;
+        hole = may_read_holes ? lseek(fd, 0, SEEK_HOLE) : -1;
         b->holes = b->holes || (hole >= 0 && hole < st.st_size);
     }
     close(fd);

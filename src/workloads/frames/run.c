@@ -203,15 +203,6 @@ static int close_all(struct job *f, int rc, struct tt_error *e)
 
 /* ---- a frame ---- */
 
-static void add_text(struct job *f, int which, struct tt_block *b)
-{
-    uint64_t size = text_size(f->options, which);
-
-    *b = (struct tt_block){.variable = f->index[which], .data = f->texts[which]};
-    tt_select_all(&b->file, 1, &size);
-    tt_select_all(&b->memory, 1, &size);
-}
-
 /* This rank's part of a frame: rank 0 has the texts, everybody a part of the data. */
 static unsigned list_blocks(struct job *f, uint64_t frame, struct tt_block *blocks)
 {
@@ -223,9 +214,13 @@ static unsigned list_blocks(struct job *f, uint64_t frame, struct tt_block *bloc
 
     for (int i = 0; i < TT_FRAMES_NVARIABLES && f->engine->rank == 0; i++) {
         bool there = i != TT_FRAMES_HEADER || frame == 0 || has_files(f->options);
+        uint64_t size = text_size(f->options, i);
 
-        if (i != TT_FRAMES_DATA && text_size(f->options, i) > 0 && there)
-            add_text(f, i, &blocks[n++]);
+        if (i == TT_FRAMES_DATA || size == 0 || !there)
+            continue;
+        blocks[n] = (struct tt_block){.variable = f->index[i], .data = f->texts[i]};
+        tt_select_all(&blocks[n].file, 1, &size);
+        tt_select_all(&blocks[n++].memory, 1, &size);
     }
     blocks[n] = (struct tt_block){.variable = f->index[TT_FRAMES_DATA], .data = f->floats};
     tt_select_slab(&blocks[n].file, v->ndims, v->dims, start, NULL, count, NULL);
@@ -351,19 +346,17 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double sort_and_take_middle(double *seconds, uint64_t n)
-{
-    qsort(seconds, n, sizeof *seconds, by_value);
-    return (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
-}
-
 void tt_frames_row_times(double *row, double *seconds, uint64_t ranks)
 {
     static const int columns[] = {TT_FRAMES_MEDIAN_S, TT_FRAMES_CONVERT_S, TT_FRAMES_OPEN_S,
                                   TT_FRAMES_TRANSFER_S, TT_FRAMES_SYNC_S};
 
-    for (int part = 0; part < TT_FRAMES_NPARTS; part++)
-        row[columns[part]] = sort_and_take_middle(seconds + (uint64_t)part * ranks, ranks);
+    for (int part = 0; part < TT_FRAMES_NPARTS; part++) {
+        double *of = seconds + (uint64_t)part * ranks;
+
+        qsort(of, ranks, sizeof *of, by_value);
+        row[columns[part]] = (of[(ranks - 1) / 2] + of[ranks / 2]) / 2;
+    }
     row[TT_FRAMES_LEAST_S] = seconds[0];
     row[TT_FRAMES_MOST_S] = seconds[ranks - 1];
 }

@@ -69,17 +69,14 @@ static int block_of_dims(const struct tt_frames_options *o, uint64_t block[3], s
 static int check_size(const struct tt_frames_shape *s, const struct tt_frames_options *o,
                       struct tt_error *e)
 {
-    uint64_t all = sizeof(double) * s->width;
-    bool bad = false;
+    double all = sizeof(double) * (double)s->width;
 
     for (int d = 0; d < 3; d++)
-        bad = bad || __builtin_mul_overflow(all, s->block[d], &all) ||
-              __builtin_mul_overflow(all, s->parts[d], &all);
-    bad = bad || __builtin_add_overflow(all, 2 * o->metadata + o->header, &all) ||
-          __builtin_mul_overflow(all, o->frames, &all);
-    return bad || all > (uint64_t)INT64_MAX / 2
-               ? tt_fail(e, TT_USAGE, "frames: blocks x ranks x frames.frames is too large")
-               : TT_OK;
+        all *= (double)s->block[d] * (double)s->parts[d];
+    all = (all + (double)(2 * o->metadata + o->header)) * (double)o->frames;
+    return all < 0x1p62
+               ? TT_OK
+               : tt_fail(e, TT_USAGE, "frames: blocks x ranks x frames.frames is too large");
 }
 
 int tt_frames_shape_make(struct tt_frames_shape *s, const struct tt_frames_options *o,

@@ -10,7 +10,7 @@
 
 #include "base/agree.h"
 #include "base/note.h"
-#include "base/permutation.h"
+#include "base/mix.h"
 #include "engine/content.h"
 #include "engine/engine.h"
 #include "workloads/metadata/metadata.h"
@@ -184,11 +184,6 @@ static int act(struct phase *p, uint64_t i, struct tt_error *e)
 
 /* ---- the tree ---- */
 
-static bool grows_tree(const struct metadata *m)
-{
-    return m->options->own_directories || m->engine->rank == 0;
-}
-
 /* Parents before children, and the other way round. */
 static int grow_or_fell(struct phase *p, struct tt_error *e)
 {
@@ -262,7 +257,7 @@ static int work(struct phase *p, struct tt_error *e)
     int rc, reason;
 
     if (p->operation == TT_METADATA_TREE || p->operation == TT_METADATA_FELL) {
-        rc = grows_tree(m) ? grow_or_fell(p, e) : TT_OK;
+        rc = m->options->own_directories || m->engine->rank == 0 ? grow_or_fell(p, e) : TT_OK;
         tt_phase_add(m->engine, TT_METADATA, since);
     } else {
         rc = work_through(p, m->items, false, since, e);
@@ -391,33 +386,20 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
 
 /* ---- the root of everything ---- */
 
-/* Rank 0: a directory that did not exist, or one that an earlier run has made. */
-static int take_root(struct metadata *m, struct tt_error *e)
-{
-    if (m->options->create)
-        return tt_data_make_tree(m->engine, m->root, e);
-    return tt_data_check_tree(m->engine, m->root, e);
-}
-
-static uint64_t phases_of(const struct tt_metadata_options *o)
-{
-    uint64_t files = o->what != TT_METADATA_DIRECTORIES, directories = o->what != TT_METADATA_FILES;
-    uint64_t kinds = files + directories;
-
-    return (o->create ? 1 + kinds : 0) + (o->stat ? kinds : 0) + (o->open ? files : 0) +
-           (o->rename ? directories : 0) + (o->remove ? kinds + 1 : 0);
-}
-
 static int prepare(struct metadata *m, struct tt_error *e)
 {
     const struct tt_metadata_options *o = m->options;
     uint64_t largest = o->write > o->read ? o->write : o->read;
+    uint64_t files = o->what != TT_METADATA_DIRECTORIES, directories = o->what != TT_METADATA_FILES;
+    uint64_t kinds = files + directories;
 
     m->rank = (uint64_t)m->engine->rank;
     m->ranks = (uint64_t)m->engine->size;
     m->items = tt_metadata_items(o);
     m->content = (struct tt_content){.signature = m->engine->config->run->seed};
-    m->planned = o->repetitions * phases_of(o);
+    m->planned = (o->create ? 1 + kinds : 0) + (o->stat ? kinds : 0) + (o->open ? files : 0) +
+                 (o->rename ? directories : 0) + (o->remove ? kinds + 1 : 0);
+    m->planned *= o->repetitions;
     m->rows = calloc(m->planned * TT_METADATA_NCOLUMNS + 1, sizeof *m->rows);
     m->buffer = malloc(largest + 1);
     m->root = tt_data_path_of(m->engine, o->path, "tree");
@@ -472,8 +454,13 @@ int tt_metadata_run(struct tt_engine *engine, struct tt_error *e)
         .engine = engine, .options = tt_config_opts(engine->config, "metadata"), .root_fd = -1};
     int rc = tt_agree(engine->comm, prepare(&m, e), e);
 
-    if (rc == TT_OK)
-        rc = tt_agree(engine->comm, engine->rank == 0 ? take_root(&m, e) : TT_OK, e);
+    if (rc == TT_OK) {
+        /* A directory that did not exist, or one that an earlier run has made. */
+        if (engine->rank == 0)
+            rc = m.options->create ? tt_data_make_tree(engine, m.root, e)
+                                   : tt_data_check_tree(engine, m.root, e);
+        rc = tt_agree(engine->comm, rc, e);
+    }
     if (rc == TT_OK) {
         m.root_fd = open(m.root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         rc = tt_agree(engine->comm, m.root_fd < 0 ? fail(e, "open", m.root) : TT_OK, e);

@@ -13,30 +13,11 @@
 
 #define POISON 0xa5
 
-/* ---- times as h5bench defines them ---- */
-
-/* Of writing or of reading, on this rank: summed over what lies between begin and end, which may
- * come several times. */
+/* Times as h5bench defines them, of writing or of reading, on this rank: seconds of all that was
+ * tallied. */
 struct tally {
-    double before[TT_NPHASES], spent[TT_NPHASES], observed; /* seconds */
-    int64_t since_ns;
+    double spent[TT_NPHASES], observed;
 };
-
-static void tally_begin(struct tally *t, const struct tt_engine *engine)
-{
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->before[p] = tt_phase_seconds(engine, (enum tt_phase)p);
-    t->since_ns = tt_now_ns();
-}
-
-static void tally_end(struct tally *t, const struct tt_engine *engine)
-{
-    t->observed += tt_seconds(tt_now_ns() - t->since_ns);
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->spent[p] += tt_phase_seconds(engine, (enum tt_phase)p) - t->before[p];
-}
-
-/* ---- what a rank has ---- */
 
 struct cloud {
     struct tt_engine *engine;
@@ -331,15 +312,6 @@ static int check_step(struct cloud *c, uint64_t step, struct tt_error *e)
     return tt_agree(c->engine->comm, rc, e);
 }
 
-static int check_all(struct cloud *c, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    for (uint64_t step = 0; rc == TT_OK && step < c->options->steps; step++)
-        rc = check_step(c, step, e);
-    return rc;
-}
-
 /* ---- phases ---- */
 
 static int close_output(struct cloud *c, struct tt_error *e)
@@ -370,11 +342,15 @@ static int read_all(struct cloud *c, struct tt_error *e)
 static int tallied(struct cloud *c, struct tally *t, int (*act)(struct cloud *, struct tt_error *),
                    struct tt_error *e)
 {
+    int64_t since = tt_now_ns();
     int rc;
 
-    tally_begin(t, c->engine);
+    for (int p = 0; p < TT_NPHASES; p++)
+        t->spent[p] -= tt_phase_seconds(c->engine, (enum tt_phase)p);
     rc = act(c, e);
-    tally_end(t, c->engine);
+    t->observed += tt_seconds(tt_now_ns() - since);
+    for (int p = 0; p < TT_NPHASES; p++)
+        t->spent[p] += tt_phase_seconds(c->engine, (enum tt_phase)p);
     return rc;
 }
 
@@ -447,13 +423,6 @@ static void report_ranks(const uint64_t *rows, uint64_t row, struct tt_engine *e
     tt_result_table(engine, "ranks", 1, TT_PARTICLES_NNUMBERS, table);
 }
 
-static void report(const struct cloud *c)
-{
-    report_times(&c->writing, &c->reading, c->engine);
-    if (c->options->deviation > 0)
-        report_ranks(c->rows, c->written.row, c->engine);
-}
-
 static void release(struct cloud *c)
 {
     tt_particles_shape_free(&c->written);
@@ -472,16 +441,20 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
 
     if (rc == TT_OK)
         rc = measured(&c, e);
-    if (rc == TT_OK && reads(&c) && c.options->verify && !tt_engine_is_endless(engine))
-        rc = check_all(&c, e);
+    if (reads(&c) && c.options->verify && !tt_engine_is_endless(engine))
+        for (uint64_t step = 0; rc == TT_OK && step < c.options->steps; step++)
+            rc = check_step(&c, step, e);
     if (rc == TT_OK && c.options->phase == TT_PARTICLES_BOTH && !reads(&c))
         tt_warning(engine, "the backend keeps nothing: written only, not read back");
     closed = tallied(&c, &c.writing, close_output, e);
     rc = rc == TT_OK ? closed : rc;
     closed = tallied(&c, &c.reading, close_series, e);
     rc = rc == TT_OK ? closed : rc;
-    if (rc == TT_OK && !tt_engine_is_endless(engine))
-        report(&c);
+    if (rc == TT_OK && !tt_engine_is_endless(engine)) {
+        report_times(&c.writing, &c.reading, engine);
+        if (c.options->deviation > 0)
+            report_ranks(c.rows, c.written.row, engine);
+    }
     release(&c);
     return rc;
 }

@@ -31,17 +31,6 @@ struct pattern {
 
 /* ---- preparation ---- */
 
-static bool stores(const struct pattern *p)
-{
-    return tt_stack_caps(&p->engine->config->stack) & TT_CAP_STORES;
-}
-
-/* Steps that can be read: where steps overwrite each other, the last one. */
-static uint64_t readable_steps(const struct tt_pattern_options *o)
-{
-    return o->series == TT_OVERWRITE ? 1 : o->steps;
-}
-
 static void describe_variables(struct pattern *p)
 {
     const struct tt_pattern_options *o = p->options;
@@ -226,7 +215,8 @@ static int reopen(struct pattern *p, struct tt_error *e)
 static int measured(struct pattern *p, bool writes, bool reads, struct tt_error *e)
 {
     const struct tt_pattern_options *o = p->options;
-    uint64_t n = readable_steps(o);
+    /* Steps that can be read: where steps overwrite each other, the last one. */
+    uint64_t n = o->series == TT_OVERWRITE ? 1 : o->steps;
     int rc = tt_engine_start(p->engine, e);
 
     p->iterations = (writes ? o->steps : 0) + (reads ? n : 0);
@@ -245,7 +235,8 @@ int tt_pattern_run(struct tt_engine *engine, struct tt_error *e)
 {
     struct pattern p = {.engine = engine, .options = tt_config_opts(engine->config, "pattern")};
     bool writes = p.options->phase != TT_PATTERN_READ;
-    bool reads = p.options->phase != TT_PATTERN_WRITE && stores(&p);
+    bool reads = p.options->phase != TT_PATTERN_WRITE &&
+                 (tt_stack_caps(&engine->config->stack) & TT_CAP_STORES);
     int rc = tt_agree(engine->comm, allocate(&p, e), e);
 
     if (rc == TT_OK)

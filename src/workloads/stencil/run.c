@@ -45,13 +45,6 @@ static int ranks_on_node(MPI_Comm comm)
     return n;
 }
 
-static uint64_t owned_points(const struct solver *s)
-{
-    const uint64_t *count = s->grid.owned.count;
-
-    return count[0] * count[1] * count[2];
-}
-
 static void describe_variable(struct solver *s)
 {
     const struct tt_write_options *w = tt_config_opts(s->engine->config, "write");
@@ -89,7 +82,9 @@ static int allocate(struct solver *s, struct tt_error *e)
     rc = tt_halo_make(&s->halo, engine->comm, &s->partition, &s->grid.owned, &s->grid.layout,
                       tt_stencil_facts[problem.shape].diagonals, e);
     if (rc == TT_OK && s->reading->every && !s->reading->restart) {
-        s->read_buffer = malloc(owned_points(s) * sizeof(double));
+        const uint64_t *count = s->grid.owned.count;
+
+        s->read_buffer = malloc(count[0] * count[1] * count[2] * sizeof(double));
         if (!s->read_buffer)
             rc = tt_fail_nomem(e, "the read buffer");
     }
@@ -115,14 +110,6 @@ static int open_input(struct solver *s, struct tt_error *e)
     rc = tt_series_open(s->engine, &spec, &s->input, e);
     free(path);
     return rc;
-}
-
-static int open_files(struct solver *s, struct tt_error *e)
-{
-    int rc = tt_output_open(s->engine, "stencil", s->options->iterations, 1, &s->variable,
-                            &s->output, e);
-
-    return rc == TT_OK && s->reading->every && s->reading->path ? open_input(s, e) : rc;
 }
 
 /* ---- an iteration ---- */
@@ -340,8 +327,10 @@ int tt_stencil_run(struct tt_engine *engine, struct tt_error *e)
 
     if (rc == TT_OK) {
         describe_variable(&s);
-        rc = open_files(&s, e);
+        rc = tt_output_open(engine, "stencil", s.options->iterations, 1, &s.variable, &s.output, e);
     }
+    if (rc == TT_OK && s.reading->every && s.reading->path)
+        rc = open_input(&s, e);
     if (rc == TT_OK)
         rc = measured(&s, e);
     closed = s.input ? tt_series_close(s.input, e) : TT_OK;

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/permutation.h"
-
 #include "base/mix.h"
 
 struct tt_permutation tt_permutation_make(uint64_t n, uint64_t seed)
