@@ -97,7 +97,6 @@ struct tt_container {
     struct tt_extent_list extents;
     MPI_Offset *numbers, **boxes; /* all starts, then all counts, */
     size_t boxes_size;            /* so many have memory */
-    MPI_Offset stride[TT_CONTAINER_DIMS], blocks[TT_CONTAINER_DIMS];
     void *staging;
     size_t staging_size;
 };
