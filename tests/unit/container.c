@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ranks: 1 2 5 */
-/* The hdf5 backend writes and another rank reads back: selections, policies, types, settings. What
- * is expected is enumerated here element by element, by other code than the backend's. */
+/* hdf5, netcdf and pnetcdf write and another rank reads back: selections, policies, types,
+ * settings. What is expected is enumerated here element by element, by other code than the
+ * backends'. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +13,9 @@
 #include <cmocka.h>
 #include <mpi.h>
 
-#include "base/agree.h"
-#include "plan/registry.h"
+#include "container_fixture.h"
 
 enum { STEPS = 2, SENTINEL = 0xee };
-
-static const struct tt_backend *hdf5; /* set once, before the first test */
 
 struct particle {
     double x[3];
@@ -58,14 +56,6 @@ struct piece {
     struct tt_run *file_runs, *memory_runs;
     uint64_t n, *file_at, *memory_at, memory_elements;
 };
-
-static bool everywhere(bool mine)
-{
-    int in = mine, all;
-
-    MPI_Allreduce(&in, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return all;
-}
 
 static uint64_t mix(uint64_t x)
 {
@@ -253,52 +243,25 @@ static bool piece_is_right(const struct shape *shape, unsigned variable, int ran
     return same;
 }
 
-struct opened {
-    struct tt_stack stack;
-    struct tt_variable variables[4];
-    struct tt_file_spec spec;
-    struct tt_file *file;
-    int rank, size;
-    char path[256];
-    void *opts;
-};
-
 static const struct tt_attribute attributes[] = {
     {"units", TT_CHAR, .text = "kelvin"},
     {"level", TT_I64, .integer = -7},
     {"dx", TT_F64, .real = 0.5},
 };
 
-static void setting(struct opened *o, const char *key, const char *value)
+/* False if this build has no such backend. */
+static bool make(struct fixture *f, const struct scene *scene, const char *backend,
+                 const char *method)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-
-    for (const struct tt_param *p = hdf5->params; p->key; p++)
-        if (strcmp(p->key, key) == 0) {
-            assert_int_equal(tt_param_set(p, o->opts, value, &e), TT_OK);
-            return;
-        }
-    fail_msg("no parameter %s", key);
-}
-
-static void opened_make(struct opened *o, const struct scene *scene, const char *name)
-{
-    struct tt_error e = TT_ERROR_CLEAR;
-
-    memset(o, 0, sizeof *o);
-    MPI_Comm_rank(MPI_COMM_WORLD, &o->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &o->size);
-    o->opts = calloc(1, hdf5->opts_size);
-    assert_int_equal(tt_params_default(hdf5->params, o->opts, &e), TT_OK);
+    if (!fixture_make(f, backend, method, scene->policy))
+        return false;
     for (int i = 0; scene->settings[i][0]; i++)
-        setting(o, scene->settings[i][0], scene->settings[i][1]);
-    assert_int_equal(hdf5->check(o->opts, &e), TT_OK);
-    o->stack = (struct tt_stack){.n = 1, .elements = {hdf5}, .opts = {o->opts}};
-    snprintf(o->path, sizeof o->path, "unit_hdf5_%d_%s.h5", o->size, name);
-    o->spec = (struct tt_file_spec){
-        o->path, MPI_COMM_WORLD, TT_CREATE, scene->policy, scene->announced, 0, o->variables};
+        fixture_set(f, scene->settings[i][0], scene->settings[i][1]);
+    assert_int_equal(f->backend->check(f->opts, &f->e), TT_OK);
+    f->spec.steps = scene->announced;
+    f->spec.nvariables = 0;
     for (const struct shape *s = scene->shapes; s->path; s++) {
-        struct tt_variable *v = &o->variables[o->spec.nvariables++];
+        struct tt_variable *v = &f->variables[f->spec.nvariables++];
 
         *v = (struct tt_variable){.path = s->path,
                                   .element = s->element,
@@ -309,31 +272,10 @@ static void opened_make(struct opened *o, const struct scene *scene, const char 
                                   .attributes = attributes};
         memcpy(v->dims, s->dims, sizeof v->dims);
     }
-    if (o->rank == 0)
-        unlink(o->path);
-    MPI_Barrier(MPI_COMM_WORLD);
+    return true;
 }
 
-static void opened_free(struct opened *o)
-{
-    tt_params_free(hdf5->params, o->opts);
-    free(o->opts);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (o->rank == 0)
-        unlink(o->path);
-}
-
-static void assert_ok(int rc, const struct tt_error *e)
-{
-    char text[1024] = "";
-
-    if (rc != TT_OK)
-        tt_error_format(e, text, sizeof text);
-    if (!everywhere(rc == TT_OK))
-        fail_msg("%s", text);
-}
-
-static void write_all(struct opened *o, const struct scene *scene)
+static void write_all(struct fixture *o, const struct scene *scene)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct piece p;
@@ -343,7 +285,7 @@ static void write_all(struct opened *o, const struct scene *scene)
         for (unsigned v = 0; v < o->spec.nvariables; v++) {
             if (!scene->shapes[v].per_step && step > 0)
                 continue;
-            piece_make(&p, &scene->shapes[v], v, o->rank, o->size);
+            piece_make(&p, &scene->shapes[v], v, o->scratch.rank, o->scratch.size);
             piece_fill(&p, scene->shapes[v].element->size, step);
             assert_ok(tt_file_write(o->file, step, &p.block, &e), &e);
             piece_free(&p);
@@ -352,10 +294,10 @@ static void write_all(struct opened *o, const struct scene *scene)
 }
 
 /* Every rank reads what its neighbour wrote. */
-static void read_all(struct opened *o, const struct scene *scene)
+static void read_all(struct fixture *o, const struct scene *scene)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    int other = (o->rank + 1) % o->size;
+    int other = (o->scratch.rank + 1) % o->scratch.size;
     struct piece p;
 
     for (uint64_t step = 0; step < STEPS; step++)
@@ -363,29 +305,41 @@ static void read_all(struct opened *o, const struct scene *scene)
             const struct shape *s = &scene->shapes[v];
             uint64_t of = !s->per_step ? 0 : scene->policy == TT_OVERWRITE ? STEPS - 1 : step;
 
-            piece_make(&p, s, v, other, o->size);
+            piece_make(&p, s, v, other, o->scratch.size);
             assert_ok(tt_file_read(o->file, step, &p.block, &e), &e);
-            if (!everywhere(piece_is_right(s, v, other, o->size, p.block.data, of)))
+            if (!everywhere(piece_is_right(s, v, other, o->scratch.size, p.block.data, of)))
                 fail_msg("variable %s is wrong at step %d", s->path, (int)step);
             piece_free(&p);
         }
 }
 
-static void play(const struct scene *scene, const char *name)
+static void play(const struct scene *scene, const char *backend, const char *method)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct opened o;
+    struct fixture f;
 
-    opened_make(&o, scene, name);
-    assert_ok(tt_file_open(&o.stack, &o.spec, &o.file, &e), &e);
-    write_all(&o, scene);
-    assert_ok(tt_file_sync(o.file, &e), &e);
-    assert_ok(tt_file_close(o.file, &e), &e);
-    o.spec.access = TT_READ_ONLY;
-    assert_ok(tt_file_open(&o.stack, &o.spec, &o.file, &e), &e);
-    read_all(&o, scene);
-    assert_ok(tt_file_close(o.file, &e), &e);
-    opened_free(&o);
+    if (!make(&f, scene, backend, method))
+        return;
+    assert_ok(open_file(&f, TT_CREATE), &f.e);
+    write_all(&f, scene);
+    assert_ok(tt_file_sync(f.file, &f.e), &f.e);
+    assert_ok(tt_file_close(f.file, &f.e), &f.e);
+    assert_ok(open_file(&f, TT_READ_ONLY), &f.e);
+    read_all(&f, scene);
+    assert_ok(tt_file_close(f.file, &f.e), &f.e);
+    fixture_free(&f);
+}
+
+static void play_everywhere(const struct scene *scene)
+{
+    for (size_t i = 0; i < WAYS; i++)
+        play(scene, ways[i].backend, ways[i].method);
+}
+
+static void play_collective(const struct scene *scene)
+{
+    play(scene, "hdf5", "collective");
+    play(scene, "netcdf", "collective");
+    play(scene, "pnetcdf", "collective");
 }
 
 /* The same variables for every policy; filled in per test. */
@@ -399,25 +353,18 @@ static void play(const struct scene *scene, const char *name)
 static void policies(void **state)
 {
     static const struct {
-        const char *name;
         enum tt_policy policy;
         uint64_t announced;
     } all[] = {
-        {"overwrite", TT_OVERWRITE, 0}, {"append", TT_APPEND, STEPS}, {"grow", TT_APPEND, 0},
-        {"group", TT_GROUP, 0},         {"groups", TT_GROUP, STEPS},
+        {TT_OVERWRITE, 0}, {TT_APPEND, STEPS}, {TT_APPEND, 0}, {TT_GROUP, 0}, {TT_GROUP, STEPS},
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        for (int independent = 0; independent < 2; independent++) {
-            struct scene s = {all[i].policy, all[i].announced, {{NULL}}, SHAPES};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct scene s = {all[i].policy, all[i].announced, {{NULL}}, SHAPES};
 
-            if (independent) {
-                s.settings[0][0] = "method";
-                s.settings[0][1] = "independent";
-            }
-            play(&s, all[i].name);
-        }
+        play_everywhere(&s);
+    }
 }
 
 static void growing_variables(void **state)
@@ -427,11 +374,11 @@ static void growing_variables(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         s.shapes[i].unlimited = true;
-    play(&s, "unlimited");
+    play_everywhere(&s);
     s.policy = TT_GROUP;
-    play(&s, "unlimited_groups");
+    play_everywhere(&s);
     s.policy = TT_OVERWRITE;
-    play(&s, "unlimited_overwrite");
+    play_everywhere(&s);
 }
 
 static void settings(void **state)
@@ -451,8 +398,8 @@ static void settings(void **state)
         SHAPES};
 
     (void)state;
-    play(&s, "settings");
-    play(&fill, "fill");
+    play(&s, "hdf5", "collective");
+    play(&fill, "hdf5", "collective");
 }
 
 static void dimensions(void **state)
@@ -472,7 +419,7 @@ static void dimensions(void **state)
                                                  part,
                                                  memory_runs,
                                                  n == 2};
-            play(&s, "dimensions");
+            play_collective(&s);
         }
 }
 
@@ -487,7 +434,7 @@ static void many_runs(void **state)
          {"odd", &tt_element_f64, 1, {30000}, true, false, RUNS, false, true}}};
 
     (void)state;
-    play(&s, "runs");
+    play_collective(&s);
 }
 
 static const struct tt_fact *fact(const struct tt_facts *facts, const char *key)
@@ -510,15 +457,15 @@ static void facts_are_proven(void **state)
                              {"hints", "cb_nodes=1"}},
                             {{"big", &tt_element_f64, 1, {1000}, true},
                              {"chunked", &tt_element_f64, 2, {60, 37}, true}}};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_facts facts = {0, NULL};
-    struct opened o;
+    struct fixture f;
 
     (void)state;
-    opened_make(&o, &s, "facts");
-    assert_ok(tt_file_open(&o.stack, &o.spec, &o.file, &e), &e);
-    write_all(&o, &s);
-    assert_ok(tt_file_query(o.file, &facts, &e), &e);
+    if (!make(&f, &s, "hdf5", "collective"))
+        skip();
+    assert_ok(open_file(&f, TT_CREATE), &f.e);
+    write_all(&f, &s);
+    assert_ok(tt_file_query(f.file, &facts, &f.e), &f.e);
     assert_int_equal(fact(&facts, "hdf5.method")->proof, TT_IN_EFFECT);
     assert_int_equal(fact(&facts, "hdf5.chunk")->proof, TT_IN_EFFECT);
     assert_string_equal(fact(&facts, "hdf5.chunk")->read_back, "7:9");
@@ -526,11 +473,11 @@ static void facts_are_proven(void **state)
     assert_int_equal(fact(&facts, "hdf5.libver")->proof, TT_IN_EFFECT);
     assert_int_equal(fact(&facts, "hdf5.hints.cb_nodes")->proof, TT_UNCONFIRMED);
     assert_non_null(strchr(fact(&facts, "hdf5.version")->read_back, '.'));
-    if (o.rank == 0)
-        assert_true(o.file->library_bytes[TT_WRITING] > 0);
+    if (f.scratch.rank == 0)
+        assert_true(f.file->library_bytes[TT_WRITING] > 0);
     tt_facts_free(&facts);
-    assert_ok(tt_file_close(o.file, &e), &e);
-    opened_free(&o);
+    assert_ok(tt_file_close(f.file, &f.e), &f.e);
+    fixture_free(&f);
 }
 
 int main(int argc, char **argv)
@@ -542,8 +489,7 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    hdf5 = tt_find_backend("hdf5", &(struct tt_error)TT_ERROR_CLEAR);
-    if (!hdf5)
+    if (!find_backend("hdf5") && !find_backend("netcdf") && !find_backend("pnetcdf"))
         return 77;
     MPI_Init(&argc, &argv);
     failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ranks: 2 */
-/* Readers that are not ours understand the files of netcdf and pnetcdf: names, dimensions, types,
- * attributes and every number. */
+/* Readers that are not ours understand the files of hdf5, netcdf and pnetcdf: names, dimensions,
+ * types, attributes and every number. */
 #include <setjmp.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -14,8 +14,7 @@
 #include <cmocka.h>
 #include <mpi.h>
 
-#include "plan/registry.h"
-#include "scratch.h"
+#include "container_fixture.h"
 
 enum { N = 6, STEPS = 3 };
 
@@ -43,11 +42,6 @@ static const struct tt_variable variables[] = {
     {"some/particles", &particle, 1, {N}},
     {"words", &word, 1, {N}},
 };
-
-static const struct tt_backend *find(const char *name)
-{
-    return tt_find_backend(name, &(struct tt_error)TT_ERROR_CLEAR);
-}
 
 static double value(uint64_t step, uint64_t i)
 {
@@ -101,47 +95,74 @@ static void write_small(struct tt_file *file, int rank, struct tt_error *e)
 }
 
 /* Rank 0 has the first rows, all particles and words, the other rank the rest. */
-static void write_file(const struct tt_backend *backend, const char *path, int rank,
-                       enum tt_policy policy)
+static void write_file(struct fixture *f)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    void *opts = calloc(1, backend->opts_size);
-    struct tt_stack stack = {.n = 1, .elements = {backend}, .opts = {opts}};
-    struct tt_file_spec spec = {path, MPI_COMM_WORLD, TT_CREATE, policy, STEPS, 3, variables};
+    int rank = f->scratch.rank;
     uint64_t start[] = {rank == 0 ? 0 : 2, 0}, count[] = {rank == 0 ? 2 : N - 2, N};
     double rows[N * N];
     struct tt_block b = {.data = rows};
-    struct tt_file *file;
 
-    assert_int_equal(tt_params_default(backend->params, opts, &e), TT_OK);
-    assert_int_equal(tt_file_open(&stack, &spec, &file, &e), TT_OK);
+    f->spec.steps = STEPS;
+    f->spec.nvariables = 3;
+    f->spec.variables = variables;
+    assert_int_equal(open_file(f, TT_CREATE), TT_OK);
     tt_select_slab(&b.file, 2, variables[0].dims, start, NULL, count, NULL);
     tt_select_all(&b.memory, 2, count);
     for (uint64_t step = 0; step < STEPS; step++) {
         for (uint64_t i = 0; i < count[0] * N; i++)
             rows[i] = value(step, start[0] * N + i);
-        assert_int_equal(tt_file_define(file, step, &e), TT_OK);
-        assert_int_equal(tt_file_write(file, step, &b, &e), TT_OK);
+        assert_int_equal(tt_file_define(f->file, step, &f->e), TT_OK);
+        assert_int_equal(tt_file_write(f->file, step, &b, &f->e), TT_OK);
         if (step == 0)
-            write_small(file, rank, &e);
+            write_small(f->file, rank, &f->e);
     }
-    assert_int_equal(tt_file_close(file, &e), TT_OK);
-    tt_params_free(backend->params, opts);
-    free(opts);
+    assert_int_equal(tt_file_close(f->file, &f->e), TT_OK);
 }
 
-/* All numbers of a variable, which follow its name in the section of data. */
-static void check_numbers(const char *tool, const char *path, const char *variable,
-                          uint64_t first_step, uint64_t steps)
+/* How a reader is asked for the numbers of a variable. */
+struct reader {
+    const char *backend, *words[6];
+    const char *of_step_1; /* the variable, with the policy group */
+    char behind;           /* what stands behind the numbers */
+};
+static const struct reader h5dump = {
+    "hdf5", {"h5dump", "-y", "-m", "%.17g", "-d"}, "/step_000001/data", '}'};
+static const struct reader ncdump = {
+    "netcdf", {"ncdump", "-p", "9,17", "-v"}, "/step_000001/data", ';'};
+static const struct reader ncdump_classic = {
+    "pnetcdf", {"ncdump", "-p", "9,17", "-v"}, "step_000001.data", ';'};
+static const struct reader ncmpidump = {
+    "pnetcdf", {"ncmpidump", "-p", "9,17", "-v"}, "step_000001.data", ';'};
+
+/* Where the numbers begin: ncdump names the variable in its section of data. */
+static const char *numbers(const struct reader *r, const char *text, const char *variable)
 {
-    char *text = dump((const char *const[]){tool, "-p", "9,17", "-v", variable, path, NULL});
-    const char *at = strstr(text, "data:"), *name = strrchr(variable, '/');
+    const char *at = strstr(text, r == &h5dump ? "DATA {" : "data:"), *name;
     char begin[64];
 
-    snprintf(begin, sizeof begin, " %s =", name ? name + 1 : variable);
-    at = at ? strstr(at, begin) : NULL;
     assert_non_null(at);
-    at += strlen(begin);
+    if (r == &h5dump)
+        return at + strlen("DATA {");
+    name = strrchr(variable, '/');
+    snprintf(begin, sizeof begin, " %s =", name ? name + 1 : variable);
+    at = strstr(at, begin);
+    assert_non_null(at);
+    return at + strlen(begin);
+}
+
+static void check_numbers(const struct reader *r, const char *path, const char *variable,
+                          uint64_t first_step, uint64_t steps)
+{
+    const char *words[8] = {NULL}, *at;
+    char *text;
+    int n = 0;
+
+    for (; r->words[n]; n++)
+        words[n] = r->words[n];
+    words[n++] = variable;
+    words[n] = path;
+    text = dump(words);
+    at = numbers(r, text, variable);
     for (uint64_t step = first_step; step < first_step + steps; step++)
         for (uint64_t i = 0; i < N * N; i++) {
             char *end;
@@ -150,7 +171,7 @@ static void check_numbers(const char *tool, const char *path, const char *variab
             assert_true(x == value(step, i));
             at = end;
         }
-    assert_int_equal(at[strspn(at, " \n")], ';');
+    assert_int_equal(at[strspn(at, " \n")], r->behind);
     free(text);
 }
 
@@ -161,32 +182,79 @@ static void contains(const char *text, const char *const *words)
             fail_msg("no '%s' in:\n%s", *words, text);
 }
 
-static void every_policy(const char *name, const char *tool, const char *of_step_1,
-                         const char *const *overwritten, const char *const *appended)
+/* In this order. */
+static void lists(const char *text, const char *const *words)
 {
-    const struct tt_backend *backend = find(name);
-    struct scratch scratch;
-    char *path, *text;
+    for (; *words; words++) {
+        text = strstr(text, *words);
+        if (!text)
+            fail_msg("no %s there", *words);
+    }
+}
 
-    if (!backend)
-        skip();
-    scratch_make(&scratch);
+/* The numbers of every policy, and, where given, what else a dump shows. */
+static void every_policy(const struct reader *r, const char *const *overwritten,
+                         const char *const *appended)
+{
+    struct fixture f;
+    char *text;
+
     for (enum tt_policy policy = TT_OVERWRITE; policy <= TT_GROUP; policy++) {
-        path = scratch_path(&scratch, (const char *const[]){"o.nc", "a.nc", "g.nc"}[policy]);
-        write_file(backend, path, scratch.rank, policy);
-        if (scratch.rank == 0 && policy == TT_GROUP)
-            check_numbers(tool, path, of_step_1, 1, 1);
-        else if (scratch.rank == 0) {
-            check_numbers(tool, path, "data", policy == TT_APPEND ? 0 : STEPS - 1,
+        if (!has_program(r->words[0]) || !fixture_make(&f, r->backend, "collective", policy))
+            skip();
+        write_file(&f);
+        if (f.scratch.rank == 0 && policy == TT_GROUP)
+            check_numbers(r, f.path, r->of_step_1, 1, 1);
+        else if (f.scratch.rank == 0)
+            check_numbers(r, f.path, "data", policy == TT_APPEND ? 0 : STEPS - 1,
                           policy == TT_APPEND ? STEPS : 1);
-            text = dump((const char *const[]){tool, path, NULL});
+        if (f.scratch.rank == 0 && policy != TT_GROUP && appended) {
+            text = dump((const char *const[]){r->words[0], f.path, NULL});
             contains(text, policy == TT_APPEND ? appended : overwritten);
             free(text);
         }
-        MPI_Barrier(MPI_COMM_WORLD);
-        free(path);
+        fixture_free(&f);
     }
-    scratch_remove(&scratch);
+}
+
+static void h5dump_reads_hdf5(void **state)
+{
+    static const char *const data[] = {"DATASET \"data\"",
+                                       "H5T_IEEE_F64LE",
+                                       "( 6, 6 ) / ( 6, 6 )",
+                                       "ATTRIBUTE \"dx\"",
+                                       "0.5",
+                                       "ATTRIBUTE \"level\"",
+                                       "-7",
+                                       "ATTRIBUTE \"units\"",
+                                       "kelvin",
+                                       NULL};
+    static const char *const particles[] = {"H5T_COMPOUND",
+                                            "H5T_ARRAY { [2] H5T_IEEE_F32LE } \"x\"",
+                                            "STRSIZE 3",
+                                            "\"name\"",
+                                            "H5T_STD_I64LE \"id\"",
+                                            "( 6 ) / ( 6 )",
+                                            "5, -5",
+                                            "\"p5!",
+                                            "55",
+                                            NULL};
+    struct fixture f;
+    char *text;
+
+    (void)state;
+    every_policy(&h5dump, NULL, NULL);
+    fixture_make(&f, "hdf5", "collective", TT_OVERWRITE);
+    write_file(&f);
+    if (f.scratch.rank == 0) {
+        text = dump((const char *const[]){"h5dump", "-A", f.path, NULL});
+        lists(text, data);
+        free(text);
+        text = dump((const char *const[]){"h5dump", "-d", "/some/particles", f.path, NULL});
+        lists(text, particles);
+        free(text);
+    }
+    fixture_free(&f);
 }
 
 static void ncdump_reads_netcdf(void **state)
@@ -208,7 +276,7 @@ static void ncdump_reads_netcdf(void **state)
                                            NULL};
 
     (void)state;
-    every_policy("netcdf", "ncdump", "/step_000001/data", overwritten, appended);
+    every_policy(&ncdump, overwritten, appended);
 }
 
 static const char *const classic[] = {"double data(dim_6, dim_6) ;",
@@ -226,41 +294,26 @@ static const char *const classic_appended[] = {"double data(steps, dim_6, dim_6)
 static void ncdump_reads_pnetcdf(void **state)
 {
     (void)state;
-    every_policy("pnetcdf", "ncdump", "step_000001.data", classic, classic_appended);
+    every_policy(&ncdump_classic, classic, classic_appended);
 }
 
 static void ncmpidump_reads_pnetcdf(void **state)
 {
     (void)state;
-    every_policy("pnetcdf", "ncmpidump", "step_000001.data", classic, classic_appended);
-}
-
-static bool has_program(const char *name)
-{
-    char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = path;
-    bool found = false;
-
-    for (const char *directory; !found && (directory = strsep(&rest, ":"));) {
-        char file[4096];
-
-        snprintf(file, sizeof file, "%s/%s", directory, name);
-        found = access(file, X_OK) == 0;
-    }
-    free(path);
-    return found;
+    every_policy(&ncmpidump, classic, classic_appended);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(h5dump_reads_hdf5),
         cmocka_unit_test(ncdump_reads_netcdf),
         cmocka_unit_test(ncdump_reads_pnetcdf),
         cmocka_unit_test(ncmpidump_reads_pnetcdf),
     };
     int failed;
 
-    if ((!find("netcdf") && !find("pnetcdf")) || !has_program("ncdump") ||
-        !has_program("ncmpidump"))
+    if (!find_backend("hdf5") && !find_backend("netcdf") && !find_backend("pnetcdf"))
         return 77;
     MPI_Init(&argc, &argv);
     failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ranks: 1 2 5 */
-/* What the conformance runs do not reach in netcdf and pnetcdf: files that are not as they should
- * be, steps that nobody has announced, ranks that do not wait for each other, a small buffer. */
+/* What the conformance runs do not reach in hdf5, netcdf and pnetcdf: files that are not as they
+ * should be, steps that nobody has announced, ranks that do not wait for each other, a small
+ * buffer.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,68 +17,18 @@
 #include <cmocka.h>
 #include <mpi.h>
 
-#include "base/agree.h"
-#include "plan/registry.h"
-#include "scratch.h"
+#include "container_fixture.h"
 
 enum { N = 240, STEPS = 5 };
-
-static const struct {
-    const char *backend, *method;
-} ways[] = {{"netcdf", "independent"},
-            {"netcdf", "collective"},
-            {"pnetcdf", "independent"},
-            {"pnetcdf", "collective"},
-            {"pnetcdf", "aggregated"}};
-
-struct fixture {
-    struct scratch scratch;
-    const struct tt_backend *backend;
-    struct tt_stack stack;
-    struct tt_variable variable;
-    struct tt_file_spec spec;
-    struct tt_file *file;
-    struct tt_error e;
-    char *path;
-    void *opts;
-};
-
-static void set(struct fixture *f, const char *key, const char *value)
-{
-    const struct tt_param *p = f->backend->params;
-
-    while (strcmp(p->key, key) != 0)
-        p++;
-    assert_int_equal(tt_param_set(p, f->opts, value, &f->e), TT_OK);
-}
 
 /* False if this build has no such backend. */
 static bool make(struct fixture *f, const char *backend, const char *method, enum tt_policy policy)
 {
-    memset(f, 0, sizeof *f);
-    tt_error_clear(&f->e);
-    f->backend = tt_find_backend(backend, &f->e);
-    tt_error_clear(&f->e);
-    if (!f->backend)
+    if (!fixture_make(f, backend, method, policy))
         return false;
-    scratch_make(&f->scratch);
-    f->path = scratch_path(&f->scratch, "file.nc");
-    f->opts = calloc(1, f->backend->opts_size);
-    assert_int_equal(tt_params_default(f->backend->params, f->opts, &f->e), TT_OK);
-    set(f, "method", method);
-    f->stack = (struct tt_stack){.n = 1, .elements = {f->backend}, .opts = {f->opts}};
-    f->variable = (struct tt_variable){
+    f->variables[0] = (struct tt_variable){
         .path = "deep/data", .element = &tt_element_i32, .ndims = 1, .dims = {N}, .per_step = true};
-    f->spec = (struct tt_file_spec){f->path, MPI_COMM_WORLD, TT_CREATE, policy, 0, 1, &f->variable};
     return true;
-}
-
-static void drop(struct fixture *f)
-{
-    tt_params_free(f->backend->params, f->opts);
-    free(f->opts);
-    free(f->path);
-    scratch_remove(&f->scratch);
 }
 
 static int value(uint64_t step, uint64_t i)
@@ -94,7 +46,7 @@ static void move(struct fixture *f, enum tt_direction direction, uint64_t step)
 
     for (uint64_t i = 0; i < count; i++)
         data[i] = direction == TT_WRITING ? value(step, first + i) : -1;
-    tt_select_slab(&b.file, 1, f->variable.dims, &first, NULL, &count, NULL);
+    tt_select_slab(&b.file, 1, f->variables[0].dims, &first, NULL, &count, NULL);
     tt_select_all(&b.memory, 1, &count);
     assert_int_equal(
         (direction == TT_WRITING ? tt_file_write : tt_file_read)(f->file, step, &b, &f->e), TT_OK);
@@ -104,7 +56,7 @@ static void move(struct fixture *f, enum tt_direction direction, uint64_t step)
 
 static void write_steps(struct fixture *f)
 {
-    assert_int_equal(tt_file_open(&f->stack, &f->spec, &f->file, &f->e), TT_OK);
+    assert_int_equal(open_file(f, TT_CREATE), TT_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
         assert_int_equal(tt_file_define(f->file, step, &f->e), TT_OK);
         move(f, TT_WRITING, step);
@@ -114,8 +66,7 @@ static void write_steps(struct fixture *f)
 static void reopen(struct fixture *f)
 {
     assert_int_equal(tt_file_close(f->file, &f->e), TT_OK);
-    f->spec.access = TT_READ_ONLY;
-    assert_int_equal(tt_file_open(&f->stack, &f->spec, &f->file, &f->e), TT_OK);
+    assert_int_equal(open_file(f, TT_READ_ONLY), TT_OK);
 }
 
 /* A file whose definition grows, and is read in another order, before and after it was closed. */
@@ -124,7 +75,7 @@ static void unknown_steps(void **state)
     struct fixture f;
 
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < 2 * WAYS; i++) {
         if (!make(&f, ways[i / 2].backend, ways[i / 2].method, i % 2 ? TT_GROUP : TT_APPEND))
             continue;
         write_steps(&f);
@@ -135,7 +86,7 @@ static void unknown_steps(void **state)
         for (uint64_t step = STEPS; step-- > 0;)
             move(&f, TT_READING, step);
         assert_int_equal(tt_file_close(f.file, &f.e), TT_OK);
-        drop(&f);
+        fixture_free(&f);
     }
 }
 
@@ -145,29 +96,29 @@ static void nobody_waits(void **state)
     struct fixture f;
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         uint64_t one = 1;
         struct tt_block b;
         int x;
 
-        if (!make(&f, i ? "netcdf" : "pnetcdf", "independent", TT_APPEND))
+        if (!make(&f, ways[2 * i].backend, "independent", TT_APPEND))
             continue;
         f.spec.independent = true;
         assert_false(f.backend->is_collective(f.opts));
-        assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_OK);
+        assert_int_equal(open_file(&f, TT_CREATE), TT_OK);
         assert_int_equal(tt_file_define(f.file, 0, &f.e), TT_OK);
         b = (struct tt_block){.data = &x};
         tt_select_all(&b.memory, 1, &one);
         for (uint64_t n = 0; f.scratch.rank == 0 && n < 20; n++) {
             x = value(0, n);
-            tt_select_slab(&b.file, 1, f.variable.dims, &n, NULL, &one, NULL);
+            tt_select_slab(&b.file, 1, f.variables[0].dims, &n, NULL, &one, NULL);
             assert_int_equal(tt_file_write(f.file, 0, &b, &f.e), TT_OK);
             x = -1;
             assert_int_equal(tt_file_read(f.file, 0, &b, &f.e), TT_OK);
             assert_int_equal(x, value(0, n));
         }
         assert_int_equal(tt_file_close(f.file, &f.e), TT_OK);
-        drop(&f);
+        fixture_free(&f);
     }
 }
 
@@ -186,7 +137,7 @@ static void collected(void **state)
 
         if (!make(&f, "pnetcdf", "aggregated", TT_OVERWRITE))
             return;
-        set(&f, "buffer", "128k");
+        fixture_set(&f, "buffer", "128k");
         size = (uint64_t)f.scratch.size;
         data = calloc(n, sizeof *data);
         v.dims[0] = 4 * n * size;
@@ -207,7 +158,7 @@ static void collected(void **state)
             }
         assert_int_equal(tt_file_close(f.file, &e), TT_OK);
         free(data);
-        drop(&f);
+        fixture_free(&f);
     }
 }
 
@@ -217,22 +168,22 @@ static void existing_file(void **state)
     struct stat s;
 
     (void)state;
-    for (size_t i = 1; i < 4; i += 2) {
+    for (size_t i = 1; i < WAYS; i++) {
         if (!make(&f, ways[i].backend, ways[i].method, TT_OVERWRITE))
             continue;
         if (f.scratch.rank == 0)
             close(open(f.path, O_CREAT | O_WRONLY, 0600));
         MPI_Barrier(MPI_COMM_WORLD);
-        assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_FAILED);
-        assert_int_equal(f.e.sys_errno, EEXIST);
+        assert_int_equal(open_file(&f, TT_CREATE), TT_FAILED);
+        assert_int_equal(f.e.sys_errno, EEXIST); /* so that nobody deletes it */
+        assert_null(f.file);
         assert_int_equal(stat(f.path, &s), 0);
         assert_int_equal(s.st_size, 0);
         /* and it is none that could be read */
         tt_error_clear(&f.e);
-        f.spec.access = TT_READ_ONLY;
-        assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_FAILED);
+        assert_int_equal(open_file(&f, TT_READ_ONLY), TT_FAILED);
         assert_null(strchr(f.e.text, '\n'));
-        drop(&f);
+        fixture_free(&f);
     }
 }
 
@@ -242,19 +193,19 @@ static void another_shape(void **state)
     struct tt_block b = {.data = NULL};
 
     (void)state;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < WAYS; i++) {
         if (!make(&f, ways[i].backend, ways[i].method, TT_OVERWRITE))
             continue;
         write_steps(&f);
-        f.variable.dims[0]--;
+        f.variables[0].dims[0]--;
         reopen(&f);
-        tt_select_none(&b.file, 1, f.variable.dims);
+        tt_select_none(&b.file, 1, f.variables[0].dims);
         b.memory = b.file;
         assert_int_equal(tt_file_read(f.file, 0, &b, &f.e), TT_FAILED);
         assert_non_null(strstr(f.e.text, "another type or shape"));
         tt_error_clear(&f.e);
         assert_int_equal(tt_file_close(f.file, &f.e), TT_OK);
-        drop(&f);
+        fixture_free(&f);
     }
 }
 
@@ -274,15 +225,14 @@ static void too_short(void **state)
     if (f.scratch.rank == 0 && stat(f.path, &s) == 0)
         assert_int_equal(truncate(f.path, s.st_size - 4), 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    f.spec.access = TT_READ_ONLY;
-    assert_int_equal(tt_file_open(&f.stack, &f.spec, &f.file, &f.e), TT_OK);
-    tt_select_all(&b.file, 1, f.variable.dims);
+    assert_int_equal(open_file(&f, TT_READ_ONLY), TT_OK);
+    tt_select_all(&b.file, 1, f.variables[0].dims);
     b.memory = b.file;
     assert_int_equal(tt_file_read(f.file, 0, &b, &f.e), TT_FAILED);
     assert_non_null(strstr(f.e.text, "ends before"));
     tt_error_clear(&f.e);
     assert_int_equal(tt_file_close(f.file, &f.e), TT_OK);
-    drop(&f);
+    fixture_free(&f);
 }
 
 static void unannounced_step(void **state)
@@ -290,7 +240,7 @@ static void unannounced_step(void **state)
     struct fixture f;
 
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < 2 * WAYS; i++) {
         if (!make(&f, ways[i / 2].backend, ways[i / 2].method, i % 2 ? TT_GROUP : TT_APPEND))
             continue;
         f.spec.steps = STEPS;
@@ -299,7 +249,7 @@ static void unannounced_step(void **state)
         assert_non_null(strstr(f.e.text, "announced"));
         tt_error_clear(&f.e);
         tt_file_close(f.file, &f.e);
-        drop(&f);
+        fixture_free(&f);
     }
 }
 

@@ -9,9 +9,7 @@
 
 #include <cmocka.h>
 
-#include "io/file.h"
-#include "plan/registry.h"
-#include "scratch.h"
+#include "container_fixture.h"
 
 enum { N = 100 }; /* elements of a rank */
 
@@ -28,68 +26,43 @@ static const struct tt_element only_b = {TT_RECORD, 4, 1, &field_b};
 
 static const struct tt_backend *hdf5; /* set once, before the first test */
 
-struct opened {
-    struct scratch scratch;
-    char *path;
-    void *opts;
-    struct tt_stack stack;
-    struct tt_variable variable;
-    struct tt_file_spec spec;
-    struct tt_file *file;
-    struct tt_error e;
-};
-
-static void open_file(struct opened *o, enum tt_access access)
+static void start(struct fixture *f, enum tt_access access)
 {
-    o->spec.access = access;
-    assert_int_equal(tt_file_open(&o->stack, &o->spec, &o->file, &o->e), TT_OK);
-    assert_int_equal(tt_file_define(o->file, 0, &o->e), TT_OK);
+    assert_int_equal(open_file(f, access), TT_OK);
+    assert_int_equal(tt_file_define(f->file, 0, &f->e), TT_OK);
 }
 
-static void close_file(struct opened *o)
+static void stop(struct fixture *f)
 {
-    assert_int_equal(tt_file_close(o->file, &o->e), TT_OK);
+    assert_int_equal(tt_file_close(f->file, &f->e), TT_OK);
 }
 
-static void begin(struct opened *o, const char *name, const struct tt_element *element)
+static void begin(struct fixture *f, const char *name, const struct tt_element *element)
 {
-    *o = (struct opened){.e = TT_ERROR_CLEAR};
-    scratch_make(&o->scratch);
-    o->path = scratch_path(&o->scratch, "file");
-    o->opts = calloc(1, hdf5->opts_size);
-    assert_int_equal(tt_params_default(hdf5->params, o->opts, &o->e), TT_OK);
-    o->stack = (struct tt_stack){.n = 1, .elements = {hdf5}, .opts = {o->opts}};
-    o->variable = (struct tt_variable){.path = name,
-                                       .element = element,
-                                       .ndims = 1,
-                                       .dims = {N * (uint64_t)o->scratch.size},
-                                       .per_step = true};
-    o->spec = (struct tt_file_spec){.path = o->path,
-                                    .comm = MPI_COMM_WORLD,
-                                    .policy = TT_GROUP,
-                                    .nvariables = 1,
-                                    .variables = &o->variable,
-                                    .step_group = "Timestep_"};
-    open_file(o, TT_CREATE);
+    fixture_make(f, "hdf5", "collective", TT_GROUP);
+    f->variables[0] = (struct tt_variable){.path = name,
+                                           .element = element,
+                                           .ndims = 1,
+                                           .dims = {N * (uint64_t)f->scratch.size},
+                                           .per_step = true};
+    f->spec.step_group = "Timestep_";
+    start(f, TT_CREATE);
 }
 
-static void end(struct opened *o)
+static void end(struct fixture *f)
 {
-    close_file(o);
-    scratch_remove(&o->scratch);
-    tt_params_free(hdf5->params, o->opts);
-    free(o->opts);
-    free(o->path);
+    stop(f);
+    fixture_free(f);
 }
 
 /* This rank's elements; in memory every second one of an array twice as long if spread. */
-static struct tt_block block(const struct opened *o, void *data, const struct tt_element *memory,
+static struct tt_block block(const struct fixture *o, void *data, const struct tt_element *memory,
                              bool spread)
 {
     const uint64_t start = N * (uint64_t)o->scratch.rank, n = N, twice = 2 * N, zero = 0, two = 2;
     struct tt_block b = {.data = data, .memory_element = memory};
 
-    tt_select_slab(&b.file, 1, o->variable.dims, &start, NULL, &n, NULL);
+    tt_select_slab(&b.file, 1, o->variables[0].dims, &start, NULL, &n, NULL);
     tt_select_slab(&b.memory, 1, spread ? &twice : &n, &zero, spread ? &two : NULL, &n, NULL);
     return b;
 }
@@ -100,7 +73,7 @@ static void fill(struct record *r, int n, int add)
         r[i] = (struct record){add + 0.5 * i, add + i, add - i};
 }
 
-static void move(struct opened *o, enum tt_direction direction, const struct tt_block *b)
+static void move(struct fixture *o, enum tt_direction direction, const struct tt_block *b)
 {
     int rc = direction == TT_WRITING ? tt_file_write(o->file, 0, b, &o->e)
                                      : tt_file_read(o->file, 0, b, &o->e);
@@ -114,7 +87,7 @@ static void a_field_of_records_in_the_file(void **unused)
     struct record mine[N], back[N];
     int32_t b[N], b_back[2 * N];
     struct tt_block whole, part, spread;
-    struct opened o;
+    struct fixture o;
 
     (void)unused;
     begin(&o, "records", &record);
@@ -144,7 +117,7 @@ static void a_field_of_records_in_memory(void **unused)
     struct record mine[2 * N], back[2 * N];
     const struct tt_run runs[2] = {{N / 2, N / 2}, {0, N / 2}};
     struct tt_block b;
-    struct opened o;
+    struct fixture o;
     int32_t plain[N];
 
     (void)unused;
@@ -159,7 +132,7 @@ static void a_field_of_records_in_memory(void **unused)
     memset(back, 0xee, sizeof back);
     b = block(&o, back, &record, true);
     if (o.scratch.rank == 0) /* both halves, the second first */
-        tt_select_runs(&b.file, 1, o.variable.dims, 2, runs);
+        tt_select_runs(&b.file, 1, o.variables[0].dims, 2, runs);
     move(&o, TT_READING, &b);
     for (int i = 0; i < N; i++) {
         int from = o.scratch.rank == 0 ? (i + N / 2) % N : i;
@@ -175,7 +148,7 @@ static void a_field_that_is_not_there(void **unused)
 {
     struct record mine[N] = {{0}};
     struct tt_block b;
-    struct opened o;
+    struct fixture o;
 
     (void)unused;
     begin(&o, "d", &tt_element_i32);
@@ -190,15 +163,14 @@ static void a_file_grows_later(void **unused)
     const uint64_t n = N;
     int32_t values[N], back[N];
     struct tt_block b;
-    struct opened o;
+    struct fixture o;
 
     (void)unused;
     begin(&o, "c", &tt_element_i32);
-    close_file(&o);
-    o.variable.unlimited = true;
-    o.variable.dims[0] *= 2;
-    o.spec.access = TT_UPDATE; /* it was not made to grow */
-    assert_int_equal(tt_file_open(&o.stack, &o.spec, &o.file, &o.e), TT_OK);
+    stop(&o);
+    o.variables[0].unlimited = true;
+    o.variables[0].dims[0] *= 2;
+    assert_int_equal(open_file(&o, TT_UPDATE), TT_OK); /* it was not made to grow */
     assert_int_equal(tt_file_define(o.file, 0, &o.e), TT_FAILED);
     assert_non_null(strstr(o.e.text, "cannot grow"));
     tt_error_clear(&o.e);
@@ -209,22 +181,22 @@ static void a_file_grows_later(void **unused)
         unlink(o.path);
     MPI_Barrier(MPI_COMM_WORLD);
 
-    o.variable.dims[0] /= 2;
-    open_file(&o, TT_CREATE);
+    o.variables[0].dims[0] /= 2;
+    start(&o, TT_CREATE);
     for (int i = 0; i < N; i++)
         values[i] = 1000 * o.scratch.rank + i;
     b = block(&o, values, NULL, false);
     move(&o, TT_WRITING, &b);
-    close_file(&o);
-    o.variable.dims[0] *= 2;
-    open_file(&o, TT_UPDATE);
+    stop(&o);
+    o.variables[0].dims[0] *= 2;
+    start(&o, TT_UPDATE);
     for (int i = 0; i < N; i++)
         values[i] = -1000 * o.scratch.rank - i;
     b = block(&o, values, NULL, false);
     b.file.start[0] += n * (uint64_t)o.scratch.size;
     move(&o, TT_WRITING, &b);
-    close_file(&o);
-    open_file(&o, TT_READ_ONLY);
+    stop(&o);
+    start(&o, TT_READ_ONLY);
     b.data = back;
     move(&o, TT_READING, &b);
     assert_memory_equal(back, values, sizeof back);
@@ -259,7 +231,7 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    hdf5 = tt_find_backend("hdf5", &(struct tt_error)TT_ERROR_CLEAR);
+    hdf5 = find_backend("hdf5");
     if (!hdf5)
         return 77;
     MPI_Init(&argc, &argv);

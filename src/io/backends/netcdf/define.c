@@ -232,7 +232,6 @@ int tt_netcdf_define(struct tt_file *file, unsigned variable, uint64_t step, str
     for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
         rc = add_attribute(slot, &v->attributes[i]);
     free(path);
-    slot->access = NC_INDEPENDENT;
     s->variables++;
     return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_def_var", v->path, e);
 }
@@ -323,7 +322,6 @@ int tt_netcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struc
     if (!same)
         return tt_fail(e, TT_FAILED, "'%s': variable '%s' has another type or shape there",
                        file->spec->path, v->path);
-    found.access = -1; /* as an earlier visit left it */
     *slot = found;
     return TT_OK;
 }

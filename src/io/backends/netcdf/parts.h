@@ -20,7 +20,6 @@ struct netcdf_opts {
 /* A variable's place in the file. */
 struct netcdf_slot {
     int group, id; /* NetCDF's; -1: not looked up yet */
-    int access;    /* NC_INDEPENDENT, as at the beginning, or NC_COLLECTIVE */
     nc_type type;
     /* NetCDF takes and gives records as a C compiler would lay them out, which need not be as ours
      * are. */

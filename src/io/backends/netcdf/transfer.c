@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int set_access(const struct tt_file *file, struct netcdf_slot *slot, int access,
-                      struct tt_error *e)
+/* Variables are collective only during collective calls: NetCDF reduces over all ranks to learn how
+ * long an unlimited dimension is, as often as it finds a collective variable that has it, whichever
+ * is read. */
+static int set_access(const struct tt_file *file, unsigned variable, int access, struct tt_error *e)
 {
-    int rc = slot->access == access ? NC_NOERR : nc_var_par_access(slot->group, slot->id, access);
+    const struct netcdf_slot *slot = &((const struct netcdf_state *)file->state)->slots[variable];
+    int rc = nc_var_par_access(slot->group, slot->id, access);
 
-    if (rc != NC_NOERR)
-        return tt_netcdf_fail(file, rc, "nc_var_par_access", NULL, e);
-    slot->access = access;
-    return TT_OK;
+    return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_var_par_access", NULL, e);
 }
 
 /* What one call is told. */
@@ -86,10 +86,10 @@ int tt_netcdf_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e)
                                             {"nc_get_vara", "nc_get_vars"}};
     const struct tt_variable *v = &file->spec->variables[p->variable];
     struct netcdf_state *s = file->state;
-    struct netcdf_slot *slot = &s->slots[p->variable];
+    const struct netcdf_slot *slot = &s->slots[p->variable];
     struct request q = {.slot = slot, .direction = p->direction};
     int dims = tt_container_has_step(file->spec, v) + v->ndims + tt_container_has_bytes(file, v);
-    int rc = set_access(file, slot, p->collective ? NC_COLLECTIVE : NC_INDEPENDENT, e);
+    int rc = TT_OK;
 
     s->transfers += p->first;
     s->lists += p->first && p->listed;
@@ -100,12 +100,16 @@ int tt_netcdf_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e)
         q.strided |= q.stride[i] > 1;
     }
     p->call = names[p->direction == TT_READING][q.strided];
+    if (p->collective)
+        rc = set_access(file, p->variable, NC_COLLECTIVE, e);
     if (rc != TT_OK)
         return rc;
     rc = slot->offsets
              ? call_converting(&q, v->element, p->bytes / v->element->size, p->collective, p->data)
              : call(&q, p->data);
-    return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, p->call, v->path, e);
+    rc = rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, p->call, v->path, e);
+    return p->collective && set_access(file, p->variable, NC_INDEPENDENT, e) != TT_OK ? e->code
+                                                                                      : rc;
 }
 
 /* Rank 0 writes the last element, and everybody takes part: transfers of single ranks cannot make a
@@ -113,7 +117,6 @@ int tt_netcdf_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e)
 int tt_netcdf_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     const struct tt_variable *v = &file->spec->variables[variable];
-    const struct netcdf_state *s = file->state;
     struct tt_block block = {.variable = variable};
     MPI_Offset start[TT_CONTAINER_DIMS] = {0}, count[TT_CONTAINER_DIMS] = {0};
     MPI_Offset stride[TT_CONTAINER_DIMS] = {1, 1, 1, 1, 1, 1};
@@ -124,8 +127,6 @@ int tt_netcdf_extend(struct tt_file *file, unsigned variable, uint64_t step, str
     if (tt_variable_elements(v) == 0)
         return TT_OK;
     rc = tt_container_find(file, variable, step, e);
-    if (rc == TT_OK)
-        rc = set_access(file, &s->slots[variable], NC_COLLECTIVE, e);
     p.data = calloc(1, v->element->size);
     if (rc == TT_OK && !p.data)
         rc = tt_fail_nomem(e, "an element");
