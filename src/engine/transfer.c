@@ -11,9 +11,9 @@
 #include "engine/series.h"
 #include "plan/directory.h"
 
-static void latency(struct tt_series *s, enum tt_call call, int64_t since_ns)
+static void latency(struct tt_series *s, enum tt_call call, int64_t ns)
 {
-    tt_histogram_add(&s->engine->p->calls[call], tt_now_ns() - since_ns);
+    tt_histogram_add(&s->engine->p->calls[call], ns);
 }
 
 int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
@@ -37,7 +37,6 @@ int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
 static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struct tt_file **file,
                      struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
     uint64_t before = tt_note_begin(TT_DOING_OPEN, tt_note_file(spec->path));
     bool speaks = s->spec.per_process || s->engine->rank == 0;
     bool claims = spec->access == TT_CREATE && speaks;
@@ -52,7 +51,8 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK) {
         rc = tt_file_open(&s->engine->p->stack, spec, file, e);
-        latency(s, TT_CALL_OPEN, t);
+        if (rc == TT_OK)
+            latency(s, TT_CALL_OPEN, tt_file_open_ns(*file));
         if (claims && rc != TT_OK && e->sys_errno == EEXIST)
             tt_data_withdraw(s->engine, spec->path);
         else if (claims && rc == TT_OK)
@@ -158,7 +158,8 @@ static int sync_file(struct tt__dump *d, struct tt_error *e)
     int64_t t = tt_now_ns();
     int rc = tt__noted(d->series, tt_file_sync(d->file, e), e);
 
-    d->sync_ns += tt_now_ns() - t;
+    t = tt_now_ns() - t;
+    d->sync_ns += t;
     latency(d->series, TT_CALL_SYNC, t);
     return rc;
 }
@@ -176,7 +177,7 @@ int tt__close_file(void *dump, struct tt_error *e)
     struct tt_series *s = d->series;
     int synced = TT_OK, rc;
     uint64_t before;
-    int64_t t;
+    int64_t own_ns;
 
     if (s->engine->config->run->sync == TT_SYNC_CLOSE && s->spec.access != TT_READ_ONLY &&
         !s->synced)
@@ -184,9 +185,8 @@ int tt__close_file(void *dump, struct tt_error *e)
     before = tt_note_begin(TT_DOING_CLOSE, tt_note_file(d->path));
     if (!s->failed) /* asking is collective, and a library may not survive it after a failure */
         keep_facts(s, d->file);
-    t = tt_now_ns();
-    rc = tt_agree(s->comm, tt_file_close(d->file, e), e);
-    latency(s, TT_CALL_CLOSE, t);
+    rc = tt_agree(s->comm, tt_file_close_timed(d->file, &own_ns, e), e);
+    latency(s, TT_CALL_CLOSE, own_ns);
     if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
         tt_data_mark(s->engine, d->path);
     tt_note_end(before);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/agree.h"
+#include "base/clock.h"
 #include "base/note.h"
 #include "io/calls.h"
 
@@ -242,7 +243,8 @@ static struct tt_file *make_chain(const struct tt_stack *stack)
 static int open_element(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
 {
     uint64_t before;
-    int rc;
+    int64_t t;
+    int rc = TT_OK;
 
     file->spec = spec;
     MPI_Comm_rank(spec->comm, &file->rank);
@@ -250,7 +252,12 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
     place_all(file);
     file->note = tt_note_file(spec->path);
     before = tt_note_begin(TT_DOING_OPEN, file->note);
-    rc = file->backend->open(file, e);
+    if (file->backend->prepare)
+        rc = file->backend->prepare(file, e);
+    t = tt_now_ns();
+    if (rc == TT_OK)
+        rc = file->backend->open(file, e);
+    file->open_ns = tt_now_ns() - t;
     tt_note_end(before);
     file->is_open = rc == TT_OK;
     return rc;
@@ -260,6 +267,7 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
 static int close_chain(struct tt_file *file, struct tt_error *e)
 {
     uint64_t before;
+    int64_t t;
     int rc;
 
     while (file && !file->is_open)
@@ -268,7 +276,9 @@ static int close_chain(struct tt_file *file, struct tt_error *e)
         return TT_OK;
     file->is_open = false;
     before = tt_note_begin(TT_DOING_CLOSE, file->note);
+    t = tt_now_ns();
     rc = file->backend->close(file, e);
+    file->close_ns = tt_now_ns() - t;
     tt_note_end(before);
     return rc;
 }
@@ -294,11 +304,16 @@ static int check_source(const char *path, struct tt_error *e)
                    S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
 }
 
-/* The backend stands at the bottom. */
-static int judged(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
+static const struct tt_file *backend_of(const struct tt_file *file)
 {
     while (file->below)
         file = file->below;
+    return file;
+}
+
+static int judged(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
+{
+    file = backend_of(file);
     return file->spec ? tt_calls_judge(file, rc, closed, e) : rc;
 }
 
@@ -332,16 +347,27 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
 
 struct tt_file_identity tt_file_made(const struct tt_file *file)
 {
-    while (file->below)
-        file = file->below;
-    return file->made;
+    return backend_of(file)->made;
+}
+
+int64_t tt_file_open_ns(const struct tt_file *file)
+{
+    return backend_of(file)->open_ns;
 }
 
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
+    int64_t unused;
+
+    return tt_file_close_timed(file, &unused, e);
+}
+
+int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, struct tt_error *e)
+{
     const struct tt_file_spec *spec = file->spec;
     int rc = judged(file, close_chain(file, e), true, e);
 
+    *own_ns = backend_of(file)->close_ns;
     free_chain(file);
     tt_calls_end(spec->path);
     return tt_agree(spec->comm, rc, e);

@@ -80,7 +80,7 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for submit, wait, wait_any, use_buffers, is_collective and query.
+ * not. NULL is allowed for prepare, submit, wait, wait_any, use_buffers, is_collective and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -96,6 +96,10 @@ struct tt_backend {
 
     /* Validate options against each other, without MPI; may be NULL. */
     int (*check)(const void *opts, struct tt_error *e);
+    /* What comes before the library's own call, and is not timed as open: ranks agree, properties
+     * and hints are made, rank 0 makes the file. Collective, and ranks have agreed when it returns.
+     * It leaves nothing behind if it fails; else open is next. May be NULL. */
+    int (*prepare)(struct tt_file *file, struct tt_error *e);
     /* Make or open file->spec->path. A layer opens file->below by tt_below_open(). If it fails,
      * close is not called on it; a layer leaves the file below as it is then: others may be waiting
      * in a collective, and the core closes what is open once ranks have agreed. */
@@ -143,7 +147,8 @@ struct tt_file {
     int rank, size;        /* in spec->comm */
     uint64_t seed;         /* of the run, for layers that draw random numbers */
     const char *directory; /* run directory, where a layer may leave records; NULL in unit tests */
-    bool is_open;          /* kept by the core */
+    bool is_open;          /* kept by the core, and so are the durations of the calls themselves */
+    int64_t open_ns, close_ns;
     struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
     uint32_t note;                /* the file's number in what the rank notes of its calls */
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
@@ -192,8 +197,12 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e);
 /* What opening it has made, where the backend knows; of the stack's lowest element. */
 struct tt_file_identity tt_file_made(const struct tt_file *file);
+/* How long the backend's own call took, without preparing and agreement. */
+int64_t tt_file_open_ns(const struct tt_file *file);
 /* Closes and frees; collective, and ranks have agreed. */
 int tt_file_close(struct tt_file *file, struct tt_error *e);
+/* The same; *own_ns is how long the backend's own call took. */
+int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, struct tt_error *e);
 
 /* For layers: open the element below on the given spec (a request layer passes file->spec), and the
  * other operations on it. */

@@ -77,7 +77,19 @@ static int make_alone(struct tt_file *file, struct tt_error *e)
 }
 
 /* Closing is collective: where a handle could not be opened by all, it stays open at the others. */
-static int mpiio_open(struct tt_file *file, struct tt_error *e)
+/* Nothing is left of a file that could not be opened. */
+static int given_up(struct tt_file *file, int rc)
+{
+    struct mpiio_state *s = file->state;
+
+    if (rc != TT_OK && s->info != MPI_INFO_NULL)
+        MPI_Info_free(&s->info);
+    if (rc != TT_OK)
+        tt_disk_unmake(file);
+    return rc;
+}
+
+static int mpiio_prepare(struct tt_file *file, struct tt_error *e)
 {
     const struct mpiio_opts *o = file->opts;
     struct mpiio_state *s = file->state;
@@ -94,15 +106,18 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
     rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK)
         rc = tt_disk_open_first(file, makes, e);
-    if (rc == TT_OK)
-        rc = tt_file_agree(file, tt_mpiio_open_handle(file, file->spec->comm, &s->shared, e), e);
+    return given_up(file, rc);
+}
+
+static int mpiio_open(struct tt_file *file, struct tt_error *e)
+{
+    struct mpiio_state *s = file->state;
+    int rc = tt_mpiio_open_handle(file, file->spec->comm, &s->shared, e);
+
+    rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, tt_disk_check_made(file, -1, e), e);
-    if (rc != TT_OK && s->info != MPI_INFO_NULL)
-        MPI_Info_free(&s->info);
-    if (rc != TT_OK)
-        tt_disk_unmake(file);
-    return rc;
+    return given_up(file, rc);
 }
 
 static int mpiio_define(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -227,6 +242,7 @@ const struct tt_backend tt_backend_mpiio = {
     .check = mpiio_check,
     .most_submitted = mpiio_most_submitted,
     .is_collective = mpiio_is_collective,
+    .prepare = mpiio_prepare,
     .open = mpiio_open,
     .define = mpiio_define,
     .write = tt_mpiio_write,

@@ -23,22 +23,28 @@
 /* ---- opening and closing ---- */
 
 /* The ring first: without one no file is made. */
-static int uring_open(struct tt_file *file, struct tt_error *e)
+static int uring_prepare(struct tt_file *file, struct tt_error *e)
 {
-    const struct uring_opts *o = file->opts;
-    struct uring_state *s = file->state;
     int rc = tt_uring_make(file, e);
 
     if (file->size > 1)
         rc = tt_file_agree(file, rc, e);
-    if (rc == TT_OK)
-        rc = tt_raw_open(file, o->odirect, &s->raw, e);
-    if (rc != TT_OK) {
+    if (rc != TT_OK)
         tt_uring_free(file);
-        return rc;
-    }
-    tt_uring_register(file);
-    return TT_OK;
+    return rc;
+}
+
+static int uring_open(struct tt_file *file, struct tt_error *e)
+{
+    const struct uring_opts *o = file->opts;
+    struct uring_state *s = file->state;
+    int rc = tt_raw_open(file, o->odirect, &s->raw, e);
+
+    if (rc == TT_OK)
+        tt_uring_register(file);
+    else
+        tt_uring_free(file);
+    return rc;
 }
 
 static int uring_define(struct tt_file *file, uint64_t step, struct tt_error *e)
@@ -235,6 +241,7 @@ const struct tt_backend tt_backend_uring = {
     .opts_size = sizeof(struct uring_opts),
     .params = params,
     .check = uring_check,
+    .prepare = uring_prepare,
     .open = uring_open,
     .define = uring_define,
     .write = uring_write,
