@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/agree.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -91,6 +90,20 @@ int tt_agree(MPI_Comm comm, int rc, struct tt_error *e)
 int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e)
 {
     return agree(comm, rc, e, true);
+}
+
+int tt_agree_and_sum(MPI_Comm comm, int rc, bool patiently, int n, uint64_t *sums,
+                     struct tt_error *e)
+{
+    MPI_Request request;
+
+    MPI_Iallreduce(MPI_IN_PLACE, sums, n, MPI_UINT64_T, MPI_SUM, comm, &request);
+    rc = agree(comm, rc, e, patiently);
+    if (patiently)
+        wait_asleep(&request, 0);
+    else
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return rc;
 }
 
 void tt_max_patiently(MPI_Comm comm, int n, int *values)

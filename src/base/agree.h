@@ -4,6 +4,8 @@
 #define TT_BASE_AGREE_H
 
 #include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -15,6 +17,10 @@ int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
 /* The same for a helper thread: sleeps instead of spinning while others are late, because the core
  * it would spin on is somebody's computation. */
 int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e);
+
+/* Either of them, which also adds up numbers over all ranks. */
+int tt_agree_and_sum(MPI_Comm comm, int rc, bool patiently, int n, uint64_t *sums,
+                     struct tt_error *e);
 
 /* The greatest of all ranks' values, by a helper thread. Collective. */
 void tt_max_patiently(MPI_Comm comm, int n, int *values);

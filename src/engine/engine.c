@@ -178,12 +178,14 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     struct tt_iteration_record before = p->now;
     int rc;
 
-    if (p->start_ns == 0)
-        tt_node_watch(engine);
-    meet(engine);
-    if (p->start_ns != 0) /* a later pass of a run that goes on until it is told to stop */
+    if (p->start_ns != 0) { /* a later pass of a run that goes on until it is told to stop */
+        meet(engine);
         return TT_OK;
-    rc = wait_for_start(engine, e);
+    }
+    tt_node_watch(engine);
+    rc = tt_agree(engine->comm, tt__monitor_start(engine, e), e);
+    if (rc == TT_OK)
+        rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
     tt_guard_enter(TT_GUARD_MEASURED);
     p->start_ns = tt_now_ns();
@@ -194,16 +196,6 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     p->unnamed_ns = 0;
     p->next_check = 2;
     return rc;
-}
-
-int tt__reason_to_end(struct tt_engine *engine, double seconds)
-{
-    struct tt_engine_private *p = engine->p;
-    double limit = engine->config->run->max_time;
-
-    if (limit > 0 && seconds > limit)
-        return TT_LIMIT;
-    return p->how.loop ? tt_control_listen(p->directory, &p->listener) : TT_OK;
 }
 
 static int end_because(const struct tt_engine *engine, int reason, uint64_t iteration,
@@ -223,18 +215,18 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
                        struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
-    double seconds = tt_seconds(tt_now_ns() - p->start_ns);
+    int64_t ns = tt_now_ns() - p->start_ns;
+    double seconds = tt_seconds(ns);
     int64_t decision[2] = {TT_OK, 0};
 
     if (engine->rank == 0) {
-        struct tt_progress progress = {iteration - 1, p->how.loop ? 0 : total, seconds};
         double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
 
         decision[0] = tt__reason_to_end(engine, seconds);
         decision[1] = (int64_t)iteration + (per_check < 1     ? 1
                                             : per_check > 1e9 ? 1000000000
                                                               : (int64_t)per_check);
-        tt_progress_write(p->progress_fd, &progress);
+        tt__monitor_tell(engine, iteration - 1, total, ns);
     }
     MPI_Bcast(decision, 2, MPI_INT64_T, 0, engine->comm);
     p->next_check = (uint64_t)decision[1];
@@ -271,6 +263,7 @@ void tt_engine_stop_clock(struct tt_engine *engine)
     tt_unmeasured_end(engine);
     p->stop_ns = tt_now_ns();
     p->cpu = tt_cpu_since(p->cpu);
+    tt__monitor_stop(engine);
     next_record(engine, 0);
 }
 

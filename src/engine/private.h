@@ -35,6 +35,12 @@ struct tt__watch {
     int64_t next_look_ns;
 };
 
+/* What the agreement that closes a dump brings to all ranks, besides how it went. */
+struct tt__closing {
+    uint64_t bytes; /* written by all ranks */
+    uint64_t room;  /* that rank 0 has seen; 0: not known */
+};
+
 struct tt_engine_private {
     const char *directory; /* the run directory */
     struct tt_perform_how how;
@@ -42,6 +48,7 @@ struct tt_engine_private {
         last_iteration; /* iterations of earlier passes; the current one of this pass */
     bool ended;         /* told to end, by the driver or a limit */
     struct tt_control_listener listener; /* rank 0 only */
+    struct tt__monitor *monitor;         /* in the measured time */
     struct tt__watch watch;
     MPI_Comm watch_comm;  /* made when first needed */
     char *data_directory; /* <dir>/tutti-<id> */
@@ -64,10 +71,11 @@ struct tt_engine_private {
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */
     int64_t unmeasured_ns;         /* between start and stop, and no part of the runtime */
     struct tt__unmeasured
-        *unmeasured;        /* the accounts when the unmeasured section began; NULL: measured */
-    uint64_t bytes_written; /* by this rank */
-    uint64_t next_check;    /* iteration of the next look at the clock */
-    int progress_fd;        /* rank 0 only, else -1 */
+        *unmeasured;           /* the accounts when the unmeasured section began; NULL: measured */
+    uint64_t bytes_written;    /* by this rank */
+    struct tt__closing closed; /* of dumps completed since limits were looked at */
+    uint64_t next_check;       /* iteration of the next look at the clock */
+    int progress_fd;           /* rank 0 only, else -1 */
     json_t *results, *tables, *warnings, *facts;
     uint64_t library_bytes[2];
     uint64_t nfiles; /* made by this rank */
@@ -105,8 +113,17 @@ void tt_engine_stop_clock(struct tt_engine *engine);
 /* The record of what is under way in the measured time; false if there is none. Async-signal-safe.
  */
 bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out);
+/* monitor.c: from the start of the measured time to its end. */
+int tt__monitor_start(struct tt_engine *engine, struct tt_error *e);
+void tt__monitor_stop(struct tt_engine *engine);
+/* Progress, from rank 0. */
+void tt__monitor_tell(struct tt_engine *engine, uint64_t done, uint64_t total, int64_t seen_ns);
+/* On rank 0: room in the data directory as seen lately, less what was granted since; 0 if it is not
+ * known. Granted bytes may be written soon. */
+uint64_t tt__monitor_room(const struct tt_engine *engine);
+void tt__monitor_grant(struct tt_engine *engine, uint64_t bytes);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
-int tt__reason_to_end(struct tt_engine *engine, double seconds);
+int tt__reason_to_end(const struct tt_engine *engine, double seconds);
 /* transfer.c: into the record of this rank, of which rank 0's count. */
 void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 

@@ -349,6 +349,7 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
 {
     struct tt_engine_private *p = s->engine->p;
     struct tt_batch *b;
+    uint64_t bytes;
     int rc = tt_series_complete(s, s->writes.spec.depth - 1, e);
 
     if (rc != TT_OK)
@@ -357,8 +358,10 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
     s->fixed_written = true;
     if (!s->way_chosen)
         choose_way(s, b);
-    p->bytes_written += bytes_of(s, b);
-    p->now.bytes_written += bytes_of(s, b);
+    bytes = bytes_of(s, b);
+    p->bytes_written += bytes;
+    p->now.bytes_written += bytes;
+    ((struct tt__dump *)b->owner)->closing = (struct tt__closing){.bytes = bytes};
     start_dump(s, b);
     if (s->writes.spec.executor == TT_BY_CALLER && s->engine->config->run->sync != TT_SYNC_DEFERRED)
         rc = tt_series_complete(s, 0, e);
@@ -421,6 +424,8 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
         rc = tt_pool_call(tt__helper_of(s), tt__sync_file, d, e);
         tt_phase_add(engine, TT_SYNC, t);
     }
+    engine->p->closed.bytes += d->closing.bytes;
+    engine->p->closed.room = d->closing.room;
     s->failed = s->failed || rc != TT_OK;
     if (d->file && s->spec.policy == TT_FILE_PER_STEP) {
         now = close_step_file(d, e);

@@ -21,6 +21,7 @@ struct tt__dump {
     int64_t open_ns;          /* of a file of this step */
     int64_t define_ns;        /* part of the writing */
     int64_t write_ns, sync_ns, read_ns;
+    struct tt__closing closing; /* its agreement: this rank's before it, all ranks' after it */
 };
 
 struct tt_series {

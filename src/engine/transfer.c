@@ -293,8 +293,8 @@ static int end_load(struct tt__dump *d, int rc, struct tt_error *e)
     return rc == TT_OK ? now : rc;
 }
 
-/* The agreement that closes a dump. In the helper it is patient: the core it would spin on belongs
- * to the computation. */
+/* The agreement that closes a dump carries what limits need. In the helper it is patient: the core
+ * it would spin on belongs to the computation. */
 static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
 {
     struct tt__dump *d = b->owner;
@@ -314,8 +314,10 @@ static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
 
         rc = rc == TT_OK ? now : rc;
     }
-    return b->queue->spec.executor == TT_BY_POOL ? tt_agree_patiently(s->comm, rc, e)
-                                                 : tt_agree(s->comm, rc, e);
+    if (s->engine->rank == 0)
+        d->closing.room = tt__monitor_room(s->engine);
+    return tt_agree_and_sum(s->comm, rc, b->queue->spec.executor == TT_BY_POOL, 2,
+                            &d->closing.bytes, e);
 }
 
 const struct tt_queue_calls tt__dump_calls = {begin_dump, transfer_noted, submit,

@@ -2,7 +2,6 @@
 /* For loops in which ranks do not wait for each other: rank 0 looks at the clock and at what the
  * driver says, and its word reaches the others through a broadcast that they only test for. */
 #include "engine/private.h"
-#include "plan/directory.h"
 
 #define LOOK_NS 20000000 /* between two looks of a rank */
 #define PAUSE_NS 50000   /* of rank 0 while it waits for the others */
@@ -31,11 +30,10 @@ static void announce(struct tt_engine *engine, int reason)
 static void look(struct tt_engine *engine, uint64_t done, uint64_t total)
 {
     struct tt_engine_private *p = engine->p;
-    double seconds = tt_seconds(tt_now_ns() - p->start_ns);
-    struct tt_progress progress = {done, p->how.loop ? 0 : total, seconds};
-    int reason = tt__reason_to_end(engine, seconds);
+    int64_t ns = tt_now_ns() - p->start_ns;
+    int reason = tt__reason_to_end(engine, tt_seconds(ns));
 
-    tt_progress_write(p->progress_fd, &progress);
+    tt__monitor_tell(engine, done, total, ns);
     if (reason != TT_OK)
         announce(engine, reason);
 }

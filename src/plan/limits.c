@@ -8,19 +8,27 @@
 
 #include "spec/units.h"
 
+/* Bytes that are free and that are to stay free; false if there is no limit, as on ramfs. */
+static bool judge(const struct statvfs *v, const struct tt_space *min_free, double *free_now,
+                  double *reserve)
+{
+    double size = (double)v->f_blocks * (double)v->f_frsize;
+
+    *free_now = (double)v->f_bavail * (double)v->f_frsize;
+    *reserve = min_free->bytes ? (double)min_free->bytes : size * min_free->percent / 100;
+    return size > 0;
+}
+
 int tt_limits_check_space(const char *dir, const struct tt_space *min_free, uint64_t bytes,
                           struct tt_error *e)
 {
     char need[TT_UNIT_TEXT], have[TT_UNIT_TEXT], keep[TT_UNIT_TEXT];
     struct statvfs v;
-    double size, free_now, reserve;
+    double free_now, reserve;
 
     if (statvfs(dir, &v) != 0)
         return tt_fail_call(e, errno, "statvfs", dir, -1);
-    size = (double)v.f_blocks * (double)v.f_frsize;
-    free_now = (double)v.f_bavail * (double)v.f_frsize;
-    reserve = min_free->bytes ? (double)min_free->bytes : size * min_free->percent / 100;
-    if (size == 0 || free_now - (double)bytes >= reserve) /* size 0: no limit, as on ramfs */
+    if (!judge(&v, min_free, &free_now, &reserve) || free_now - (double)bytes >= reserve)
         return TT_OK;
     tt_format_bytes(free_now, have);
     tt_format_bytes((double)bytes, need);
@@ -44,6 +52,21 @@ int tt_limits_check_room(const struct tt_config *config, uint64_t bytes, struct 
     tt_limits_check_space(dir, &config->run->min_free, bytes, &why);
     free(dir);
     return why.code == TT_LIMIT ? tt_fail(e, TT_LIMIT, "%s", why.text) : TT_OK;
+}
+
+uint64_t tt_limits_room(const struct tt_config *config)
+{
+    char *dir = tt_config_data_directory(config);
+    double free_now, reserve, most = 1e18;
+    struct statvfs v;
+    bool known = dir && statvfs(dir, &v) == 0;
+
+    free(dir);
+    if (!known)
+        return 0;
+    if (judge(&v, &config->run->min_free, &free_now, &reserve) && free_now - reserve < most)
+        most = free_now - reserve;
+    return most > 0 ? (uint64_t)most : 0;
 }
 
 int tt_limits_check_plan(const struct tt_config *config, const struct tt_estimate *estimate,

@@ -3,24 +3,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-/* Enough that a second of the shortest iterations fits; a crash loses at most this or 1 s. */
+/* Enough for a second of most loops; a crash loses at most this. */
 #define BUFFERED 2048
-#define FLUSH_NS 1000000000
+/* How long a dying rank waits for the thread that is writing. */
+#define PATIENCE_MS 1000
+
+/* Filled by the main thread. Counts only rise: claimed before it is written, since a signal in the
+ * middle must not write it twice, and taken after that, when the place may be filled again. */
+struct ring {
+    _Atomic size_t put, claimed, taken;
+};
 
 struct tt_recorder {
     int fd, sys_errno; /* the first failed write */
     char *path;
-    int64_t flushed_ns;
     struct tt_records_header header;
-    volatile size_t niterations, nepochs; /* read by a signal handler */
+    atomic_flag writing;
+    volatile sig_atomic_t main_writes; /* its own handler must not wait for it */
+    struct ring iterations_ring, epochs_ring;
     struct tt_iteration_record iterations[BUFFERED];
     struct tt_epoch_record epochs[BUFFERED];
 };
@@ -37,13 +48,62 @@ static void append(struct tt_recorder *r, enum tt_chunk_type type, const void *d
         r->sys_errno = errno ? errno : ENOSPC;
 }
 
+static void drain(struct tt_recorder *r, struct ring *ring, enum tt_chunk_type type,
+                  const void *records, size_t size)
+{
+    size_t from = ring->claimed, to = ring->put;
+
+    ring->claimed = to;
+    while (from < to) {
+        size_t at = from % BUFFERED, n = to - from < BUFFERED - at ? to - from : BUFFERED - at;
+
+        append(r, type, (const char *)records + at * size, n * size);
+        from += n;
+    }
+    ring->taken = to;
+}
+
+/* Only async-signal-safe calls. */
+static void drain_all(struct tt_recorder *r)
+{
+    drain(r, &r->iterations_ring, TT_CHUNK_ITERATIONS, r->iterations, sizeof *r->iterations);
+    drain(r, &r->epochs_ring, TT_CHUNK_EPOCHS, r->epochs, sizeof *r->epochs);
+}
+
+/* False if another thread has not finished in time. */
+static bool lock(struct tt_recorder *r, int most_ms)
+{
+    while (atomic_flag_test_and_set(&r->writing)) {
+        if (most_ms-- == 0)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return true;
+}
+
 static void flush(struct tt_recorder *r)
 {
-    size_t n = r->niterations, m = r->nepochs;
+    lock(r, -1);
+    drain_all(r);
+    atomic_flag_clear(&r->writing);
+}
 
-    r->niterations = r->nepochs = 0;
-    append(r, TT_CHUNK_ITERATIONS, r->iterations, n * sizeof *r->iterations);
-    append(r, TT_CHUNK_EPOCHS, r->epochs, m * sizeof *r->epochs);
+static void flush_in_main(struct tt_recorder *r)
+{
+    r->main_writes = 1;
+    flush(r);
+    r->main_writes = 0;
+}
+
+static bool is_filling(const struct ring *ring)
+{
+    return ring->put - ring->taken > BUFFERED / 4;
+}
+
+void tt_recorder_flush(struct tt_recorder *r, bool all)
+{
+    if (all || is_filling(&r->iterations_ring) || is_filling(&r->epochs_ring))
+        flush(r);
 }
 
 static void set_state(struct tt_recorder *r, enum tt_rank_state state)
@@ -104,22 +164,22 @@ const struct tt_records_header *tt_recorder_header(const struct tt_recorder *r)
 
 void tt_recorder_iteration(struct tt_recorder *r, const struct tt_iteration_record *record)
 {
-    int64_t now = record->start_ns + record->span_ns;
+    struct ring *ring = &r->iterations_ring;
 
-    r->iterations[r->niterations] = *record;
-    r->niterations++;
-    if (r->niterations == BUFFERED || now - r->flushed_ns > FLUSH_NS) {
-        flush(r);
-        r->flushed_ns = now;
-    }
+    if (ring->put - ring->taken == BUFFERED)
+        flush_in_main(r);
+    r->iterations[ring->put % BUFFERED] = *record;
+    ring->put++;
 }
 
 void tt_recorder_epoch(struct tt_recorder *r, const struct tt_epoch_record *record)
 {
-    r->epochs[r->nepochs] = *record;
-    r->nepochs++;
-    if (r->nepochs == BUFFERED)
-        flush(r);
+    struct ring *ring = &r->epochs_ring;
+
+    if (ring->put - ring->taken == BUFFERED)
+        flush_in_main(r);
+    r->epochs[ring->put % BUFFERED] = *record;
+    ring->put++;
 }
 
 void tt_recorder_calls(struct tt_recorder *r, const struct tt_histogram *calls)
@@ -145,7 +205,7 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
 
     if (!r)
         return TT_OK;
-    flush(r);
+    drain_all(r);
     set_state(r, state);
     if (close(r->fd) != 0 && !r->sys_errno)
         r->sys_errno = errno;
@@ -158,8 +218,12 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
 
 void tt_recorder_terminate(struct tt_recorder *r, const struct tt_iteration_record *last)
 {
-    flush(r);
+    bool locked = !r->main_writes && lock(r, PATIENCE_MS);
+
+    drain_all(r);
     if (last)
         append(r, TT_CHUNK_ITERATIONS, last, sizeof *last);
     set_state(r, TT_RANK_TERMINATED);
+    if (locked)
+        atomic_flag_clear(&r->writing);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes what record/records.h describes. One per rank; no other thread touches it. */
+/* Writes what record/records.h describes. One per rank; of other threads only one flushes. */
 #ifndef TT_RECORD_RECORDER_H
 #define TT_RECORD_RECORDER_H
 
@@ -12,6 +12,9 @@ int tt_recorder_open(const char *directory, int rank, int size, struct tt_record
                      struct tt_error *e);
 void tt_recorder_iteration(struct tt_recorder *r, const struct tt_iteration_record *record);
 void tt_recorder_epoch(struct tt_recorder *r, const struct tt_epoch_record *record);
+/* By another thread than the main one, now and then: writes out all that is buffered, or only if it
+ * is much. The main thread writes if it fills the buffer before. */
+void tt_recorder_flush(struct tt_recorder *r, bool all);
 /* All latencies, once, at the end. */
 void tt_recorder_calls(struct tt_recorder *r, const struct tt_histogram *calls);
 void tt_recorder_json(struct tt_recorder *r, const json_t *object);
