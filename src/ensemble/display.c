@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ensemble/trial.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -28,55 +29,53 @@ static enum state state_of(const struct tt_trial_job *a)
 }
 
 /* "120/200" while it runs and says so, or "ready". */
-static int describe_reference(const struct tt_trial_job *a, char *out, size_t size)
+static void put_reference(FILE *out, const struct tt_trial_job *a)
 {
     enum state state = state_of(a);
     struct tt_progress p;
 
     if (state == PLAYING && tt_progress_read(a->directory, &p) == 0 && p.total > 0)
-        return snprintf(out, size, "%llu/%llu", (unsigned long long)p.iteration,
-                        (unsigned long long)p.total);
-    return snprintf(out, size, "%s", state_names[state]);
+        fprintf(out, "%" PRIu64 "/%" PRIu64, p.iteration, p.total);
+    else
+        fputs(state_names[state], out);
 }
 
 /* "loads: 1 starting, 2 ready": there may be too many to name each. */
-static int describe_loads(const struct tt_trial *s, char *out, size_t size)
+static void put_loads(FILE *out, const struct tt_trial *s)
 {
+    const char *before = " | loads:";
     size_t count[NSTATES] = {0};
-    int used = 0;
 
     for (size_t i = 1; i < s->n; i++)
         count[state_of(&s->jobs[i])]++;
     for (int i = 0; i < NSTATES; i++)
-        if (count[i] > 0)
-            used += snprintf(out + used, size - (size_t)used, "%s %zu %s",
-                             used ? "," : " | loads:", count[i], state_names[i]);
-    return used;
+        if (count[i] > 0) {
+            fprintf(out, "%s %zu %s", before, count[i], state_names[i]);
+            before = ",";
+        }
 }
 
 void tt_display_draw(const struct tt_trial *s)
 {
     const struct tt_runner_state *state = s->state;
     const char *title = s->jobs[0].spec->title;
-    char line[256], left[TT_UNIT_TEXT];
-    int used;
+    char line[256] = "", left[TT_UNIT_TEXT];
+    FILE *out = is_shown(s) ? fmemopen(line, sizeof line, "w") : NULL;
 
-    if (!is_shown(s))
+    if (!out)
         return;
-    used = snprintf(line, sizeof line, "%llu/%llu", (unsigned long long)state->done,
-                    (unsigned long long)state->planned);
+    fprintf(out, "%" PRIu64 "/%" PRIu64, state->done, state->planned);
     if (state->left >= 0)
-        used += snprintf(line + used, sizeof line - (size_t)used, ", %s left",
-                         tt_format_seconds(state->left, left));
+        fprintf(out, ", %s left", tt_format_seconds(state->left, left));
     if (!title)
-        used += snprintf(line + used, sizeof line - (size_t)used, " | %llu other%s, no. %llu",
-                         (unsigned long long)s->step->others, s->step->others == 1 ? "" : "s",
-                         (unsigned long long)state->number);
-    used += snprintf(line + used, sizeof line - (size_t)used, " | %s", title ? "" : "reference ");
-    used += describe_reference(&s->jobs[0], line + used, sizeof line - (size_t)used);
-    used += describe_loads(s, line + used, sizeof line - (size_t)used);
+        fprintf(out, " | %" PRIu64 " other%s, no. %" PRIu64, s->step->others,
+                s->step->others == 1 ? "" : "s", state->number);
+    fprintf(out, " | %s", title ? "" : "reference ");
+    put_reference(out, &s->jobs[0]);
+    put_loads(out, s);
     if (title)
-        snprintf(line + used, sizeof line - (size_t)used, " | %s", title);
+        fprintf(out, " | %s", title);
+    fclose(out);
     fprintf(stderr, "\r%.*s\033[K", COLUMNS, line);
     fflush(stderr);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +25,6 @@
 #define GROUP "tutti-"
 
 /* ---- control groups ---- */
-
-static bool has_option(const char *options, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = options; (at = strstr(at, word)); at += length)
-        if ((at == options || at[-1] == ',') && (at[length] == ',' || !at[length]))
-            return true;
-    return false;
-}
 
 /* Beside version 1 there may be a mount of version 2 that does not have it. */
 static bool offers_cpu(const char *place)
@@ -55,21 +46,19 @@ static bool offers_cpu(const char *place)
  * mount, version 2 among others. */
 static bool controller(char *root, size_t size, bool *version_2)
 {
-    FILE *mounts = fopen("/proc/mounts", "re");
-    char line[1024], place[256], type[32], options[512];
+    FILE *mounts = setmntent("/proc/mounts", "re");
+    struct mntent *m;
     bool found = false;
 
-    while (mounts && !found && fgets(line, sizeof line, mounts)) {
-        if (sscanf(line, "%*s %255s %31s %511s", place, type, options) != 3)
-            continue;
-        *version_2 = !strcmp(type, "cgroup2");
-        found = (*version_2 ? offers_cpu(place)
-                            : !strcmp(type, "cgroup") && has_option(options, "cpu")) &&
-                access(place, W_OK) == 0;
-        snprintf(root, size, "%s", place);
+    while (mounts && !found && (m = getmntent(mounts))) {
+        *version_2 = !strcmp(m->mnt_type, "cgroup2");
+        found = (*version_2 ? offers_cpu(m->mnt_dir)
+                            : !strcmp(m->mnt_type, "cgroup") && hasmntopt(m, "cpu")) &&
+                access(m->mnt_dir, W_OK) == 0;
+        snprintf(root, size, "%s", m->mnt_dir);
     }
     if (mounts)
-        fclose(mounts);
+        endmntent(mounts);
     return found;
 }
 

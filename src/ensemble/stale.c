@@ -57,55 +57,43 @@ static int tidy_job(const char *run, struct tt_error *e)
     return rc;
 }
 
-typedef int visit_directory(void *context, const char *path, const char *name, struct tt_error *e);
-
-/* Directories right below this one; links are none of ours. */
-static int each_directory(const char *directory, visit_directory *visit, void *context,
-                          struct tt_error *e)
+static bool is_finished(const struct tt_repetition *list, size_t n, const char *name)
 {
-    DIR *list = opendir(directory);
-    struct dirent *entry;
-    int rc = list ? TT_OK : tt_fail_call(e, errno, "opendir", directory, -1);
+    while (n > 0 && strcmp(list[n - 1].directory, name) != 0)
+        n--;
+    return n > 0;
+}
 
-    while (rc == TT_OK && (entry = readdir(list))) {
+/* Directories right below that of an ensemble are repetitions, and right below those, jobs; links
+ * are none of ours. */
+static int tidy(const char *directory, bool is_repetition, const struct tt_repetition *list,
+                size_t n, struct tt_error *e)
+{
+    DIR *entries = opendir(directory);
+    struct dirent *entry;
+    int rc = entries ? TT_OK : tt_fail_call(e, errno, "opendir", directory, -1);
+
+    while (rc == TT_OK && (entry = readdir(entries))) {
         char *path = entry->d_name[0] == '.' ? NULL : tt_directory_path(directory, entry->d_name);
         struct stat st;
 
-        if (path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            rc = visit(context, path, entry->d_name, e);
+        if (path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+            if (is_repetition)
+                rc = tidy_job(path, e);
+            else if (!is_finished(list, n, entry->d_name))
+                rc = tidy(path, true, NULL, 0, e);
+        }
         free(path);
     }
-    if (list)
-        closedir(list);
+    if (entries)
+        closedir(entries);
     return rc;
-}
-
-static int visit_job(void *context, const char *path, const char *name, struct tt_error *e)
-{
-    (void)context, (void)name;
-    return tidy_job(path, e);
-}
-
-struct finished {
-    const struct tt_repetition *list;
-    size_t n;
-};
-
-static int visit_repetition(void *context, const char *path, const char *name, struct tt_error *e)
-{
-    const struct finished *finished = context;
-
-    for (size_t i = 0; i < finished->n; i++)
-        if (!strcmp(finished->list[i].directory, name))
-            return TT_OK;
-    return each_directory(path, visit_job, NULL, e);
 }
 
 int tt_stale_remove(const char *directory, const struct tt_repetition *list, size_t n,
                     struct tt_error *e)
 {
-    struct finished finished = {list, n};
-    int rc = each_directory(directory, visit_repetition, &finished, e);
+    int rc = tidy(directory, false, list, n, e);
 
     tt_shares_tidy();
     return rc;

@@ -31,26 +31,24 @@
 
 /* ---- trouble ---- */
 
-static void trouble(struct tt_trial *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void trouble(struct tt_trial *s, const char *fmt, ...)
+/* Only the first counts; it begins with the job that it befell. */
+static void trouble(struct tt_trial *s, const struct tt_trial_job *a, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void trouble(struct tt_trial *s, const struct tt_trial_job *a, const char *fmt, ...)
 {
     va_list args;
+    int n;
 
     if (s->trouble[0])
         return;
-    va_start(args, fmt);
-    vsnprintf(s->trouble, sizeof s->trouble, fmt, args);
-    va_end(args);
-}
-
-static const char *name_of(const struct tt_trial *s, const struct tt_trial_job *a, char *text,
-                           size_t size)
-{
     if (a->is_load)
-        snprintf(text, size, "load %zu (%s)", (size_t)(a - s->jobs), a->spec->workload);
+        n = snprintf(s->trouble, sizeof s->trouble, "load %zu (%.64s) ", (size_t)(a - s->jobs),
+                     a->spec->workload);
     else
-        snprintf(text, size, "the reference (%s)", a->spec->workload);
-    return text;
+        n = snprintf(s->trouble, sizeof s->trouble, "the reference (%.64s) ", a->spec->workload);
+    va_start(args, fmt);
+    vsnprintf(s->trouble + n, sizeof s->trouble - (size_t)n, fmt, args);
+    va_end(args);
 }
 
 /* ---- preparation ---- */
@@ -185,21 +183,19 @@ static void give_signs_of_life(struct tt_trial *s)
 static void watch(struct tt_trial *s, struct tt_trial_job *a)
 {
     struct tt_progress p;
-    char name[64];
 
     if (tt_progress_read(a->directory, &p) == 0 && p.iteration != a->iteration) {
         a->iteration = p.iteration;
         a->seen_ns = tt_now_ns();
     }
     if (a->go_ns && tt_seconds(tt_now_ns() - a->seen_ns) > s->ensemble->o.watchdog)
-        trouble(s, "%s shows no progress since %.0f s (watchdog): it was ended",
-                name_of(s, a, name, sizeof name), s->ensemble->o.watchdog);
+        trouble(s, a, "shows no progress since %.0f s (watchdog): it was ended",
+                s->ensemble->o.watchdog);
 }
 
 static int tick(struct tt_trial *s, struct tt_error *e)
 {
     int got = tt_signal_wait(TICK_SECONDS);
-    char name[64];
 
     if (got)
         return fail_interrupted(got, e);
@@ -214,8 +210,7 @@ static int tick(struct tt_trial *s, struct tt_error *e)
 
             if (!may_end && !s->trouble[0]) {
                 s->early = a;
-                trouble(s, "%s ended before its time: see %s", name_of(s, a, name, sizeof name),
-                        a->directory);
+                trouble(s, a, "ended before its time: see %s", a->directory);
             }
         } else {
             watch(s, a);
@@ -233,15 +228,14 @@ static int start_all(struct tt_trial *s, struct tt_error *e)
 
     for (size_t i = 0; i < s->n && rc == TT_OK; i++) {
         struct tt_error why = TT_ERROR_CLEAR;
-        char name[64], text[400];
+        char text[400];
 
         rc = check_signals(&why);
         if (rc == TT_OK)
             rc = start_job(s, &s->jobs[i], &why);
         if (rc == TT_FAILED) {
             tt_error_format(&why, text, sizeof text);
-            trouble(s, "%s cannot be started: %s", name_of(s, &s->jobs[i], name, sizeof name),
-                    text);
+            trouble(s, &s->jobs[i], "cannot be started: %s", text);
             return TT_OK;
         }
         if (rc != TT_OK)
@@ -259,15 +253,14 @@ static int wait_until_ready(struct tt_trial *s, struct tt_error *e)
     while (rc == TT_OK && !s->trouble[0] && ready < s->n) {
         struct tt_trial_job *a = &s->jobs[ready];
         const struct tt_launch_options *launch = tt_config_opts(&a->spec->config, "launch");
-        char name[64];
 
         if (tt_control_read(a->directory, TT_CONTROL_READY) != 0) {
             ready++;
             continue;
         }
         if (tt_seconds(tt_now_ns() - start) > launch->start_timeout)
-            trouble(s, "%s was not ready after launch.start_timeout, %.0f s: all were ended",
-                    name_of(s, a, name, sizeof name), launch->start_timeout);
+            trouble(s, a, "was not ready after launch.start_timeout, %.0f s: all were ended",
+                    launch->start_timeout);
         rc = tick(s, e);
     }
     return rc;
@@ -369,14 +362,13 @@ static void tell_to_stop(struct tt_trial *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         struct tt_error why = TT_ERROR_CLEAR;
-        char name[64], text[400];
+        char text[400];
 
         if (!s->jobs[i].directory ||
             tt_control_heartbeat(s->jobs[i].directory, true, &why) == TT_OK)
             continue;
         tt_error_format(&why, text, sizeof text);
-        trouble(s, "%s cannot be told to stop: %s", name_of(s, &s->jobs[i], name, sizeof name),
-                text);
+        trouble(s, &s->jobs[i], "cannot be told to stop: %s", text);
     }
 }
 
