@@ -16,7 +16,7 @@ static bool is_shown(const struct tt_trial *s)
     return !s->ensemble->o.quiet && isatty(STDERR_FILENO);
 }
 
-enum state { STARTING, READY, PLAYING, ENDED, NSTATES };
+enum state { STARTING, READY, RUNNING, ENDED, NSTATES };
 static const char *const state_names[] = {"starting", "ready", "running", "ended"};
 
 static enum state state_of(const struct tt_trial_job *a)
@@ -24,7 +24,7 @@ static enum state state_of(const struct tt_trial_job *a)
     if (a->job.process.ended)
         return ENDED;
     if (a->go_ns)
-        return PLAYING;
+        return RUNNING;
     return tt_control_read(a->directory, TT_CONTROL_READY) ? READY : STARTING;
 }
 
@@ -34,7 +34,7 @@ static void put_reference(FILE *out, const struct tt_trial_job *a)
     enum state state = state_of(a);
     struct tt_progress p;
 
-    if (state == PLAYING && tt_progress_read(a->directory, &p) == 0 && p.total > 0)
+    if (state == RUNNING && tt_progress_read(a->directory, &p) == 0 && p.total > 0)
         fprintf(out, "%" PRIu64 "/%" PRIu64, p.iteration, p.total);
     else
         fputs(state_names[state], out);

@@ -259,8 +259,8 @@ static int begin(void *context, const struct tt_repetition *list, size_t n, stru
     return tt_stale_remove(c->directory, list, n, e);
 }
 
-static int play(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
-                struct tt_error *e)
+static int run(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+               struct tt_error *e)
 {
     const struct owner *c = context;
     const struct tt_step *step = &c->ensemble->steps[r->point];
@@ -346,7 +346,7 @@ int tt_ensemble_run(const struct tt_ensemble *x, const char *directory,
                                           .max_bytes = x->o.max_bytes,
                                           .seed = x->o.seed};
     const struct tt_runner_owner owner = {
-        .context = &c, .npoints = x->nsteps, .begin = begin, .play = play, .width = width};
+        .context = &c, .npoints = x->nsteps, .begin = begin, .run = run, .width = width};
     int rc = estimate_specs(x, &c.bytes, e);
 
     /* Ctrl-C between two repetitions waits for the next one, which it ends. */

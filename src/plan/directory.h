@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The run directory: everything one run left behind, and the truth.
  *
- *   plan.json       what is to be done: resolved parameters and their hash
- *   ready           written by rank 0 when all ranks are prepared
- *   go              the wall-clock instant (ns) at which they start
- *   stop            the driver's word that a load has run long enough (plan/control.h)
- *   records/N.ttr   what rank N recorded (record/records.h), appended while it runs
- *   counters/HOST.csv  what each node counted meanwhile (node/counters.h)
- *   manifest, manifest-RANK        what the run made elsewhere (plan/manifest.h); nothing else is
- * ever deleted progress        where the loop is; overwritten in place failure         the first
- * failed call of a rank, or who is stuck, in case nobody lives to write the outcome notes a page a
- * rank: what it is doing now (base/note.h); removed when all is well outcome.json    how the ranks
- * ended, written by rank 0: {"status", "error"} result.json     what analysis made of the records
- *   stdout, stderr  of the ranks, where a driver launched them
- */
+ *   plan.json               what is to be done: resolved parameters and their hash
+ *   ready                   written by rank 0 when all ranks are prepared
+ *   go                      the wall-clock instant (ns) at which they start
+ *   stop                    the driver's word that a load has run long enough (plan/control.h)
+ *   records/N.ttr           what rank N recorded (record/records.h), appended while it runs
+ *   counters/HOST.csv       what each node counted meanwhile (node/counters.h)
+ *   manifest, manifest-N    what rank 0 and rank N made elsewhere (plan/manifest.h)
+ *   progress                where the loop is; overwritten in place
+ *   failure                 the first failed call of a rank, or who is stuck
+ *   notes                   a page a rank: what it is doing now (base/note.h)
+ *   outcome.json            how the ranks ended, by rank 0: {"status", "error"}
+ *   result.json             what analysis made of the records
+ *   stdout, stderr          of the ranks, where a driver launched them
+ *
+ * Only what a manifest lists is ever deleted. failure is for the case that nobody lives to write
+ * the outcome; notes are removed when all is well. */
 #ifndef TT_PLAN_DIRECTORY_H
 #define TT_PLAN_DIRECTORY_H
 

@@ -280,7 +280,7 @@ static void shuffle(size_t *order, size_t n, uint64_t seed, uint64_t round)
     }
 }
 
-static int play_one(struct runner *r, int journal, size_t point, struct tt_error *e)
+static int run_one(struct runner *r, int journal, size_t point, struct tt_error *e)
 {
     struct tt_repetition repetition = {.point = point};
     struct tt_runner_state state;
@@ -291,7 +291,7 @@ static int play_one(struct runner *r, int journal, size_t point, struct tt_error
     if (!is_affordable(r, &state))
         return TT_OK;
     repetition.number = state.number;
-    rc = r->owner->play(r->owner->context, &state, &repetition, e);
+    rc = r->owner->run(r->owner->context, &state, &repetition, e);
     if (rc != TT_OK)
         return rc;
     repetition.seconds = tt_seconds(tt_now_ns() - start);
@@ -299,7 +299,7 @@ static int play_one(struct runner *r, int journal, size_t point, struct tt_error
     return rc == TT_OK ? append(r->report, &repetition, e) : rc;
 }
 
-static int play_round(struct runner *r, int journal, uint64_t round, bool *more, struct tt_error *e)
+static int run_round(struct runner *r, int journal, uint64_t round, bool *more, struct tt_error *e)
 {
     size_t n = r->owner->npoints, *order = malloc((n + 1) * sizeof *order);
     int rc = order ? TT_OK : tt_fail_nomem(e, "the order");
@@ -310,7 +310,7 @@ static int play_round(struct runner *r, int journal, uint64_t round, bool *more,
     for (size_t i = 0; i < n && rc == TT_OK && !r->report->out_of_budget; i++) {
         if (count(r, order[i], false) >= round || is_done(r, order[i]))
             continue;
-        rc = play_one(r, journal, order[i], e);
+        rc = run_one(r, journal, order[i], e);
     }
     for (size_t i = 0; i < n; i++)
         *more |= !is_done(r, i);
@@ -335,7 +335,7 @@ int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,
     if (rc == TT_OK && owner->begin)
         rc = owner->begin(owner->context, report->list, report->n, e);
     for (uint64_t round = 1; rc == TT_OK && more; round++)
-        rc = play_round(&r, journal, round, &more, e);
+        rc = run_round(&r, journal, round, &more, e);
     close(journal);
     return rc;
 }

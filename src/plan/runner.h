@@ -52,8 +52,8 @@ struct tt_runner_owner {
     int (*begin)(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e);
     /* Run one repetition: point and number are given, the rest is to be filled. Anything but TT_OK
      * ends the runner; a repetition that merely failed is TT_OK and not complete. */
-    int (*play)(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
-                struct tt_error *e);
+    int (*run)(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+               struct tt_error *e);
     /* Half the width of the interval of what the point measures, as a share of it; not a number as
      * long as there is none. May be NULL without rules.width. */
     double (*width)(void *context, size_t point, const struct tt_repetition *list, size_t n);
@@ -66,7 +66,7 @@ struct tt_runner_report {
     char why[256];              /* which one */
 };
 
-/* Goes on until all points have what the rules ask for, a limit is reached or run fails. The
+/* Goes on until all points have what the rules ask for, a limit is reached or a run fails. The
  * report is filled in every case; caller frees its list. A point that fails again and again is left
  * after two more attempts than it needs. */
 int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,

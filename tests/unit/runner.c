@@ -100,7 +100,7 @@ static struct tt_runner_report run(struct owner *o, struct tt_runner_rules rules
     const struct tt_runner_owner owner = {.context = o,
                                           .npoints = POINTS,
                                           .begin = note_begin,
-                                          .play = note_play,
+                                          .run = note_play,
                                           .width = note_width};
     struct tt_runner_report report;
     struct tt_error e = TT_ERROR_CLEAR;
