@@ -41,10 +41,9 @@ static double metric(const json_t *result, const char *name)
 static void remove_data(struct tt_trial *s, const struct tt_trial_job *a)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    bool is_command = !strcmp(a->spec->workload, "command");
     char text[480];
 
-    if (!a->directory || is_command || a->spec->config.run->keep ||
+    if (!a->directory || a->spec->is_command || a->spec->config.run->keep ||
         tt_manifest_remove(a->directory, &e) == TT_OK)
         return;
     tt_error_format(&e, text, sizeof text);

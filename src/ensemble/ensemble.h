@@ -37,6 +37,7 @@ struct tt_job_spec {
     char *title; /* what progress calls it instead; NULL: the name, with others around it */
     struct tt_job_spec_options o;
     const char *workload;        /* o.workload, or "command" */
+    bool is_command;             /* a program of the user's, which tutti only starts and times */
     struct tt_settings settings; /* of the workload, "same" resolved */
     struct tt_config config;     /* resolved, for checks and estimates */
 };

@@ -171,6 +171,7 @@ static int resolve_spec(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_
     if (p->o.command.n == 0 && !p->o.workload)
         return tt_fail(e, TT_USAGE, "%s: names neither a workload nor a command", p->name);
     p->workload = p->o.workload ? p->o.workload : "command";
+    p->is_command = !strcmp(p->workload, "command");
     rc = p->o.command.n > 0 ? add_command_words(p, e) : TT_OK;
     if (rc == TT_OK && x->o.dir)
         rc = tt_settings_add(&first, "dir", x->o.dir, "dir", e);

@@ -46,12 +46,13 @@ static const struct scenario {
     const char *name;
     const char *settings;
     const char *rate; /* what saturates, summed over all jobs; NULL: nothing is to be saturated */
+    bool is_of_iterations; /* else of bytes */
 } scenarios[] = {
     {"empty", empty, NULL},
     {"balanced", balanced, NULL},
     {"peak:io", io, "total_write_rate"},
-    {"peak:cpu", cpu, "total_iteration_rate"},
-    {"peak:memory", memory, "total_iteration_rate"},
+    {"peak:cpu", cpu, "total_iteration_rate", true},
+    {"peak:memory", memory, "total_iteration_rate", true},
     {"peak:network", network, "total_communication_rate"},
 };
 
@@ -207,9 +208,9 @@ static void say_chosen(const struct scenario *scenario, uint64_t chosen, bool is
 
     fprintf(stderr, "tutti: %llu load%s, which do %s%s together: %s\n", (unsigned long long)chosen,
             chosen == 1 ? "" : "s",
-            strstr(scenario->rate, "iteration") ? tt_format_value(rate, "1/s", text)
-                                                : tt_format_rate(rate, text),
-            strstr(scenario->rate, "iteration") ? " (iterations)" : "",
+            scenario->is_of_iterations ? tt_format_value(rate, "1/s", text)
+                                       : tt_format_rate(rate, text),
+            scenario->is_of_iterations ? " (iterations)" : "",
             is_most ? "as many as were tried; more might add to it"
                     : "twice as many add less than 10 %");
 }

@@ -149,7 +149,7 @@ static int start_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error
     struct tt_launch launch = {.options = tt_config_opts(config, "launch"),
                                .directory = a->directory,
                                .ranks = (unsigned)config->run->ranks,
-                               .is_command = !strcmp(a->spec->workload, "command"),
+                               .is_command = a->spec->is_command,
                                .nodes = a->nodes[0] ? a->nodes : NULL,
                                .cpus = share ? &share->set : NULL,
                                .cgroup = share && share->cgroup[0] ? share->cgroup : NULL};
@@ -292,8 +292,7 @@ static uint64_t period(const struct tt_job_spec *p)
 /* Commands have no progress to look at: for them the time must do. */
 static bool is_steady(const struct tt_trial_job *a)
 {
-    return !strcmp(a->spec->workload, "command") || !a->loops ||
-           a->iteration >= period(a->spec) + 1;
+    return a->spec->is_command || !a->loops || a->iteration >= period(a->spec) + 1;
 }
 
 /* The reference must not always meet the same moment of the loads' period. */
