@@ -14,7 +14,13 @@ const char *const tt_phase_texts[TT_NPHASES] = {
 };
 
 const char *const tt_call_names[TT_NCALLS] = {
-#define X(id, name) [TT_##id] = #name,
+#define X(id, name, text) [TT_##id] = #name,
+    TT_CALLS(X)
+#undef X
+};
+
+const char *const tt_call_texts[TT_NCALLS] = {
+#define X(id, name, text) [TT_##id] = text,
     TT_CALLS(X)
 #undef X
 };

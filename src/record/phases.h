@@ -36,26 +36,27 @@ extern const char *const tt_phase_texts[TT_NPHASES];
 
 /* Calls whose latency is kept in a histogram. */
 #define TT_CALLS(X) \
-    X(CALL_OPEN, open) \
-    X(CALL_WRITE, write) \
-    X(CALL_READ, read) \
-    X(CALL_SYNC, sync) \
-    X(CALL_CLOSE, close) \
-    X(CALL_SUBMIT, submit) \
-    X(CALL_WAIT, wait) \
-    X(CALL_CREATE, create) \
-    X(CALL_STAT, stat) \
-    X(CALL_RENAME, rename) \
-    X(CALL_REMOVE, remove) \
-    X(CALL_HALO, halo) \
-    X(CALL_COLLECTIVE, collective)
+    X(CALL_OPEN, open, "opening a file") \
+    X(CALL_WRITE, write, "one write call of the library, or until it is complete if it is native") \
+    X(CALL_READ, read, "one read call of the library") \
+    X(CALL_SYNC, sync, "making data durable") \
+    X(CALL_CLOSE, close, "closing a file") \
+    X(CALL_SUBMIT, submit, "handing a write over") \
+    X(CALL_WAIT, wait, "waiting for what was handed over") \
+    X(CALL_CREATE, create, "making a file or directory") \
+    X(CALL_STAT, stat, "looking a file or directory up") \
+    X(CALL_RENAME, rename, "renaming a directory") \
+    X(CALL_REMOVE, remove, "removing a file or directory") \
+    X(CALL_HALO, halo, "one exchange of halo data") \
+    X(CALL_COLLECTIVE, collective, "one collective communication")
 
 enum tt_call {
-#define X(id, name) TT_##id,
+#define X(id, name, text) TT_##id,
     TT_CALLS(X)
 #undef X
         TT_NCALLS
 };
 extern const char *const tt_call_names[TT_NCALLS];
+extern const char *const tt_call_texts[TT_NCALLS];
 
 #endif

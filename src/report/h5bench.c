@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "report/h5bench_stress.h"
 #include "report/paragraph.h"
+#include "report/table.h"
 #include "spec/units.h"
 
 /* ---- figures ---- */
@@ -308,35 +309,52 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
 
 /* ---- the summary ---- */
 
-static const char *rate_cell(const json_t *figures, const char *name, char out[TT_UNIT_TEXT])
+static void add_rate(struct tt_table *t, const json_t *figures, const char *name)
 {
     const json_t *value = json_object_get(figures, name);
+    char text[TT_UNIT_TEXT];
 
-    if (!value)
-        return "-";
-    return json_is_number(value) ? tt_format_rate(json_number_value(value), out) : "inf";
-}
-
-static void print_summary_row(FILE *out, const json_t *row)
-{
-    const json_t *figures = json_object_get(row, "figures");
-    char ranks[24] = "-", a[TT_UNIT_TEXT], b[TT_UNIT_TEXT], c[TT_UNIT_TEXT], d[TT_UNIT_TEXT];
-
-    if (json_is_object(figures))
-        snprintf(ranks, sizeof ranks, "%lld", (long long)tt_integer_of(figures, "ranks"));
-    fprintf(out, "%-21.21s %5s %9s %11s %10s %10s  %s\n", tt_text_of(row, "benchmark"), ranks,
-            json_is_object(figures) ? tt_format_bytes(tt_number_of(figures, "total size"), a) : "-",
-            rate_cell(figures, "raw rate", b), rate_cell(figures, "observed rate", c),
-            rate_cell(figures, "observed rate (wall)", d), tt_text_of(row, "status"));
+    tt_table_add(t, "%s",
+                 !value                  ? "-"
+                 : json_is_number(value) ? tt_format_rate(json_number_value(value), text)
+                                         : "inf");
 }
 
 void tt_h5bench_summary(FILE *out, const json_t *rows)
 {
-    fprintf(out, "\n%-21s %5s %9s %11s %10s %10s  %s\n", "benchmark", "ranks", "size", "raw rate",
-            "observed", "observed", "status");
-    fprintf(out, "%-21s %5s %9s %11s %10s %10s\n", "", "", "", "", "(h5bench)", "(wall)");
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        print_summary_row(out, json_array_get(rows, i));
+    static const struct tt_column columns[] = {{.title = "benchmark", .width = 21, .least = 21},
+                                               {.title = "ranks", .right = true},
+                                               {.title = "size", .right = true, .width = 9},
+                                               {.title = "raw rate", .right = true, .width = 11},
+                                               {.title = "observed", .right = true, .width = 10},
+                                               {.title = "observed", .right = true, .width = 10},
+                                               {.title = "status"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, 0};
+    char size[TT_UNIT_TEXT];
+
+    for (size_t i = 0; i < 4; i++) /* a second line of titles */
+        tt_table_add(&t, "%s", "");
+    tt_table_add(&t, "(h5bench)");
+    tt_table_add(&t, "(wall)");
+    tt_table_add(&t, "%s", "");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i), *figures = json_object_get(row, "figures");
+        bool known = json_is_object(figures);
+
+        tt_table_add(&t, "%s", tt_text_of(row, "benchmark"));
+        if (known)
+            tt_table_add(&t, "%lld", (long long)tt_integer_of(figures, "ranks"));
+        else
+            tt_table_add(&t, "-");
+        tt_table_add(&t, "%s",
+                     known ? tt_format_bytes(tt_number_of(figures, "total size"), size) : "-");
+        add_rate(&t, figures, "raw rate");
+        add_rate(&t, figures, "observed rate");
+        add_rate(&t, figures, "observed rate (wall)");
+        tt_table_add(&t, "%s", tt_text_of(row, "status"));
+    }
+    fputc('\n', out);
+    tt_table_print(&t, out, NULL);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         struct tt_paragraph p = {0};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/metrics.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "report/outfile.h"
@@ -14,7 +15,6 @@
 static int add_shown(json_t *run, struct tt_store *s, int64_t key, struct tt_error *e)
 {
     static const char *const parameters[] = {"backend", "overlap", "sync"};
-    static const char *const metrics[][2] = {{"runtime", "s"}, {"write_rate", "B/s"}};
     json_t *p = json_object(), *m = json_object();
     int rc = TT_OK, bad = 0;
 
@@ -26,15 +26,17 @@ static int add_shown(json_t *run, struct tt_store *s, int64_t key, struct tt_err
             bad |= json_object_set_new(p, parameters[i], tt_json_text(value));
         free(value);
     }
-    for (size_t i = 0; rc == TT_OK && i < sizeof metrics / sizeof *metrics; i++) {
+    for (int i = 0; rc == TT_OK && i < TT_NMETRICS; i++) {
         double value = 0;
         bool known;
 
-        rc = tt_store_metric(s, key, metrics[i][0], &known, &value, e);
-        bad |= json_object_set_new(m, metrics[i][0],
+        if (!(tt_metrics[i].shown & TT_SHOWN_LISTED))
+            continue;
+        rc = tt_store_metric(s, key, tt_metrics[i].name, &known, &value, e);
+        bad |= json_object_set_new(m, tt_metrics[i].name,
                                    json_pack("{s:o, s:s}", "value",
                                              known ? json_real(value) : json_null(), "unit",
-                                             metrics[i][1]));
+                                             tt_metrics[i].unit));
     }
     bad |= json_object_set_new(run, "parameters", p);
     bad |= json_object_set_new(run, "metrics", m);

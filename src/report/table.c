@@ -143,10 +143,15 @@ int tt_table_print(struct tt_table *t, FILE *out, struct tt_error *e)
         for (size_t i = 0; i < t->n; i += t->ncolumns)
             print_row(out, t, width, t->cells + i);
     }
+    tt_table_free(t);
+    return rc;
+}
+
+void tt_table_free(struct tt_table *t)
+{
     for (size_t i = 0; i < t->n; i++)
         free(t->cells[i]);
     free(t->cells);
     t->cells = NULL;
     t->n = 0;
-    return rc;
 }

@@ -35,5 +35,7 @@ void tt_table_add(struct tt_table *t, const char *fmt, ...) __attribute__((forma
 /* Titles and rows, or nothing if there is no row; frees the cells in any case. e may be NULL: a
  * line in place of the table says that there was no memory. */
 int tt_table_print(struct tt_table *t, FILE *out, struct tt_error *e);
+/* Of a table that is not printed. */
+void tt_table_free(struct tt_table *t);
 
 #endif
