@@ -191,11 +191,9 @@ static const char not_timed[] = "not timed apart from opening and closing";
 
 static struct tt_value formula_write_rate(const struct tt_run_data *run)
 {
-    const char *how = json_string_value(json_object_get(run->overlap, "how"));
-
     if (!(run->bytes_written > 0))
         return unknown("nothing was written");
-    if (how && !strncmp(how, "native", strlen("native")))
+    if (!strcmp(tt_text_of(run->overlap, "executor"), "native"))
         return baseline_write_rate(run);
     return ratio(get(run, TT_METRIC_bytes_written),
                  known(tt_run_data_slowest(run, TT_IO_WRITE, TT_IO_SYNC)), not_timed);

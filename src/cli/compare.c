@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/compare_sets.h"
 #include "cli/option.h"
+#include "report/outfile.h"
 #include "report/report.h"
 #include "spec/units.h"
 
@@ -136,7 +137,7 @@ static int compare(const struct request *r, const struct tt_compare_options *o, 
     if (rc == TT_OK && (!r->json || strcmp(r->json, "-") != 0))
         tt_report_comparison(stdout, comparison);
     if (rc == TT_OK && r->json)
-        rc = tt_report_comparison_json(r->json, comparison, e);
+        rc = tt_outfile_json(r->json, comparison, e);
     json_decref(comparison);
     tt_compared_free(&a);
     tt_compared_free(&b);

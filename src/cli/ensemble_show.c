@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "ensemble/run.h"
+#include "report/outfile.h"
 #include "report/ensemble.h"
 #include "spec/units.h"
 
@@ -67,7 +68,7 @@ int tt_ensemble_show_answer(const struct tt_ensemble *x, const char *directory, 
     if (rc == TT_OK && !x->o.quiet)
         tt_report_ensemble(table, answer);
     if (rc == TT_OK && x->o.json)
-        rc = tt_report_ensemble_json(x->o.json, answer, e);
+        rc = tt_outfile_json(x->o.json, answer, e);
     if (rc == TT_OK && x->o.csv)
         rc = tt_report_ensemble_csv(x->o.csv, answer, e);
     if (kept && answer)

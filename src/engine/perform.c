@@ -121,6 +121,8 @@ static json_t *overlap_summary(const struct tt_engine_private *p)
 
     json_object_set_new(o, "how",
                         json_string(p->overlap_way ? p->overlap_way : "no dump was made"));
+    if (p->overlap_executor)
+        json_object_set_new(o, "executor", json_string(p->overlap_executor));
     if (p->transfers_way[0])
         json_object_set_new(o, "transfers", json_string(p->transfers_way));
     if (p->may_be_native) {

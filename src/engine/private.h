@@ -58,11 +58,12 @@ struct tt_engine_private {
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* on one rank of each node */
     struct tt_pool *helper;       /* NULL without overlap */
-    struct tt_probe probes[2];  /* noncontiguous, contiguous; only if the backend is nonblocking */
-    bool may_be_native;         /* probes were made */
-    const char *overlap_way;    /* how dumps really overlapped; NULL before the first */
-    char transfers_way[96];     /* how single transfers were made; empty if none were */
-    struct tt_histogram *calls; /* TT_NCALLS */
+    struct tt_probe probes[2]; /* noncontiguous, contiguous; only if the backend is nonblocking */
+    bool may_be_native;        /* probes were made */
+    const char *overlap_way;   /* how dumps really overlapped; NULL before the first */
+    const char *overlap_executor; /* the same as a key */
+    char transfers_way[96];       /* how single transfers were made; empty if none were */
+    struct tt_histogram *calls;   /* TT_NCALLS */
     struct tt_iteration_record now;
     int64_t unnamed_ns;            /* of empty records since the last one that was written */
     uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */

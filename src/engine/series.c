@@ -16,6 +16,9 @@
 static const char *const way_names[] = {[TT_BY_CALLER] = "none: the caller writes",
                                         [TT_BY_BACKEND] = "native nonblocking calls",
                                         [TT_BY_POOL] = "helper thread"};
+/* For analysis. */
+static const char *const executor_keys[] = {
+    [TT_BY_CALLER] = "caller", [TT_BY_BACKEND] = "native", [TT_BY_POOL] = "helper"};
 
 /* ---- opening ---- */
 
@@ -298,6 +301,7 @@ static void choose_way(struct tt_series *s, const struct tt_batch *b)
         s->reads.spec.executor = TT_BY_CALLER;
     s->file_spec.in_helper = *way == TT_BY_POOL;
     p->overlap_way = way_names[*way];
+    p->overlap_executor = executor_keys[*way];
 }
 
 /* What may be changed as soon as the caller has its buffer back is looked at now. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/outfile.h"
 #include "report/paragraph.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -222,15 +221,4 @@ void tt_report_comparison(FILE *out, const json_t *comparison)
     if (both)
         tt_paragraph_add(&p, "%lld run%s in both A and B", both, both == 1 ? " is" : "s are");
     tt_paragraph_print_marked(&p, out, "! ");
-}
-
-int tt_report_comparison_json(const char *path, const json_t *comparison, struct tt_error *e)
-{
-    struct tt_outfile out;
-
-    if (tt_outfile_open(&out, path, e) != TT_OK)
-        return e->code;
-    json_dumpf(comparison, out.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    fputc('\n', out.stream);
-    return tt_outfile_close(&out, e);
 }

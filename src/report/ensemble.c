@@ -580,59 +580,24 @@ void tt_report_systems(FILE *out, const json_t *systems, double limit)
 
 /* ---- files ---- */
 
-int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_error *e)
-{
-    struct tt_outfile f;
-    int rc = tt_outfile_open(&f, path, e);
-
-    if (rc != TT_OK)
-        return rc;
-    if (json_dumpf(answer, f.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
-        return tt_outfile_discard(&f, tt_fail(e, TT_FAILED, "'%s' cannot be written", path));
-    fputc('\n', f.stream);
-    return tt_outfile_close(&f, e);
-}
-
-/* Names come from users' files, and may hold what separates cells. */
-static void write_text(FILE *f, const char *text)
-{
-    bool plain = !text[strcspn(text, ",\"\r\n")];
-
-    if (!plain)
-        fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', f);
-        fputc(*text, f);
-    }
-    fputs(plain ? "," : "\",", f);
-}
-
-/* What is not known is an empty cell. */
-static void write_number(FILE *f, double value, int digits)
-{
-    if (isfinite(value))
-        fprintf(f, "%.*f", digits, value);
-    fputc(',', f);
-}
-
-static void write_row(FILE *f, const json_t *repetition, const json_t *job)
+static void write_row(struct tt_outfile *f, const json_t *repetition, const json_t *job)
 {
     const json_t *metrics = json_object_get(job, "metrics");
 
-    write_text(f, tt_text_of(repetition, "reference"));
-    write_number(f, tt_number_or_nan(repetition, "others"), 0);
-    write_number(f, tt_number_or_nan(repetition, "number"), 0);
-    write_number(f, tt_is_true(repetition, "complete"), 0);
-    write_text(f, tt_text_of(job, "role"));
-    write_text(f, tt_text_of(job, "job"));
-    write_text(f, tt_text_of(job, "workload"));
-    write_number(f, tt_number_or_nan(job, "runtime"), 9);
-    write_number(f, tt_number_or_nan(job, "late"), 9);
-    write_number(f, fmax(0, tt_number_or_nan(metrics, "bytes_written")), 0);
-    write_number(f, fmax(0, tt_number_or_nan(metrics, "bytes_read")), 0);
-    write_number(f, fmax(0, tt_number_or_nan(json_object_get(job, "window"), "bytes_written")), 0);
-    fprintf(f, "%s\n", tt_text_of(job, "directory"));
+    tt_csv_text(f, tt_text_of(repetition, "reference"));
+    tt_csv_number(f, tt_number_or_nan(repetition, "others"), 0);
+    tt_csv_number(f, tt_number_or_nan(repetition, "number"), 0);
+    tt_csv_number(f, tt_is_true(repetition, "complete"), 0);
+    tt_csv_text(f, tt_text_of(job, "role"));
+    tt_csv_text(f, tt_text_of(job, "job"));
+    tt_csv_text(f, tt_text_of(job, "workload"));
+    tt_csv_number(f, tt_number_or_nan(job, "runtime"), 9);
+    tt_csv_number(f, tt_number_or_nan(job, "late"), 9);
+    tt_csv_number(f, fmax(0, tt_number_of(metrics, "bytes_written")), 0);
+    tt_csv_number(f, fmax(0, tt_number_of(metrics, "bytes_read")), 0);
+    tt_csv_number(f, fmax(0, tt_number_of(json_object_get(job, "window"), "bytes_written")), 0);
+    tt_csv_text(f, tt_text_of(job, "directory"));
+    tt_csv_end_row(f);
 }
 
 int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e)
@@ -649,6 +614,6 @@ int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_err
                       "written_B,read_B,written_in_window_B,directory\n");
     json_array_foreach(json_object_get(answer, "repetitions"), i, repetition)
         json_array_foreach(json_object_get(repetition, "jobs"), k, job)
-            write_row(f.stream, repetition, job);
+            write_row(&f, repetition, job);
     return tt_outfile_close(&f, e);
 }

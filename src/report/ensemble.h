@@ -12,9 +12,7 @@
 void tt_report_ensemble(FILE *out, const json_t *answer);
 /* What tt_slowdown_suffices made. */
 void tt_report_systems(FILE *out, const json_t *systems, double limit);
-/* path "-" is stdout. */
-int tt_report_ensemble_json(const char *path, const json_t *answer, struct tt_error *e);
-/* One row per job of every repetition. */
+/* One row per job of every repetition; path "-" is stdout. */
 int tt_report_ensemble_csv(const char *path, const json_t *answer, struct tt_error *e);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,4 +108,53 @@ int tt_outfile_discard(struct tt_outfile *f, int rc)
         unlink(f->temporary);
     free(f->temporary);
     return rc;
+}
+
+int tt_outfile_json(const char *path, const json_t *value, struct tt_error *e)
+{
+    struct tt_outfile f;
+    int rc = tt_outfile_open(&f, path, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if (json_dumpf(value, f.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
+        return tt_outfile_discard(&f, tt_fail(e, TT_FAILED, "'%s' cannot be written", path));
+    fputc('\n', f.stream);
+    return tt_outfile_close(&f, e);
+}
+
+/* ---- CSV ---- */
+
+static void separate(struct tt_outfile *f)
+{
+    if (f->in_row)
+        fputc(',', f->stream);
+    f->in_row = true;
+}
+
+void tt_csv_text(struct tt_outfile *f, const char *text)
+{
+    const char *quote = text[strcspn(text, ",\"\r\n")] ? "\"" : "";
+
+    separate(f);
+    fputs(quote, f->stream);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', f->stream);
+        fputc(*text, f->stream);
+    }
+    fputs(quote, f->stream);
+}
+
+void tt_csv_number(struct tt_outfile *f, double value, int digits)
+{
+    separate(f);
+    if (isfinite(value))
+        fprintf(f->stream, "%.*f", digits, value);
+}
+
+void tt_csv_end_row(struct tt_outfile *f)
+{
+    fputc('\n', f->stream);
+    f->in_row = false;
 }

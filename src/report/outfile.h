@@ -3,7 +3,10 @@
 #ifndef TT_REPORT_OUTFILE_H
 #define TT_REPORT_OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+#include <jansson.h>
 
 #include "base/error.h"
 
@@ -11,6 +14,7 @@ struct tt_outfile {
     FILE *stream; /* write here */
     const char *path;
     char *temporary; /* NULL: straight to path, which is stdout or no regular file */
+    bool in_row;     /* of CSV: a cell stands before the next one */
 };
 
 /* Whether such a file could be made, before the run whose result it shall hold; makes nothing. */
@@ -23,5 +27,14 @@ int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e);
 int tt_outfile_close(struct tt_outfile *f, struct tt_error *e);
 /* What to write could not be had: no file at all. Returns rc. */
 int tt_outfile_discard(struct tt_outfile *f, int rc);
+
+/* The whole of such a file. */
+int tt_outfile_json(const char *path, const json_t *value, struct tt_error *e);
+
+/* Cells of CSV, one after the other; what fails is said when the file is closed. Text may hold what
+ * separates cells. A number that is not finite is an empty cell; digits: after the point. */
+void tt_csv_text(struct tt_outfile *f, const char *text);
+void tt_csv_number(struct tt_outfile *f, double value, int digits);
+void tt_csv_end_row(struct tt_outfile *f);
 
 #endif

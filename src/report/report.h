@@ -18,9 +18,8 @@ int tt_report_json(const char *path, const json_t *result, const char *directory
 int tt_report_csv(const char *path, const json_t *result, const char *directory,
                   struct tt_error *e);
 
-/* What tt_compare made: at most 80 columns, or everything. path "-" is stdout. */
+/* What tt_compare made: at most 80 columns. */
 void tt_report_comparison(FILE *out, const json_t *comparison);
-int tt_report_comparison_json(const char *path, const json_t *comparison, struct tt_error *e);
 
 /* "WARNING: ..." at most 80 columns wide, for tables in the manner of other programs. */
 void tt_report_warning_lines(FILE *out, const json_t *result);

@@ -96,21 +96,6 @@ int tt_report_runs_json(const char *path, struct tt_store *s, const struct tt_ru
 static const enum tt_stored in_csv[] = {TT_STORED_PARAMETERS, TT_STORED_METRICS};
 #define NGROUPS (sizeof in_csv / sizeof *in_csv)
 
-static void write_field(FILE *f, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', f);
-        fputc(*text, f);
-    }
-    fputc('"', f);
-}
-
 /* {"stencil.size [points]": "4096", ...} of one run. */
 static int named_values(struct tt_store *s, int64_t run, enum tt_stored group, json_t **out,
                         struct tt_error *e)
@@ -158,16 +143,7 @@ static int collect_columns(struct tt_store *s, const struct tt_run_rows *runs, e
     return rc;
 }
 
-static void write_value(FILE *f, const json_t *value)
-{
-    fputc(',', f);
-    if (json_is_string(value))
-        write_field(f, json_string_value(value));
-    else if (json_is_number(value))
-        fprintf(f, "%.17g", json_number_value(value));
-}
-
-static int write_run(FILE *f, struct tt_store *s, const struct tt_run_row *r,
+static int write_run(struct tt_outfile *f, struct tt_store *s, const struct tt_run_row *r,
                      json_t *const columns[NGROUPS], struct tt_error *e)
 {
     const char *const texts[] = {r->id,        r->directory, r->workload,
@@ -175,36 +151,38 @@ static int write_run(FILE *f, struct tt_store *s, const struct tt_run_row *r,
     const char *name;
     json_t *ignored;
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_field(f, texts[i]);
-        fputc(',', f);
-    }
-    fprintf(f, "%.6f", r->start_seconds);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tt_csv_text(f, texts[i]);
+    tt_csv_number(f, r->start_seconds, 6);
     for (size_t g = 0; g < NGROUPS; g++) {
         json_t *values;
 
         if (named_values(s, r->key, in_csv[g], &values, e) == TT_OK)
             json_object_foreach(columns[g], name, ignored)
-                write_value(f, json_object_get(values, name));
+            {
+                const json_t *value = json_object_get(values, name);
+                char number[40] = "";
+
+                if (json_is_number(value)) /* as exactly as it was measured */
+                    snprintf(number, sizeof number, "%.17g", json_number_value(value));
+                tt_csv_text(f, json_is_string(value) ? json_string_value(value) : number);
+            }
         json_decref(values);
     }
-    fputc('\n', f);
+    tt_csv_end_row(f);
     return e->code;
 }
 
-static void write_titles(FILE *f, json_t *const columns[NGROUPS])
+static void write_titles(struct tt_outfile *f, json_t *const columns[NGROUPS])
 {
     const char *name;
     json_t *ignored;
 
-    fputs("id,directory,workload,plan,status,valid,start [s]", f);
+    fputs("id,directory,workload,plan,status,valid,start [s]", f->stream);
+    f->in_row = true;
     for (size_t g = 0; g < NGROUPS; g++)
-        json_object_foreach(columns[g], name, ignored)
-        {
-            fputc(',', f);
-            write_field(f, name);
-        }
-    fputc('\n', f);
+        json_object_foreach(columns[g], name, ignored) tt_csv_text(f, name);
+    tt_csv_end_row(f);
 }
 
 int tt_report_runs_csv(const char *path, struct tt_store *s, const struct tt_run_rows *runs,
@@ -221,9 +199,9 @@ int tt_report_runs_csv(const char *path, struct tt_store *s, const struct tt_run
     if (rc == TT_OK)
         rc = tt_outfile_open(&out, path, e);
     if (rc == TT_OK) {
-        write_titles(out.stream, columns);
+        write_titles(&out, columns);
         for (size_t i = 0; rc == TT_OK && i < runs->n; i++)
-            rc = write_run(out.stream, s, &runs->rows[i], columns, e);
+            rc = write_run(&out, s, &runs->rows[i], columns, e);
         rc = rc == TT_OK ? tt_outfile_close(&out, e) : tt_outfile_discard(&out, rc);
     }
     for (size_t g = 0; g < NGROUPS; g++)

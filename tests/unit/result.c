@@ -113,7 +113,7 @@ static const char summary[] =
     " \"library_bytes\": [10, 0], \"warnings\": [\"said by both ranks\"],"
     " \"facts\": [{\"key\": \"cb_nodes\", \"given\": \"4\", \"read_back\": \"4\", \"proof\": \"no "
     "effect\","
-    " \"how\": \"\"}], \"overlap\": {\"how\": \"helper thread\"},"
+    " \"how\": \"\"}], \"overlap\": {\"executor\": \"helper\"},"
     " \"environment\": {\"host\": \"node1\", \"cpus\": 1, \"memory\": 1073741824}}";
 
 static void write_rank(unsigned rank)
@@ -370,7 +370,7 @@ static void waits_are_shared_by_dumps_in_flight(void **unused)
     write_file("plan.json",
                "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
                " {\"ranks\": \"2\", \"overlap\": \"async\", \"inflight\": \"2\"}}");
-    rewrite_ranks("helper thread", "native nonblocking calls", write_shared_waits);
+    rewrite_ranks("\"helper\"", "\"native\"", write_shared_waits);
     result = make();
     expect_metric(result, "epoch_time", 2);
     expect_metric(result, "hidden_fraction", 0.5);
