@@ -41,13 +41,6 @@ static int template_open(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-/* Nothing to prepare: a raw file grows as it is written. */
-static int template_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    (void)file, (void)step, (void)e;
-    return TT_OK;
-}
-
 /* Both directions: walk the pieces of the block that are contiguous in the file and in memory. */
 static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t step,
                     const struct tt_block *b, struct tt_error *e)
@@ -114,7 +107,6 @@ const struct tt_backend tt_backend_template = {
     .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER,
     .state_size = sizeof(struct template_state),
     .open = template_open,
-    .define = template_define,
     .write = template_write,
     .read = template_read,
     .sync = template_sync,

@@ -26,11 +26,6 @@ static int template_open(struct tt_file *file, struct tt_error *e)
     return tt_below_open(file, file->spec, e);
 }
 
-static int template_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    return tt_file_define(file->below, step, e);
-}
-
 static int template_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                           struct tt_error *e)
 {
@@ -89,7 +84,6 @@ const struct tt_backend tt_layer_template = {
     .kind = TT_REQUEST_LAYER,
     .state_size = sizeof(struct template_state),
     .open = template_open,
-    .define = template_define,
     .write = template_write,
     .read = template_read,
     .submit = template_submit,

@@ -158,6 +158,24 @@ int tt_disk_check_full(const char *path, struct tt_error *e)
     return TT_OK;
 }
 
+int tt_disk_check_complete(const char *path, uint64_t end, struct tt_error *e)
+{
+    struct stat st;
+
+    if (end == 0)
+        return TT_OK;
+    if (stat(path, &st) != 0)
+        return tt_fail_call(e, errno, "stat", path, -1);
+    if (tt_disk_check_full(path, e) != TT_OK)
+        return e->code;
+    if ((uint64_t)st.st_size >= end)
+        return TT_OK;
+    if (tt_disk_free(path) == 0)
+        return tt_fail_call(e, ENOSPC, "write", path, -1);
+    return tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but %llu were written to it", path,
+                   (long long)st.st_size, (unsigned long long)end);
+}
+
 int tt_disk_sync(const char *path, struct tt_error *e)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC), rc = TT_OK;

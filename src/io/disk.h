@@ -33,6 +33,10 @@ uint64_t tt_disk_free(const char *path);
  * with holes on a disk without a free block counts as failed. */
 int tt_disk_check_full(const char *path, struct tt_error *e);
 
+/* A short write by an aggregator is reported to nobody: the file is too short, or it has holes as
+ * above. end is behind everything this rank has written; 0: nothing, and nothing is looked at. */
+int tt_disk_check_complete(const char *path, uint64_t end, struct tt_error *e);
+
 /* fsync by a descriptor of our own: everything this node has written to the file is durable. */
 int tt_disk_sync(const char *path, struct tt_error *e);
 

@@ -384,8 +384,13 @@ static int end_call(struct tt_file *f, uint64_t before, int rc, struct tt_error 
 
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)
 {
-    uint64_t before = tt_note_begin(TT_DOING_DEFINE, f->note);
+    uint64_t before;
 
+    while (!f->backend->define && f->below)
+        f = f->below;
+    if (!f->backend->define)
+        return TT_OK;
+    before = tt_note_begin(TT_DOING_DEFINE, f->note);
     return end_call(f, before, f->backend->define(f, step, e), e);
 }
 

@@ -80,7 +80,8 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for prepare, submit, wait, wait_any, use_buffers, is_collective and query.
+ * not. NULL is allowed for prepare, define, submit, wait, wait_any, use_buffers, is_collective and
+ * query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -104,7 +105,8 @@ struct tt_backend {
      * close is not called on it; a layer leaves the file below as it is then: others may be waiting
      * in a collective, and the core closes what is open once ranks have agreed. */
     int (*open)(struct tt_file *file, struct tt_error *e);
-    /* Before the first transfer of a new step: make groups or datasets, extend. */
+    /* Before the first transfer of a new step: make groups or datasets, extend. NULL: there is
+     * nothing to do, and a layer passes it on. */
     int (*define)(struct tt_file *file, uint64_t step, struct tt_error *e);
     int (*write)(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);
     int (*read)(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);

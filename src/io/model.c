@@ -125,6 +125,22 @@ uint64_t tt_selection_count(const struct tt_selection *s)
     return 0;
 }
 
+uint64_t tt_selection_end(const struct tt_selection *s)
+{
+    uint64_t n = tt_selection_count(s), end = 0;
+
+    if (n == 0 || s->kind == TT_SELECT_ALL)
+        return n;
+    for (size_t i = 0; s->kind == TT_SELECT_RUNS && i < s->nruns; i++)
+        if (s->runs[i].length > 0 && s->runs[i].start + s->runs[i].length > end)
+            end = s->runs[i].start + s->runs[i].length;
+    if (s->kind == TT_SELECT_RUNS)
+        return end;
+    for (int d = 0; d < s->ndims; d++) /* the last element */
+        end = end * s->dims[d] + s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1;
+    return end + 1;
+}
+
 static bool slab_is_valid(const struct tt_selection *s)
 {
     for (int d = 0; d < s->ndims; d++) {

@@ -109,6 +109,8 @@ void tt_select_runs(struct tt_selection *s, int ndims, const uint64_t *dims, siz
                     const struct tt_run *runs);
 
 uint64_t tt_selection_count(const struct tt_selection *s); /* elements selected */
+/* The first element behind all that are selected, in the flattened array; 0: there are none. */
+uint64_t tt_selection_end(const struct tt_selection *s);
 /* True if every selected element lies inside dims and (slabs) blocks do not overlap. */
 bool tt_selection_is_valid(const struct tt_selection *s);
 /* True if the selection is one contiguous run; its place in *run. */

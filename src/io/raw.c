@@ -109,6 +109,19 @@ int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw, const voi
     return TT_OK;
 }
 
+unsigned tt_raw_advance(struct iovec *pieces, unsigned n, size_t moved)
+{
+    unsigned done = 0;
+
+    while (done < n && moved >= pieces[done].iov_len)
+        moved -= pieces[done++].iov_len;
+    if (done < n) {
+        pieces[done].iov_base = (char *)pieces[done].iov_base + moved;
+        pieces[done].iov_len -= moved;
+    }
+    return done;
+}
+
 int tt_raw_fail(const struct tt_file *file, const struct tt_raw *raw, enum tt_direction direction,
                 int error, int64_t offset, struct tt_error *e)
 {

@@ -4,6 +4,8 @@
 #ifndef TT_IO_RAW_H
 #define TT_IO_RAW_H
 
+#include <sys/uio.h>
+
 #include "io/file.h"
 
 /* Options of backend posix. */
@@ -23,6 +25,9 @@ int tt_raw_close(struct tt_file *file, struct tt_raw *raw, struct tt_error *e);
 /* Whether a piece can be transferred; TT_UNSUPPORTED with what is not a multiple of what. */
 int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,
                  uint64_t offset, uint64_t length, struct tt_error *e);
+/* After a transfer that moved so many bytes from the front of a list: how many pieces are done. The
+ * next one is shortened. */
+unsigned tt_raw_advance(struct iovec *pieces, unsigned n, size_t moved);
 /* A transfer that has failed, or (error 0) moved nothing. */
 int tt_raw_fail(const struct tt_file *file, const struct tt_raw *raw, enum tt_direction direction,
                 int error, int64_t offset, struct tt_error *e);

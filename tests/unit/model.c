@@ -104,12 +104,16 @@ static void check_extents(const struct tt_block *b, size_t size)
 {
     static uint64_t file[MOST], memory[MOST];
     size_t n = enumerate(&b->file, file), k = 0;
+    uint64_t end = 0;
     struct tt_extent_iter it;
     struct tt_extent x, before = {0};
     bool first = true;
 
     assert_int_equal(n, enumerate(&b->memory, memory));
     assert_int_equal(n, tt_selection_count(&b->file));
+    for (size_t i = 0; i < n; i++)
+        end = file[i] >= end ? file[i] + 1 : end;
+    assert_int_equal(end, tt_selection_end(&b->file));
     tt_extents_begin(&it, b, size);
     while (tt_extents_next(&it, &x)) {
         assert_true(x.length > 0 && x.length % size == 0);

@@ -8,12 +8,6 @@ static int discard_nothing(struct tt_file *file, struct tt_error *e)
     return TT_OK;
 }
 
-static int discard_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    (void)file, (void)step, (void)e;
-    return TT_OK;
-}
-
 static int discard_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                          struct tt_error *e)
 {
@@ -33,7 +27,6 @@ const struct tt_backend tt_backend_discard = {
     .caps = TT_CAP_SYNCS_ALONE,
     .summary = "throws data away: the cost of everything but storage",
     .open = discard_nothing,
-    .define = discard_define,
     .write = discard_write,
     .read = discard_read,
     .sync = discard_nothing,

@@ -120,12 +120,6 @@ static int mpiio_open(struct tt_file *file, struct tt_error *e)
     return given_up(file, rc);
 }
 
-static int mpiio_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    (void)file, (void)step, (void)e;
-    return TT_OK;
-}
-
 /* ---- the end ---- */
 
 static int sync_handle(struct tt_file *file, MPI_File handle, struct tt_error *e)
@@ -153,6 +147,7 @@ static int sync_together(struct tt_file *file, struct tt_error *e)
 
 static int mpiio_sync(struct tt_file *file, struct tt_error *e)
 {
+    const struct mpiio_state *s = file->state;
     int rc;
 
     if (file->spec->access == TT_READ_ONLY)
@@ -164,7 +159,7 @@ static int mpiio_sync(struct tt_file *file, struct tt_error *e)
         rc = tt_disk_sync(file->spec->path, e);
     else
         rc = sync_together(file, e);
-    return rc == TT_OK ? tt_mpiio_check_complete(file, e) : rc;
+    return rc == TT_OK ? tt_disk_check_complete(file->spec->path, s->end, e) : rc;
 }
 
 static int mpiio_close(struct tt_file *file, struct tt_error *e)
@@ -173,7 +168,7 @@ static int mpiio_close(struct tt_file *file, struct tt_error *e)
     int rc, mpi;
 
     tt_mpiio_land_all(file);
-    rc = tt_mpiio_check_complete(file, e);
+    rc = tt_disk_check_complete(file->spec->path, s->end, e);
     tt_shape_cache_free(&s->shapes);
     mpi = s->own == MPI_FILE_NULL ? MPI_SUCCESS : MPI_File_close(&s->own);
     if (mpi != MPI_SUCCESS)
@@ -244,7 +239,6 @@ const struct tt_backend tt_backend_mpiio = {
     .is_collective = mpiio_is_collective,
     .prepare = mpiio_prepare,
     .open = mpiio_open,
-    .define = mpiio_define,
     .write = tt_mpiio_write,
     .read = tt_mpiio_read,
     .submit = tt_mpiio_submit,

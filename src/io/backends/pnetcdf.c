@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/agree.h"
 #include "io/backends/pnetcdf/parts.h"
@@ -193,24 +192,11 @@ static int pnetcdf_define(struct tt_file *file, uint64_t step, struct tt_error *
 
 /* ---- the end ---- */
 
-/* A short write by an aggregator is reported to nobody: the file is too short, or it has holes on a
- * file system without a free block. */
 static int check_complete(const struct tt_file *file, struct tt_error *e)
 {
     const struct pnetcdf_state *s = file->state;
-    const char *path = file->spec->path;
-    struct stat st;
 
-    if (stat(path, &st) != 0)
-        return tt_fail_call(e, errno, "stat", path, -1);
-    if (s->end > 0 && tt_disk_check_full(path, e) != TT_OK)
-        return e->code;
-    if ((uint64_t)st.st_size >= s->end)
-        return TT_OK;
-    if (tt_disk_free(path) == 0)
-        return tt_fail_call(e, ENOSPC, "write", path, -1);
-    return tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but %" PRIu64 " were written to it", path,
-                   (long long)st.st_size, s->end);
+    return tt_disk_check_complete(file->spec->path, s->end, e);
 }
 
 static int sync_file(struct tt_file *file, struct tt_error *e)

@@ -2,16 +2,14 @@
 /* Plain files through pwritev and preadv. Pieces that follow each other in the file go out in one
  * call; pieces with gaps between them in one call each: no data sieving, no aggregation. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/sys.h"
 #include "io/raw.h"
 
-#define MAX_PIECES 512 /* of one call; below IOV_MAX everywhere */
-#define MAX_BYTES \
-    ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
-                       */
+#define MAX_PIECES 512              /* of one call; below IOV_MAX everywhere */
+#define MAX_BYTES ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
+                                     */
 
 static const struct tt_param params[] = {
     {"odirect", TT_PARAM_BOOL, offsetof(struct tt_raw_opts, odirect), "no", NULL,
@@ -25,7 +23,7 @@ struct posix_state {
 
 /* Pieces that follow each other in the file. */
 struct batch {
-    int n;
+    unsigned n;
     size_t bytes;
     off_t offset; /* of the first piece in the file */
     struct iovec pieces[MAX_PIECES];
@@ -38,51 +36,28 @@ static int posix_open(struct tt_file *file, struct tt_error *e)
     return tt_raw_open(file, ((const struct tt_raw_opts *)file->opts)->odirect, &s->raw, e);
 }
 
-static int posix_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    (void)file, (void)step, (void)e;
-    return TT_OK;
-}
-
-/* Drop what has been moved from the front of the batch. */
-static void advance(struct batch *b, size_t moved)
-{
-    int i = 0;
-
-    b->bytes -= moved;
-    b->offset += (off_t)moved;
-    while (i < b->n && moved >= b->pieces[i].iov_len)
-        moved -= b->pieces[i++].iov_len;
-    b->n -= i;
-    memmove(b->pieces, b->pieces + i, (size_t)b->n * sizeof *b->pieces);
-    if (b->n > 0) {
-        b->pieces[0].iov_base = (char *)b->pieces[0].iov_base + moved;
-        b->pieces[0].iov_len -= moved;
-    }
-}
-
 static int move(struct tt_file *file, enum tt_direction direction, struct batch *b,
                 struct tt_error *e)
 {
     struct posix_state *s = file->state;
+    unsigned first = 0;
 
     while (b->bytes > 0) {
-        ssize_t n = direction == TT_WRITING ? tt_sys_pwritev(s->raw.fd, b->pieces, b->n, b->offset)
-                                            : tt_sys_preadv(s->raw.fd, b->pieces, b->n, b->offset);
+        struct iovec *rest = b->pieces + first;
+        int pieces = (int)(b->n - first);
+        ssize_t n = direction == TT_WRITING ? tt_sys_pwritev(s->raw.fd, rest, pieces, b->offset)
+                                            : tt_sys_preadv(s->raw.fd, rest, pieces, b->offset);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return tt_raw_fail(file, &s->raw, direction, n < 0 ? errno : 0, b->offset, e);
-        advance(b, (size_t)n);
+        first += tt_raw_advance(rest, b->n - first, (size_t)n);
+        b->bytes -= (size_t)n;
+        b->offset += n;
     }
     b->n = 0;
     return TT_OK;
-}
-
-static bool continues(const struct batch *b, off_t offset, size_t n)
-{
-    return b->n < MAX_PIECES && b->bytes + n <= MAX_BYTES && offset == b->offset + (off_t)b->bytes;
 }
 
 static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t step,
@@ -107,7 +82,8 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
             off_t offset = (off_t)(base + x.file_offset + done);
 
             n = x.length - done < MAX_BYTES ? x.length - done : MAX_BYTES;
-            if (b.n > 0 && !continues(&b, offset, n))
+            if (b.n > 0 && (b.n == MAX_PIECES || b.bytes + n > MAX_BYTES ||
+                            offset != b.offset + (off_t)b.bytes))
                 rc = move(file, direction, &b, e);
             if (rc != TT_OK)
                 return rc;
@@ -164,7 +140,6 @@ const struct tt_backend tt_backend_posix = {
     .opts_size = sizeof(struct tt_raw_opts),
     .params = params,
     .open = posix_open,
-    .define = posix_define,
     .write = posix_write,
     .read = posix_read,
     .sync = posix_sync,

@@ -47,12 +47,6 @@ static int uring_open(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-static int uring_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    (void)file, (void)step, (void)e;
-    return TT_OK;
-}
-
 static int uring_close(struct tt_file *file, struct tt_error *e)
 {
     struct uring_state *s = file->state;
@@ -243,7 +237,6 @@ const struct tt_backend tt_backend_uring = {
     .check = uring_check,
     .prepare = uring_prepare,
     .open = uring_open,
-    .define = uring_define,
     .write = uring_write,
     .read = uring_read,
     .submit = uring_submit,

@@ -75,11 +75,6 @@ static int throttle_open(struct tt_file *file, struct tt_error *e)
     return rc == TT_OK ? below : rc;
 }
 
-static int throttle_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    return tt_file_define(file->below, step, e);
-}
-
 static uint64_t bytes_of(const struct tt_file *file, const struct tt_block *b)
 {
     return tt_selection_count(&b->file) *
@@ -158,7 +153,6 @@ const struct tt_backend tt_layer_throttle = {
     .params = params,
     .check = throttle_check,
     .open = throttle_open,
-    .define = throttle_define,
     .write = throttle_write,
     .read = throttle_read,
     .sync = throttle_sync,

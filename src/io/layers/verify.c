@@ -58,11 +58,6 @@ static int verify_open(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-static int verify_define(struct tt_file *file, uint64_t step, struct tt_error *e)
-{
-    return tt_file_define(file->below, step, e);
-}
-
 static uint64_t hash(struct tt_file *file, const struct tt_block *b)
 {
     struct verify_state *s = file->state;
@@ -169,7 +164,6 @@ const struct tt_backend tt_layer_verify = {
     .kind = TT_REQUEST_LAYER,
     .state_size = sizeof(struct verify_state),
     .open = verify_open,
-    .define = verify_define,
     .write = verify_write,
     .read = verify_read,
     .sync = verify_sync,

@@ -145,23 +145,3 @@ int tt_mpiio_check_end(const struct tt_file *file, uint64_t end, struct tt_error
                        file->spec->path, (long long)size);
     return TT_OK;
 }
-
-/* A short write by an aggregator is reported to nobody: the file is too short, or it has holes on a
- * file system without a free block. */
-int tt_mpiio_check_complete(const struct tt_file *file, struct tt_error *e)
-{
-    const struct mpiio_state *s = file->state;
-    MPI_Offset size = 0;
-    int rc = MPI_File_get_size(s->shared, &size);
-
-    if (rc != MPI_SUCCESS)
-        return tt_mpiio_fail(file, rc, 0, "MPI_File_get_size", -1, e);
-    if (s->end > 0 && tt_disk_check_full(file->spec->path, e) != TT_OK)
-        return e->code;
-    if ((uint64_t)size < s->end && tt_disk_free(file->spec->path) == 0)
-        return tt_fail_call(e, ENOSPC, "MPI_File_write", file->spec->path, -1);
-    if ((uint64_t)size < s->end)
-        return tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but %llu were written to it",
-                       file->spec->path, (long long)size, (unsigned long long)s->end);
-    return TT_OK;
-}

@@ -53,8 +53,6 @@ int tt_mpiio_check_result(struct tt_file *file, enum tt_direction direction, int
                           struct tt_error *e);
 /* Is there anything up to this offset? */
 int tt_mpiio_check_end(const struct tt_file *file, uint64_t end, struct tt_error *e);
-/* Is all there that was written? */
-int tt_mpiio_check_complete(const struct tt_file *file, struct tt_error *e);
 
 /* ---- transfer.c ---- */
 /* Complete everything submitted; the tickets keep what became of it. */

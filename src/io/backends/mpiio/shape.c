@@ -104,8 +104,8 @@ static int places_type(const struct places *p, uint64_t *offset, MPI_Datatype *t
     return rc == MPI_SUCCESS ? MPI_Type_commit(type) : rc;
 }
 
-/* Takes up to TT_PIECE_BYTES from the front of the list, which shrinks. */
-static int cut_piece(struct tt_extent *x, size_t n, size_t *taken, struct tt_piece *piece,
+/* Takes up to TT_SHAPE_PIECE_BYTES from the front of the list, which shrinks. */
+static int cut_piece(struct tt_extent *x, size_t n, size_t *taken, struct tt_shape_piece *piece,
                      struct tt_error *e)
 {
     struct places in_file = {0}, in_memory = {0};
@@ -116,8 +116,8 @@ static int cut_piece(struct tt_extent *x, size_t n, size_t *taken, struct tt_pie
     if (rc != TT_OK)
         tt_fail_nomem(e, "a list of runs");
     piece->bytes = 0;
-    while (rc == TT_OK && i < n && piece->bytes < TT_PIECE_BYTES) {
-        uint64_t length = smaller(x[i].length, TT_PIECE_BYTES - piece->bytes);
+    while (rc == TT_OK && i < n && piece->bytes < TT_SHAPE_PIECE_BYTES) {
+        uint64_t length = smaller(x[i].length, TT_SHAPE_PIECE_BYTES - piece->bytes);
 
         places_add(&in_file, x[i].file_offset, length);
         places_add(&in_memory, x[i].memory_offset, length);
@@ -154,28 +154,17 @@ static int listed_pieces(struct tt_shape *shape, struct tt_extent_list *list,
 
 /* ---- shapes ---- */
 
-static uint64_t slab_end(const struct tt_selection *s, const struct tt_run *run)
-{
-    uint64_t last = 0;
-
-    if (run->length > 0)
-        return run->start + run->length;
-    for (int d = 0; d < s->ndims; d++)
-        last = last * s->dims[d] + s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1;
-    return last + 1;
-}
-
 static int regular_piece(struct tt_shape *shape, const struct tt_block *b,
                          const struct tt_run *file, const struct tt_run *memory,
                          size_t element_size, uint64_t bytes, struct tt_error *e)
 {
-    struct tt_piece *p = shape->pieces;
+    struct tt_shape_piece *p = shape->pieces;
     int rc = regular_type(&b->file, file, element_size, &p->file_offset, &p->file);
 
     if (rc == MPI_SUCCESS)
         rc = regular_type(&b->memory, memory, element_size, &p->memory_offset, &p->memory);
     p->bytes = bytes;
-    shape->end = slab_end(&b->file, file) * element_size;
+    shape->end = tt_selection_end(&b->file) * element_size;
     return tt_fail_mpi(e, rc, "MPI_Type_create_hvector", NULL);
 }
 
@@ -183,10 +172,10 @@ static void contiguous_pieces(struct tt_shape *shape, uint64_t file, uint64_t me
                               uint64_t bytes)
 {
     for (size_t i = 0; i < shape->npieces; i++) {
-        struct tt_piece *p = &shape->pieces[i];
-        uint64_t done = i * TT_PIECE_BYTES;
+        struct tt_shape_piece *p = &shape->pieces[i];
+        uint64_t done = i * TT_SHAPE_PIECE_BYTES;
 
-        p->bytes = smaller(bytes - done, TT_PIECE_BYTES);
+        p->bytes = smaller(bytes - done, TT_SHAPE_PIECE_BYTES);
         p->file_offset = file + done;
         p->memory_offset = memory + done;
     }
@@ -207,7 +196,7 @@ static int shape_build(struct tt_shape *shape, struct tt_extent_list *list,
 
     if (bytes == 0)
         return TT_OK;
-    shape->npieces = (size_t)((bytes - 1) / TT_PIECE_BYTES + 1);
+    shape->npieces = (size_t)((bytes - 1) / TT_SHAPE_PIECE_BYTES + 1);
     shape->pieces = calloc(shape->npieces, sizeof *shape->pieces);
     if (!shape->pieces) {
         shape->npieces = 0;

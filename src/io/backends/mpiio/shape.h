@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks as MPI datatypes. A block becomes a list of pieces of at most TT_PIECE_BYTES, since counts
- * in MPI are ints; all but huge blocks are one piece. Shapes are cached by the content of their
- * selections: a dump repeats those of the dump before. */
+/* Blocks as MPI datatypes. A block becomes a list of pieces of at most TT_SHAPE_PIECE_BYTES, since
+ * counts in MPI are ints; all but huge blocks are one piece. Shapes are cached by the content of
+ * their selections: a dump repeats those of the dump before. */
 #ifndef TT_MPIIO_SHAPE_H
 #define TT_MPIIO_SHAPE_H
 
@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "io/model.h"
 
-#define TT_PIECE_BYTES (UINT64_C(1) << 30)
+#define TT_SHAPE_PIECE_BYTES (UINT64_C(1) << 30)
 
-struct tt_piece {
+struct tt_shape_piece {
     uint64_t bytes;
     uint64_t file_offset;      /* from the start of the variable's instance */
     uint64_t memory_offset;    /* from block->data */
@@ -25,7 +25,7 @@ struct tt_shape {
     XXH128_hash_t key;
     uint64_t end; /* first byte behind the shape, from the start of the variable's instance */
     size_t npieces;
-    struct tt_piece *pieces;
+    struct tt_shape_piece *pieces;
 };
 
 #define TT_SHAPES 16

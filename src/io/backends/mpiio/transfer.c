@@ -19,28 +19,31 @@ struct mpiio_flight {
 /* ---- completing what was started ---- */
 
 /* Neither in MPI_Wait nor in MPI_Test does ompio survive a request that has failed. MPICH in turn
- * makes progress with files in these alone. */
-static int look_at(MPI_Request *request, int *done, MPI_Status *status)
-{
-    return TT_OPEN_MPI ? MPI_Request_get_status(*request, done, status)
-                       : MPI_Test(request, done, status);
-}
-
-/* Where the status carries no error, a failed request shows by its count, and is not freed: system
- * calls of it may still be under way. */
+ * makes progress with files in these alone. Where the status carries no error, a failed request
+ * shows by its count, and is not freed: system calls of it may still be under way. */
 static int complete_request(MPI_Request *request, MPI_Status *status, uint64_t bytes)
 {
     MPI_Count moved = 0;
     int done = 0, rc;
 
     do
-        rc = look_at(request, &done, status);
+        rc = TT_OPEN_MPI ? MPI_Request_get_status(*request, &done, status)
+                         : MPI_Test(request, &done, status);
     while (rc == MPI_SUCCESS && !done);
     if (rc == MPI_SUCCESS)
         rc = MPI_Get_elements_x(status, MPI_BYTE, &moved);
     if (rc == MPI_SUCCESS && moved == (MPI_Count)bytes && *request != MPI_REQUEST_NULL)
         rc = MPI_Request_free(request);
     return rc;
+}
+
+static int end_call(MPI_File handle, enum tt_direction direction, void *data, uint64_t bytes,
+                    MPI_Request *request, MPI_Status *status)
+{
+    if (*request != MPI_REQUEST_NULL)
+        return complete_request(request, status, bytes);
+    return direction == TT_WRITING ? MPI_File_write_at_all_end(handle, data, status)
+                                   : MPI_File_read_at_all_end(handle, data, status);
 }
 
 /* Complete the oldest flight; its ticket keeps what became of it. */
@@ -53,12 +56,7 @@ static void land(struct tt_file *file)
 
     s->flying = f->next;
     errno = 0;
-    if (f->request != MPI_REQUEST_NULL)
-        rc = complete_request(&f->request, &status, f->bytes);
-    else if (f->direction == TT_WRITING)
-        rc = MPI_File_write_at_all_end(f->handle, f->data, &status);
-    else
-        rc = MPI_File_read_at_all_end(f->handle, f->data, &status);
+    rc = end_call(f->handle, f->direction, f->data, f->bytes, &f->request, &status);
     result = tt_mpiio_check_result(file, f->direction, rc, errno, &status, f->bytes, f->offset,
                                    &f->ticket->error);
     if (f->ticket->rc == TT_OK)
@@ -71,17 +69,6 @@ void tt_mpiio_land_all(struct tt_file *file)
 
     while (s->flying)
         land(file);
-}
-
-static void take_off(struct tt_file *file, struct mpiio_flight *f)
-{
-    struct mpiio_state *s = file->state;
-    struct mpiio_flight **last = &s->flying;
-
-    while (*last)
-        last = &(*last)->next;
-    f->next = NULL;
-    *last = f;
 }
 
 /* ---- transfers ---- */
@@ -113,72 +100,65 @@ static int set_view(struct tt_file *file, MPI_File handle, struct mpiio_view *no
     return TT_OK;
 }
 
-static int call_blocking(const struct tt_file *file, struct call *c, MPI_Status *status)
+/* Nonblocking, or the first half of a split collective call: there is one at a time on a handle. */
+static int begin_call(struct tt_file *file, const struct call *c, MPI_Request *request)
 {
+    bool writing = c->direction == TT_WRITING;
+
+    *request = MPI_REQUEST_NULL;
+    if (tt_mpiio_method(file) == SPLIT)
+        tt_mpiio_land_all(file);
+    errno = 0;
+    if (tt_mpiio_method(file) == NONBLOCKING)
+        return writing
+                   ? MPI_File_iwrite_at(c->handle, c->offset, c->data, c->count, c->type, request)
+                   : MPI_File_iread_at(c->handle, c->offset, c->data, c->count, c->type, request);
+    return writing ? MPI_File_write_at_all_begin(c->handle, c->offset, c->data, c->count, c->type)
+                   : MPI_File_read_at_all_begin(c->handle, c->offset, c->data, c->count, c->type);
+}
+
+static int run_blocking(struct tt_file *file, const struct call *c, struct tt_error *e)
+{
+    MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
     bool writing = c->direction == TT_WRITING;
     MPI_Request request;
     int rc;
 
-    switch (tt_mpiio_method(file)) {
-    case INDEPENDENT:
-        return writing ? MPI_File_write_at(c->handle, c->offset, c->data, c->count, c->type, status)
-                       : MPI_File_read_at(c->handle, c->offset, c->data, c->count, c->type, status);
-    case COLLECTIVE:
-        return writing
-                   ? MPI_File_write_at_all(c->handle, c->offset, c->data, c->count, c->type, status)
-                   : MPI_File_read_at_all(c->handle, c->offset, c->data, c->count, c->type, status);
-    case SPLIT:
-        rc = writing ? MPI_File_write_at_all_begin(c->handle, c->offset, c->data, c->count, c->type)
-                     : MPI_File_read_at_all_begin(c->handle, c->offset, c->data, c->count, c->type);
-        if (rc != MPI_SUCCESS)
-            return rc;
-        return writing ? MPI_File_write_at_all_end(c->handle, c->data, status)
-                       : MPI_File_read_at_all_end(c->handle, c->data, status);
-    case NONBLOCKING:
-        rc = writing
-                 ? MPI_File_iwrite_at(c->handle, c->offset, c->data, c->count, c->type, &request)
-                 : MPI_File_iread_at(c->handle, c->offset, c->data, c->count, c->type, &request);
-        return rc == MPI_SUCCESS ? complete_request(&request, status, c->bytes) : rc;
-    }
-    return MPI_ERR_OTHER;
-}
-
-static int run_blocking(struct tt_file *file, struct call *c, struct tt_error *e)
-{
-    MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
-    int rc;
-
-    if (tt_mpiio_method(file) == SPLIT)
-        tt_mpiio_land_all(file); /* one split call at a time on a handle */
     errno = 0;
-    rc = call_blocking(file, c, &status);
+    if (tt_mpiio_method(file) == INDEPENDENT)
+        rc = writing ? MPI_File_write_at(c->handle, c->offset, c->data, c->count, c->type, &status)
+                     : MPI_File_read_at(c->handle, c->offset, c->data, c->count, c->type, &status);
+    else if (tt_mpiio_method(file) == COLLECTIVE)
+        rc = writing
+                 ? MPI_File_write_at_all(c->handle, c->offset, c->data, c->count, c->type, &status)
+                 : MPI_File_read_at_all(c->handle, c->offset, c->data, c->count, c->type, &status);
+    else {
+        rc = begin_call(file, c, &request);
+        if (rc == MPI_SUCCESS)
+            rc = end_call(c->handle, c->direction, c->data, c->bytes, &request, &status);
+    }
     return tt_mpiio_check_result(file, c->direction, rc, errno, &status, c->bytes, c->place, e);
 }
 
-static int start(struct tt_file *file, struct call *c, struct mpiio_flight *f, struct tt_error *e)
+static int start(struct tt_file *file, const struct call *c, struct mpiio_flight *f,
+                 struct tt_error *e)
 {
-    bool writing = c->direction == TT_WRITING;
+    struct mpiio_state *s = file->state;
+    struct mpiio_flight **last = &s->flying;
     int rc;
 
     f->handle = c->handle;
-    f->request = MPI_REQUEST_NULL;
     f->direction = c->direction;
     f->data = c->data;
     f->bytes = c->bytes;
     f->offset = c->place;
-    errno = 0;
-    if (tt_mpiio_method(file) == NONBLOCKING)
-        rc = writing
-                 ? MPI_File_iwrite_at(c->handle, c->offset, c->data, c->count, c->type, &f->request)
-                 : MPI_File_iread_at(c->handle, c->offset, c->data, c->count, c->type, &f->request);
-    else {
-        tt_mpiio_land_all(file);
-        rc = writing ? MPI_File_write_at_all_begin(c->handle, c->offset, c->data, c->count, c->type)
-                     : MPI_File_read_at_all_begin(c->handle, c->offset, c->data, c->count, c->type);
-    }
+    f->next = NULL;
+    rc = begin_call(file, c, &f->request);
     if (rc != MPI_SUCCESS)
         return tt_mpiio_check_result(file, c->direction, rc, errno, NULL, c->bytes, c->place, e);
-    take_off(file, f);
+    while (*last)
+        last = &(*last)->next;
+    *last = f;
     return TT_OK;
 }
 
@@ -238,7 +218,7 @@ static int prepare_handle(struct tt_file *file, struct mpiio_view wanted, MPI_Da
 /* One call, with nothing if this rank has no such piece. It is made even if something failed
  * before: others may be waiting in it. */
 static int move_piece(struct tt_file *file, enum tt_direction direction,
-                      const struct tt_piece *piece, uint64_t base, struct mpiio_view view,
+                      const struct tt_shape_piece *piece, uint64_t base, struct mpiio_view view,
                       bool change, char *data, struct mpiio_flight *f, struct tt_error *e)
 {
     struct call c = {.direction = direction, .type = MPI_BYTE};
@@ -266,7 +246,7 @@ static int move_pieces(struct tt_file *file, enum tt_direction direction,
     int rc = TT_OK;
 
     for (int i = 0; i < a.pieces; i++) {
-        const struct tt_piece *piece =
+        const struct tt_shape_piece *piece =
             shape && (size_t)i < shape->npieces ? &shape->pieces[i] : NULL;
         struct mpiio_flight *f = ticket ? &ticket->flights[i] : NULL;
         int result = move_piece(file, direction, piece, base, view_of(shape, (uint64_t)i, base),

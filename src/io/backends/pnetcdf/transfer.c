@@ -12,30 +12,12 @@ enum { FULL, LARGE };
 
 /* ---- where a block ends ---- */
 
-/* The end of what a block reaches, in bytes from the start of the variable's instance. */
-static uint64_t reach(const struct tt_block *b, const struct tt_variable *v)
-{
-    const struct tt_selection *s = &b->file;
-    uint64_t last = 0;
-
-    if (tt_selection_count(s) == 0)
-        return 0;
-    if (s->kind == TT_SELECT_ALL)
-        return tt_variable_bytes(v);
-    for (size_t i = 0; s->kind == TT_SELECT_RUNS && i < s->nruns; i++)
-        if (s->runs[i].length > 0 && s->runs[i].start + s->runs[i].length > last)
-            last = s->runs[i].start + s->runs[i].length;
-    for (int d = 0; s->kind == TT_SELECT_SLAB && d < s->ndims; d++)
-        last = last * s->dims[d] + s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1;
-    return (s->kind == TT_SELECT_SLAB ? last + 1 : last) * v->element->size;
-}
-
 /* Of the block, in the file; 0 if it reaches nowhere. */
 static uint64_t block_end(const struct tt_file *file, const struct tt_block *b, uint64_t step)
 {
     const struct pnetcdf_state *s = file->state;
     const struct tt_variable *v = &file->spec->variables[b->variable];
-    uint64_t end = reach(b, v), stride = 0;
+    uint64_t end = tt_selection_end(&b->file) * v->element->size, stride = 0;
 
     if (end == 0)
         return 0;

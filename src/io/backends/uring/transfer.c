@@ -125,19 +125,6 @@ static void request_what_waits(struct tt_file *file)
     }
 }
 
-/* Drop what has been moved from the front. */
-static void advance(struct uring_request *r, size_t moved)
-{
-    r->bytes -= moved;
-    r->offset += moved;
-    while (moved >= r->pieces[r->first].iov_len) {
-        moved -= r->pieces[r->first++].iov_len;
-        r->n--;
-    }
-    r->pieces[r->first].iov_base = (char *)r->pieces[r->first].iov_base + moved;
-    r->pieces[r->first].iov_len -= moved;
-}
-
 /* What is in flight of a failed transfer ends before the transfer does; nothing else is begun. */
 static void fail(struct tt_file *file, struct uring_request *r, int error)
 {
@@ -159,8 +146,14 @@ static void take_back(struct tt_file *file, struct uring_request *r, int result)
     struct uring_transfer *t = r->of;
 
     if (result == -EINTR || result == -EAGAIN || (result > 0 && (size_t)result < r->bytes)) {
-        if (result > 0)
-            advance(r, (size_t)result);
+        if (result > 0) {
+            unsigned done = tt_raw_advance(&r->pieces[r->first], r->n, (size_t)result);
+
+            r->first += done;
+            r->n -= done;
+            r->bytes -= (size_t)result;
+            r->offset += (uint64_t)result;
+        }
         r->again = result == -EAGAIN;
         prepare(s, r);
         return;
