@@ -16,6 +16,15 @@ for mode in sync+imm async+bg; do
     equal $((100 * 100 * 8 * 5)) "$counted" "bytes written and five fields"
 done
 
+# Between two dumps the main thread makes no calls but the library's, and what MPI makes of its own.
+rm -f trace.*
+expect 0 strace -ff -y -qq -s 0 -o trace "$TUTTI" run stencil -n 1 --size 500 --iterations 2000 --write every=200 \
+    --backend posix --mode sync+imm "${here[@]}" --quiet
+main=$(grep -lF "<$data/" trace.* | xargs grep -l pwritev)
+equal 10 "$(grep -c '^pwritev' "$main")" "dumps by the main thread"
+awk '/^pwritev/ { n++ } n >= 6 && n < 10' "$main" | grep -vE '^(pwritev|fsync|poll|epoll_wait|sched_yield)\(' >others || true
+[ ! -s others ] || fail "calls between dumps: $(head -3 others)"
+
 for checksum in none xxhash; do
     rm -f trace.*
     expect 0 strace -ff -y -qq -s 0 -o trace -e trace=preadv,preadv2,pread64,read,readv \
