@@ -49,10 +49,11 @@ struct tt_batch *tt_queue_take(struct tt_queue *q)
         return NULL;
     q->free = b->next;
     b->n = 0;
-    b->rc = TT_OK;
-    b->failed = 0;
-    if (b->error.code != TT_OK)
+    if (b->rc != TT_OK) {
+        b->rc = TT_OK;
+        b->failed = 0;
         tt_error_clear(&b->error);
+    }
     return b;
 }
 

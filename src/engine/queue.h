@@ -45,15 +45,15 @@ struct tt_batch {
     struct tt_block *blocks;
     char *buffer; /* of its own: a copy of the blocks' data, or the blocks' memory itself */
     size_t buffer_size, staged;
+    int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
+    struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */
+    bool ended;                     /* when it was started: there is nothing to wait for */
     /* The first failure. One from before the start is told to the others when ranks agree: a rank
      * that has failed still makes every call, with nothing. */
     int rc;
+    uint64_t failed; /* id of the first request that has; 0: none */
     struct tt_error error;
-    uint64_t failed;                          /* id of the first request that has; 0: none */
-    int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
     struct tt_task task;
-    bool ended;                     /* when it was started: there is nothing to wait for */
-    struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */
 };
 
 /* What the owner of a queue does for it, in whatever thread executes a batch. All fill *e. */

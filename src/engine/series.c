@@ -78,6 +78,7 @@ static int open_queues(struct tt_series *s, struct tt_error *e)
         .executor = helper ? TT_BY_POOL : TT_BY_CALLER,
         .pool = helper,
         .memory = &tt_host_memory,
+        .limit = run->staging_limit,
         .depth = tt_dumps_in_flight(s->engine),
         .sync_each = run->sync == TT_SYNC_WRITE,
         .sync_failed = true,
@@ -304,6 +305,25 @@ static void choose_way(struct tt_series *s, const struct tt_batch *b)
     p->overlap_executor = executor_keys[*way];
 }
 
+/* For the copy of this dump, on all ranks: completing another is collective. */
+static int wait_for_room(struct tt_series *s, const struct tt_batch *b, struct tt_error *e)
+{
+    uint64_t bytes = tt_batch_copy_size(b, s->spec.variables);
+    int lacking = 1, rc = TT_OK;
+
+    if (s->writes.spec.limit == 0 || s->writes.spec.executor == TT_BY_CALLER)
+        return TT_OK;
+    while (rc == TT_OK) {
+        int mine = !tt_queue_has_room(&s->writes, bytes);
+
+        MPI_Allreduce(&mine, &lacking, 1, MPI_INT, MPI_MAX, s->engine->comm);
+        if (!lacking)
+            break;
+        rc = tt_series_complete(s, s->writes.in_flight - 1, e);
+    }
+    return rc;
+}
+
 /* What may be changed as soon as the caller has its buffer back is looked at now. */
 static void look_at_dump(const struct tt_batch *b)
 {
@@ -362,6 +382,11 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
     s->fixed_written = true;
     if (!s->way_chosen)
         choose_way(s, b);
+    rc = wait_for_room(s, b, e);
+    if (rc != TT_OK) {
+        tt_queue_give_back(&s->writes, b);
+        return rc;
+    }
     bytes = bytes_of(s, b);
     p->bytes_written += bytes;
     p->now.bytes_written += bytes;

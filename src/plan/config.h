@@ -29,7 +29,8 @@ struct tt_run_options {
     char *backend;
     char *mode; /* alias that sets overlap and sync; NULL if not given */
     int overlap, sync;
-    uint64_t inflight; /* dumps in flight */
+    uint64_t inflight;      /* dumps in flight */
+    uint64_t staging_limit; /* bytes of their copies, of one file; 0: no limit */
     uint64_t
         baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
     struct tt_words layers;

@@ -40,6 +40,9 @@ static const struct tt_param run_params[] = {
      .choices = syncs},
     {"inflight", TT_PARAM_COUNT, AT(inflight), "1", "dumps",
      "dumps in flight before a new one has to wait", 1, 64},
+    {"staging_limit", TT_PARAM_BYTES, AT(staging_limit), "0", "B",
+     "memory of a rank and file for copies of dumps in flight; a dump that finds too little waits "
+     "for older ones; 0: no limit"},
     {"baseline", TT_PARAM_COUNT, AT(baseline), "4", "epochs",
      "every so many epochs one is serialised to measure compute-only and I/O-only; 0: never"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of everything that is random"},

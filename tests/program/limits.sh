@@ -43,3 +43,11 @@ one_line "File too large"
 no_data_left
 expect 1 bash -c 'ulimit -n 32; exec "$@"' - "$TUTTI" run stencil --size 64 --iterations 4 "${here[@]}"
 one_line "ulimit -n"
+
+# Copies of dumps in flight keep to their memory: four of them would be 32 MB.
+for limit in 0 1m; do
+    expect 0 "$TUTTI" run stencil -n 1 --size 1000 --iterations 12 --write every=1 --mode async --inflight 4 --baseline 0 \
+        --layers throttle --throttle.rate 200m --staging-limit $limit "${here[@]}" --json out.json
+    memory+=("$(metric peak_memory)")
+done
+holds '$free - $limited > 16e6' free="${memory[0]}" limited="${memory[1]}"
