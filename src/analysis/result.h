@@ -8,8 +8,8 @@
 #include "analysis/run_data.h"
 #include "base/error.h"
 
-/* Of result.json; a reader refuses a newer one. */
-#define TT_RESULT_FORMAT 1
+/* Of result.json; a reader refuses a newer one, and makes an older one again. */
+#define TT_RESULT_FORMAT 2
 
 /* From plan, outcome and all records: metrics, phases, latencies and warnings, written to
  * result.json. Works on what a crash left, too: status says so. *result (must be NULL) is a new

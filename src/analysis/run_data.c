@@ -261,7 +261,7 @@ int tt_run_data_load(struct tt_run_data *run, const char *directory, struct tt_e
 
     memset(run, 0, sizeof *run);
     run->directory = directory;
-    rc = tt_directory_read_json(directory, "plan.json", &run->plan, e);
+    rc = tt_directory_read_plan(directory, &run->plan, e);
     if (rc == TT_OK && json_object_get(run->plan, "id") && !tt_plan_id(directory, run->plan, e))
         rc = TT_CORRUPT;
     if (rc == TT_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti clean DIRECTORY|ID: remove the data files of runs that could not do so themselves, since
+/* tutti clean: remove the data files of runs that could not do so themselves, since
  * they were killed, or were told to keep them. */
 #include <errno.h>
 #include <fts.h>
@@ -10,12 +10,21 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/option.h"
 #include "cli/result.h"
 #include "record/liveness.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 #include "survey/survey.h"
+
+struct clean {
+    bool force;
+};
+
+static const struct tt_param params[] = {
+    {"force", TT_PARAM_BOOL, offsetof(struct clean, force), NULL, NULL,
+     "remove even if remote ranks may still be running"},
+    {NULL},
+};
 
 /* A survey, an ensemble or a workflow of h5bench; not any directory, whose runs may be anybody's.
  */
@@ -36,15 +45,6 @@ static int clean_run(const char *directory, bool force, uint64_t *removed, struc
     return rc == TT_OK ? tt_clean_data(directory, removed, e) : rc;
 }
 
-static bool is_run(const char *directory)
-{
-    char *plan = tt_directory_path(directory, "plan.json");
-    bool is = plan && access(plan, F_OK) == 0;
-
-    free(plan);
-    return is;
-}
-
 /* One that cannot be cleaned does not keep the others. */
 static int clean_runs_in(const char *directory, bool force, uint64_t *removed, struct tt_error *e)
 {
@@ -57,7 +57,7 @@ static int clean_runs_in(const char *directory, bool force, uint64_t *removed, s
     while ((entry = fts_read(walk))) {
         if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
             tt_fail_call(e, entry->fts_errno, "read", entry->fts_path, -1);
-        } else if (entry->fts_info == FTS_D && is_run(entry->fts_path)) {
+        } else if (entry->fts_info == FTS_D && tt_directory_has(entry->fts_path, "plan.json")) {
             clean_run(entry->fts_path, force, removed, e);
             fts_set(walk, entry, FTS_SKIP);
         }
@@ -66,34 +66,37 @@ static int clean_runs_in(const char *directory, bool force, uint64_t *removed, s
     return e->code;
 }
 
-static int clean(const char *word, bool force, struct tt_error *e)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    bool many = holds_many(word);
-    uint64_t removed = 0;
+    const struct clean *o = call->opts;
+    const char *word = call->words[0];
     char *directory = NULL;
-    int rc = many ? TT_OK : tt_find_run(word, &directory, e);
+    uint64_t removed = 0;
+    bool many;
+    int rc;
 
+    if (call->nwords == 0)
+        return tt_fail(e, TT_USAGE, "clean needs a run directory or an id; see tutti clean --help");
+    many = holds_many(word);
+    rc = many ? TT_OK : tt_find_run(word, &directory, e);
     if (rc == TT_OK) {
-        rc = many ? clean_runs_in(word, force, &removed, e)
-                  : clean_run(directory, force, &removed, e);
+        rc = many ? clean_runs_in(word, o->force, &removed, e)
+                  : clean_run(directory, o->force, &removed, e);
         printf("removed %" PRIu64 " data file%s\n", removed, removed == 1 ? "" : "s");
     }
     free(directory);
     return rc;
 }
 
-int tt_cmd_clean(int argc, char **argv)
-{
-    struct tt_error e = TT_ERROR_CLEAR;
-    const char *directory = NULL;
-    bool force = false;
-    const struct tt_option options[] = {{"--force", NULL, &force}, {NULL, NULL, NULL}};
-
-    if (tt_take_options(argc, argv, options, &directory, &e) == TT_OK) {
-        if (directory)
-            clean(directory, force, &e);
-        else
-            tt_fail(&e, TT_USAGE, "clean needs a run directory or an id; see tutti clean --help");
-    }
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
-}
+const struct tt_command tt_command_clean = {
+    .name = "clean",
+    .summary = "remove the data files that a run left behind",
+    .synopsis = "tutti clean DIRECTORY|ID [--force]",
+    .text = "Remove the data files of a run that was killed with its ranks or that kept them, or "
+            "of all runs of an ensemble, a survey or a workflow of h5bench. Files are removed only "
+            "if they carry the run's mark or lie in its own data directory, and not while a rank "
+            "still runs.",
+    .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct clean)},
+    .max_words = 1,
+};

@@ -1,24 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti compare: one set of runs against another. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/compare.h"
+#include "base/text.h"
 #include "cli/choose.h"
 #include "cli/command.h"
-#include "cli/compare_sets.h"
-#include "cli/option.h"
+#include "cli/result.h"
+#include "plan/directory.h"
 #include "report/outfile.h"
 #include "report/report.h"
 #include "spec/units.h"
 
 #define SEED 1
 
-struct request {
-    const char *margin, *metrics, *json, *dir, *baseline;
+struct compare {
+    char *margin, *metrics, *json, *dir, *baseline;
     bool any_plan;
-    size_t nwords;
-    const char *words[TT_MAX_CHOICE_WORDS];
+};
+
+#define AT(member) offsetof(struct compare, member)
+static const struct tt_param params[] = {
+    {"dir", TT_PARAM_TEXT, AT(dir), TT_DEFAULT_RESULTS, NULL,
+     "the results directory that filters search", .placeholder = "DIR"},
+    {"baseline", TT_PARAM_TEXT, AT(baseline), NULL, NULL,
+     "compare A with all other runs, or with those that match the filters", .placeholder = "A"},
+    {"margin", TT_PARAM_TEXT, AT(margin), "5%", NULL, "smaller differences count as equivalent",
+     .placeholder = "SHARE"},
+    {"metric", TT_PARAM_TEXT, AT(metrics), NULL, NULL, "compare only these metrics",
+     .placeholder = "NAME,..."},
+    {"any_plan", TT_PARAM_BOOL, AT(any_plan), NULL, NULL, "also compare runs of different plans"},
+    {"json", TT_PARAM_TEXT, AT(json), NULL, NULL,
+     "write all numbers; -: to stdout, instead of the table", .placeholder = "FILE"},
+    {NULL},
+};
+
+/* The results directory that filters search, opened once. */
+struct search {
+    const char *results;
+    struct tt_store *store;
 };
 
 /* ---- options ---- */
@@ -39,7 +62,7 @@ static int parse_margin(const char *text, double *margin, struct tt_error *e)
         }
     }
     return tt_fail(e, TT_USAGE,
-                   "--margin: '%.40s' is no share: expected more than 0%% and less than "
+                   "--margin: '%.40s' is not a share: expected more than 0%% and less than "
                    "100%%, such as 5%%",
                    text);
 }
@@ -47,17 +70,13 @@ static int parse_margin(const char *text, double *margin, struct tt_error *e)
 static int take_metric(const char *name, struct tt_compare_options *o, struct tt_error *e)
 {
     const struct tt_metric *m = tt_find_metric(name);
-    const char *names[TT_NMETRICS + 1] = {0}, *near;
 
     if (m) {
         o->metrics[m - tt_metrics] = true;
         return TT_OK;
     }
-    for (int i = 0; i < TT_NMETRICS; i++)
-        names[i] = tt_metrics[i].name;
-    near = tt_nearest_word(name, names);
     return tt_fail(e, TT_USAGE, "--metric: there is no metric '%.40s'%s", name,
-                   TT_DID_YOU_MEAN(near));
+                   TT_DID_YOU_MEAN(TT_NEAREST_ROW(name, tt_metrics)));
 }
 
 static int take_metrics(const char *list, struct tt_compare_options *o, struct tt_error *e)
@@ -72,17 +91,232 @@ static int take_metrics(const char *list, struct tt_compare_options *o, struct t
     return rc;
 }
 
-static int check(const struct request *r, struct tt_compare_options *o, struct tt_error *e)
+static int leave_out(struct tt_compared_set *s, const char *id, const char *reason,
+                     struct tt_error *e)
 {
-    int rc = parse_margin(r->margin ? r->margin : "5%", &o->margin, e);
+    if (!s->left_out)
+        s->left_out = json_array();
+    if (json_array_append_new(s->left_out, json_pack("{s:o, s:o}", "id", tt_json_text(id), "reason",
+                                                     tt_json_text(reason))) != 0)
+        return tt_fail_nomem(e, "a run");
+    return TT_OK;
+}
 
-    if (rc == TT_OK && r->metrics)
-        rc = take_metrics(r->metrics, o, e);
-    if (rc == TT_OK && !r->baseline && r->nwords != 2)
-        rc = tt_fail(e, TT_USAGE,
-                     "compare needs two sets of runs, A and B: run directories, or filters such as "
-                     "label=nightly");
+/* ---- one run directory, as untrusted as any ---- */
+
+static bool take_texts(struct tt_compared_run *run, const char *directory, const char *id,
+                       const char *workload, const char *plan)
+{
+    run->directory = strdup(directory);
+    run->id = strdup(id);
+    run->workload = strdup(workload);
+    run->plan = strdup(plan);
+    return run->directory && run->id && run->workload && run->plan;
+}
+
+static int take_result(const char *directory, const json_t *result, struct tt_compared_set *out,
+                       struct tt_error *e)
+{
+    const json_t *plan = json_object_get(result, "plan");
+    const json_t *metrics = json_object_get(result, "metrics");
+    const char *id = json_string_value(json_object_get(result, "id"));
+    const char *status = json_string_value(json_object_get(result, "status"));
+    const char *workload = json_string_value(json_object_get(plan, "workload"));
+    const char *hash = json_string_value(json_object_get(plan, "hash"));
+    struct tt_compared_run *run;
+
+    if (!id || !workload || !hash)
+        return tt_fail(e, TT_CORRUPT, "%s/result.json names no id, workload or plan", directory);
+    if (!json_is_true(json_object_get(result, "valid")))
+        return tt_fail(e, TT_FAILED, "'%s' is not valid (%.20s); see tutti show", directory,
+                       status ? status : "no status");
+    run = tt_compared_add(out);
+    if (!run || !take_texts(run, directory, id, workload, hash))
+        return tt_fail_nomem(e, "a run");
+    for (int m = 0; m < TT_NMETRICS; m++) {
+        const json_t *value =
+            json_object_get(json_object_get(metrics, tt_metrics[m].name), "value");
+
+        run->metrics[m] = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    run->parameters = json_incref(json_object_get(plan, "parameters"));
+    run->environment = json_incref(json_object_get(result, "environment"));
+    return TT_OK;
+}
+
+static int set_from_directory(const char *directory, struct tt_compared_set *out,
+                              struct tt_error *e)
+{
+    json_t *result = NULL;
+    int rc = tt_get_result(directory, &result, e);
+
+    if (rc == TT_OK)
+        rc = take_result(directory, result, out, e);
+    json_decref(result);
     return rc;
+}
+
+/* ---- many, from the index ---- */
+
+static int take_row(struct tt_store *store, const struct tt_run_row *row,
+                    struct tt_compared_set *out, struct tt_error *e)
+{
+    struct tt_compared_run *run = tt_compared_add(out);
+    int rc = TT_OK;
+
+    if (!run || !take_texts(run, row->directory, row->id, row->workload, row->plan_hash))
+        return tt_fail_nomem(e, "a run");
+    for (int m = 0; rc == TT_OK && m < TT_NMETRICS; m++) {
+        bool known = false;
+
+        rc = tt_store_metric(store, row->key, tt_metrics[m].name, &known, &run->metrics[m], e);
+        if (!known)
+            run->metrics[m] = NAN;
+    }
+    if (rc == TT_OK)
+        rc = tt_store_parameters(store, row->key, &run->parameters, e);
+    if (rc == TT_OK)
+        rc = tt_store_environment(store, row->key, &run->environment, e);
+    return rc;
+}
+
+static bool is_in(const struct tt_compared_set *s, const char *id)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (!strcmp(s->runs[i].id, id))
+            return true;
+    return false;
+}
+
+static int take_rows(struct tt_store *store, const struct tt_run_rows *rows,
+                     const struct tt_compared_set *baseline, struct tt_compared_set *out,
+                     struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < rows->n; i++) {
+        const struct tt_run_row *row = &rows->rows[i];
+
+        if (is_in(baseline, row->id))
+            continue;
+        rc = row->valid ? take_row(store, row, out, e) : leave_out(out, row->id, row->status, e);
+    }
+    return rc;
+}
+
+/* The index is brought up to date by the first who asks, and what is to be said of it said once. */
+static int find_rows(struct search *search, size_t n, const char *const *filters,
+                     struct tt_run_rows *rows, struct tt_error *e)
+{
+    const char *words[TT_MAX_CHOICE_WORDS] = {search->results};
+
+    if (search->store)
+        return tt_store_find(search->store, n, filters, rows, e);
+    if (n + 1 > TT_MAX_CHOICE_WORDS)
+        return tt_fail(e, TT_USAGE, "more than %d filters", TT_MAX_CHOICE_WORDS - 1);
+    for (size_t i = 0; i < n; i++)
+        words[i + 1] = filters[i];
+    return tt_choose_runs(n + 1, words, &search->store, rows, e);
+}
+
+/* All runs that match every filter and are not in the baseline. */
+static int set_from_filters(struct search *search, size_t n, const char *const *filters,
+                            const struct tt_compared_set *baseline, struct tt_compared_set *out,
+                            struct tt_error *e)
+{
+    struct tt_run_rows rows = {0};
+    int rc = find_rows(search, n, filters, &rows, e);
+
+    if (rc == TT_OK)
+        rc = take_rows(search->store, &rows, baseline, out, e);
+    tt_run_rows_free(&rows);
+    if (rc != TT_OK || out->n)
+        return rc;
+    return tt_fail(e, TT_FAILED, "no valid run in '%.80s' matches %.80s%s", search->results,
+                   out->given,
+                   json_array_size(out->left_out) ? "; some that are not valid do" : "");
+}
+
+/* ---- a word ---- */
+
+/* "label=a,...", not "verify,throttle,label=a": an operator comes before the next comma. */
+static bool starts_filter(const char *text)
+{
+    size_t n = strcspn(text, ",=<>!");
+
+    return text[n] && text[n] != ',';
+}
+
+/* Cut at commas that another filter follows: a value may have commas, too. Returns the number. */
+static size_t split_filters(char *text, const char **filters, size_t most)
+{
+    size_t n = 0;
+
+    filters[n++] = text;
+    for (char *at = text; (at = strchr(at, ',')) && n < most; at++)
+        if (starts_filter(at + 1)) {
+            *at = '\0';
+            filters[n++] = at + 1;
+        }
+    return n;
+}
+
+/* A word that is neither a directory nor a filter is an id as tutti runs prints it. */
+static int set_from_id(struct search *search, const char *id, struct tt_compared_set *out,
+                       struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    char *filter;
+    int rc;
+
+    if (asprintf(&filter, "id=%s", id) < 0)
+        return tt_fail_nomem(e, "a filter");
+    rc = set_from_filters(search, 1, (const char *const *)&filter, NULL, out, &ignored);
+    free(filter);
+    if (rc == TT_OK)
+        return rc;
+    return tt_fail(
+        e, TT_FAILED,
+        "'%.80s' is not a run directory, and no valid run in '%.80s' has that id; a filter is "
+        "KEY=VALUE",
+        id, search->results);
+}
+
+static int set_from_joined(struct search *search, const char *word, struct tt_compared_set *out,
+                           struct tt_error *e)
+{
+    const char *filters[TT_MAX_CHOICE_WORDS];
+    char *copy = strdup(word);
+    int rc;
+
+    if (!copy)
+        return tt_fail_nomem(e, "a filter");
+    rc = set_from_filters(search, split_filters(copy, filters, TT_MAX_CHOICE_WORDS - 1), filters,
+                          NULL, out, e);
+    free(copy);
+    return rc;
+}
+
+/* One word: a run directory, a directory of run directories, the id of a run, or filters
+ * "label=a,stencil.size=64" that must all hold. Only valid runs are taken; a set without any is an
+ * error. */
+static int set_from_word(struct search *search, const char *word, struct tt_compared_set *out,
+                         struct tt_error *e)
+{
+    struct search other = {.results = word};
+    int rc;
+
+    out->given = word;
+    if (tt_directory_has(word, "plan.json"))
+        return set_from_directory(word, out, e);
+    if (access(word, F_OK) == 0) {
+        rc = set_from_filters(&other, 0, NULL, NULL, out, e);
+        tt_store_close(other.store);
+        return rc;
+    }
+    if (!strpbrk(word, "=<>"))
+        return set_from_id(search, word, out, e);
+    return set_from_joined(search, word, out, e);
 }
 
 /* ---- doing it ---- */
@@ -101,43 +335,50 @@ static char *join(size_t n, const char *const *words)
     return text;
 }
 
-/* Against a baseline: a directory instead of filters. */
-static bool is_directory(const struct request *r)
+static int load(const struct tt_invocation *call, struct tt_compared_set *a,
+                struct tt_compared_set *b, char **given, struct tt_error *e)
 {
-    return r->nwords == 1 && access(r->words[0], F_OK) == 0;
-}
+    const struct compare *o = call->opts;
+    struct search search = {.results = o->dir};
+    /* against a baseline: a directory instead of filters */
+    bool is_directory = call->nwords == 1 && access(call->words[0], F_OK) == 0;
+    int rc = set_from_word(&search, o->baseline ? o->baseline : call->words[0], a, e);
 
-static int load(const struct request *r, struct tt_compared_set *a, struct tt_compared_set *b,
-                char **given, struct tt_error *e)
-{
-    struct tt_search search = {.results = r->dir ? r->dir : TT_DEFAULT_RESULTS};
-    int rc = tt_set_from_word(&search, r->baseline ? r->baseline : r->words[0], a, e);
-
-    if (rc == TT_OK && (!r->baseline || is_directory(r))) {
-        rc = tt_set_from_word(&search, r->words[r->baseline ? 0 : 1], b, e);
+    if (rc == TT_OK && (!o->baseline || is_directory)) {
+        rc = set_from_word(&search, call->words[o->baseline ? 0 : 1], b, e);
     } else if (rc == TT_OK) {
-        *given = r->nwords ? join(r->nwords, r->words) : strdup("all other runs");
+        *given = call->nwords ? join(call->nwords, call->words) : strdup("all other runs");
         b->given = *given;
-        rc = *given ? tt_set_from_filters(&search, r->nwords, r->words, a, b, e)
+        rc = *given ? set_from_filters(&search, call->nwords, call->words, a, b, e)
                     : tt_fail_nomem(e, "a name");
     }
-    tt_search_end(&search);
+    tt_store_close(search.store);
     return rc;
 }
 
-static int compare(const struct request *r, const struct tt_compare_options *o, struct tt_error *e)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
+    const struct compare *o = call->opts;
+    struct tt_compare_options how = {.seed = SEED, .any_plan = o->any_plan};
     struct tt_compared_set a = {0}, b = {0};
     json_t *comparison = NULL;
     char *given = NULL;
-    int rc = load(r, &a, &b, &given, e);
+    int rc = parse_margin(o->margin, &how.margin, e);
 
+    if (rc == TT_OK && o->metrics)
+        rc = take_metrics(o->metrics, &how, e);
+    if (rc == TT_OK && !o->baseline && call->nwords != 2)
+        rc = tt_fail(e, TT_USAGE,
+                     "compare needs two sets of runs, A and B: run directories, or filters such as "
+                     "label=nightly");
     if (rc == TT_OK)
-        rc = tt_compare(&a, &b, o, &comparison, e);
-    if (rc == TT_OK && (!r->json || strcmp(r->json, "-") != 0))
+        rc = load(call, &a, &b, &given, e);
+    if (rc == TT_OK)
+        rc = tt_compare(&a, &b, &how, &comparison, e);
+    if (rc == TT_OK && !tt_is_stdout(o->json))
         tt_report_comparison(stdout, comparison);
-    if (rc == TT_OK && r->json)
-        rc = tt_outfile_json(r->json, comparison, e);
+    if (rc == TT_OK && o->json)
+        rc = tt_outfile_json(o->json, comparison, e);
     json_decref(comparison);
     tt_compared_free(&a);
     tt_compared_free(&b);
@@ -145,24 +386,14 @@ static int compare(const struct request *r, const struct tt_compare_options *o, 
     return rc;
 }
 
-int tt_cmd_compare(int argc, char **argv)
-{
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct request r = {0};
-    struct tt_compare_options o = {.seed = SEED};
-    const struct tt_option options[] = {{"--margin", &r.margin, NULL},
-                                        {"--metric", &r.metrics, NULL},
-                                        {"--json", &r.json, NULL},
-                                        {"--dir", &r.dir, NULL},
-                                        {"--baseline", &r.baseline, NULL},
-                                        {"--any-plan", NULL, &r.any_plan},
-                                        {NULL, NULL, NULL}};
-
-    if (tt_take_words(argc, argv, options, TT_MAX_CHOICE_WORDS - 1, r.words, &r.nwords, &e) !=
-        TT_OK)
-        return tt_report_error(&e);
-    o.any_plan = r.any_plan;
-    if (check(&r, &o, &e) == TT_OK)
-        compare(&r, &o, &e);
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
-}
+const struct tt_command tt_command_compare = {
+    .name = "compare",
+    .summary = "one set of runs against another, with intervals",
+    .synopsis = "tutti compare A B | --baseline A [FILTER ...]",
+    .text = "Say of every metric how B differs from A. Both are run directories, directories of "
+            "run directories, ids or filters: label=nightly,stencil.size=64. Runs are compared "
+            "with those of the same plan.",
+    .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct compare)},
+    .max_words = TT_MAX_CHOICE_WORDS - 1,
+};

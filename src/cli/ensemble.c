@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "analysis/require.h"
+#include "analysis/slowdown.h"
 #include "cli/command.h"
-#include "cli/ensemble_show.h"
+#include "cli/result.h"
 #include "ensemble/run.h"
 #include "launch/launch.h"
 #include "plan/workload.h"
 #include "plan/settings_json.h"
+#include "report/ensemble.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
 #include "spec/read.h"
@@ -33,7 +35,7 @@ static int read_file(const char *path, struct tt_settings *settings, struct tt_e
     rc = tt_read_yaml(path, settings, &workload, e);
     if (rc == TT_OK && workload)
         rc = tt_fail(e, TT_USAGE,
-                     "%s: 'workload' stands inside of reference or load: 'reference: {workload: "
+                     "%s: 'workload' belongs inside reference or load: 'reference: {workload: "
                      "%.40s}'; tutti run runs a single one",
                      path, workload);
     free(workload);
@@ -72,47 +74,22 @@ static int resume_settings(const char *directory, const char *file, const struct
 }
 
 /* The file's settings, or those of the ensemble to be resumed; the command line wins. */
-static int read_settings(int argc, char **argv, struct tt_settings *settings, bool *is_matrix,
-                         char **resume, struct tt_error *e)
+static int read_settings(const char *file, const char *resume, const struct tt_settings *words,
+                         struct tt_settings *settings, bool *is_matrix, struct tt_error *e)
 {
-    struct tt_settings words = {0};
-    const char *file = NULL;
     int rc;
 
-    *is_matrix = argc > 1 && !strcmp(argv[1], "matrix");
-    if (*is_matrix) {
-        argc--;
-        argv++;
-    }
-    rc = tt_read_arguments(argc - 1, argv + 1, tt_ensemble_component.params, &words, &file, e);
-    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
-        if (tt_same_key(words.list[i].key, "resume") && words.list[i].value) {
-            free(*resume);
-            *resume = strdup(words.list[i].value);
-        }
-    if (rc == TT_OK && !file && !*resume)
-        rc = tt_fail(e, TT_USAGE,
-                     "ensemble takes a file, a scenario (" SCENARIOS
-                     "), or --resume DIRECTORY; tutti "
-                     "help ensemble");
-    if (rc == TT_OK && *resume)
-        rc = resume_settings(*resume, file, &words, settings, is_matrix, e);
-    else if (rc == TT_OK && tt_is_scenario(file))
-        rc = tt_scenario_make(file, &words, settings, e);
-    else if (rc == TT_OK)
+    if (!file && !resume)
+        return tt_fail(e, TT_USAGE,
+                       "ensemble takes a file, a scenario (" SCENARIOS
+                       "), or --resume DIRECTORY; tutti help ensemble");
+    if (resume)
+        rc = resume_settings(resume, file, words, settings, is_matrix, e);
+    else if (tt_is_scenario(file))
+        rc = tt_scenario_make(file, words, settings, e);
+    else
         rc = read_file(file, settings, e);
-    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
-        rc = tt_settings_add(settings, words.list[i].key, words.list[i].value, words.list[i].place,
-                             e);
-    tt_settings_free(&words);
-    return rc;
-}
-
-static int check_outputs(const struct tt_ensemble *x, struct tt_error *e)
-{
-    int rc = tt_require_check(&x->o.require, &x->o.others, e);
-
-    return rc == TT_OK ? tt_outfiles_check(x->o.json, x->o.csv, e) : rc;
+    return rc == TT_OK ? tt_settings_append(settings, words, e) : rc;
 }
 
 /* The first job that does exactly the same, before this one; NULL: none does. */
@@ -208,11 +185,73 @@ static int tell_idle(const struct tt_ensemble *x, struct tt_error *e)
     return rc;
 }
 
+/* ---- the answer ---- */
+
+static int add_verdicts(const struct tt_ensemble *x, json_t *answer, enum tt_verdict_kind *verdict,
+                        struct tt_error *e)
+{
+    const json_t *steps = json_object_get(answer, "steps");
+    json_t *limit = NULL, *list = NULL;
+    int rc = TT_OK;
+
+    if (x->o.limit > 0)
+        rc = tt_slowdown_limit(steps, x->o.limit, &limit, e);
+    if (rc == TT_OK && limit)
+        json_object_set_new(answer, "limit", limit);
+    if (rc == TT_OK && x->o.require.n > 0)
+        rc = tt_require_judge(&x->o.require, steps, &list, verdict, e);
+    if (rc == TT_OK && list)
+        json_object_set(answer, "require", list);
+    json_decref(list);
+    return rc;
+}
+
+static int exit_status(enum tt_verdict_kind verdict, const json_t *answer)
+{
+    const json_t *step;
+    size_t i;
+
+    if (verdict != TT_PASS)
+        return verdict == TT_FAIL ? TT_EXIT_FAIL : TT_EXIT_INCONCLUSIVE;
+    json_array_foreach(json_object_get(answer, "steps"), i, step)
+    {
+        if (json_integer_value(json_object_get(step, "runs")) <
+            json_integer_value(json_object_get(answer, "repeat")))
+            return 1;
+    }
+    return 0;
+}
+
+/* Analyse, judge, print and export as the options of the ensemble say. *status is the exit status;
+ * *kept (may be NULL) is a new reference to the answer. */
+static int show_answer(const struct tt_ensemble *x, const char *directory, json_t **kept,
+                       int *status, struct tt_error *e)
+{
+    FILE *table = tt_is_stdout(x->o.json) || tt_is_stdout(x->o.csv) ? stderr : stdout;
+    enum tt_verdict_kind verdict = TT_PASS;
+    json_t *answer = NULL;
+    int rc = tt_ensemble_answer(x, directory, &answer, e);
+
+    if (rc == TT_OK)
+        rc = add_verdicts(x, answer, &verdict, e);
+    if (rc == TT_OK && !x->o.quiet)
+        tt_report_ensemble(table, answer);
+    if (rc == TT_OK && x->o.json)
+        rc = tt_outfile_json(x->o.json, answer, e);
+    if (rc == TT_OK && x->o.csv)
+        rc = tt_report_ensemble_csv(x->o.csv, answer, e);
+    if (kept && answer)
+        *kept = json_incref(answer);
+    *status = rc == TT_OK ? exit_status(verdict, answer) : tt_exit_status(rc);
+    json_decref(answer);
+    return rc;
+}
+
 /* ---- the command ---- */
 
 /* What was measured is shown, also if it is not all. */
-static int conduct(const struct tt_ensemble *x, const struct tt_settings *settings,
-                   const char *directory)
+static int run_and_show(const struct tt_ensemble *x, const struct tt_settings *settings,
+                        const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     struct tt_runner_report report = {0};
@@ -224,7 +263,7 @@ static int conduct(const struct tt_ensemble *x, const struct tt_settings *settin
     if (rc == TT_USAGE || rc == TT_BUSY || rc == TT_CORRUPT || (rc != TT_OK && report.n == 0))
         return tt_report_error(&e);
     /* A full disk, for one, ends both; the first says it. */
-    if (tt_ensemble_show_answer(x, directory, NULL, &status, &later) != TT_OK && rc == TT_OK)
+    if (show_answer(x, directory, NULL, &status, &later) != TT_OK && rc == TT_OK)
         tt_report_error(&later);
     if (rc == TT_OK)
         return status;
@@ -234,53 +273,149 @@ static int conduct(const struct tt_ensemble *x, const struct tt_settings *settin
     return 1;
 }
 
-static int run(const struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
-               const char *resume)
+static int run_ensemble(const struct tt_ensemble *x, const struct tt_settings *settings,
+                        bool is_matrix, const char *resume, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
     char *directory = NULL;
-    int rc = check_outputs(x, &e), status;
+    int rc = tt_require_check(&x->o.require, &x->o.others, e);
 
     if (rc == TT_OK)
-        rc = tt_ensemble_check_room(x, &e);
-    if (rc == TT_OK && x->o.dry_run) {
-        rc = announce(x, stdout, &e);
-        return rc == TT_OK ? 0 : tt_report_error(&e);
-    }
-    if (rc == TT_OK && !x->o.quiet && !resume)
-        rc = announce(x, stderr, &e);
+        rc = tt_outfiles_check(x->o.json, x->o.csv, e);
     if (rc == TT_OK)
-        rc = tell_idle(x, &e);
+        rc = tt_ensemble_check_room(x, e);
+    if (rc == TT_OK && x->o.dry_run)
+        return announce(x, stdout, e);
+    if (rc == TT_OK && !x->o.quiet && !resume)
+        rc = announce(x, stderr, e);
+    if (rc == TT_OK)
+        rc = tell_idle(x, e);
     if (rc == TT_OK && resume)
         directory = strdup(resume);
     else if (rc == TT_OK)
-        rc = tt_ensemble_create(x, settings, is_matrix, &directory, &e);
-    status = rc == TT_OK ? conduct(x, settings, directory) : tt_report_error(&e);
+        rc = tt_ensemble_create(x, settings, is_matrix, &directory, e);
+    if (rc == TT_OK)
+        rc = run_and_show(x, settings, directory);
     free(directory);
-    return status;
+    return rc;
 }
 
-int tt_cmd_ensemble(int argc, char **argv)
+/* ---- tutti ensemble show ---- */
+
+static int show_one(const char *directory, const struct tt_settings *wanted, json_t *answers,
+                    int *status, struct tt_error *e)
 {
     struct tt_settings settings = {0};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_ensemble x = {0};
-    char *resume = NULL;
+    json_t *answer = NULL;
     bool is_matrix;
-    int status;
+    int rc = tt_ensemble_load(directory, &settings, &is_matrix, e);
 
-    if (argc > 1 && !strcmp(argv[1], "show"))
-        return tt_ensemble_show(argc - 1, argv + 1);
-    if (read_settings(argc, argv, &settings, &is_matrix, &resume, &e) != TT_OK ||
-        tt_ensemble_make(&x, &settings, is_matrix, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = run(&x, &settings, is_matrix, resume);
+    if (rc == TT_OK)
+        rc = tt_settings_append(&settings, wanted, e);
+    if (rc == TT_OK)
+        rc = tt_ensemble_make(&x, &settings, is_matrix, e);
+    if (rc == TT_OK)
+        rc = show_answer(&x, directory, &answer, status, e);
+    if (answer)
+        json_array_append_new(answers, answer);
     tt_ensemble_free(&x);
     tt_settings_free(&settings);
-    free(resume);
-    return status;
+    return rc;
 }
+
+/* Which of several systems suffices, from ensembles that were run on each of them. */
+static int say_which(const json_t *answers, const char *limit, struct tt_error *e)
+{
+    json_t *systems = NULL;
+    double value = 0;
+    int rc = tt_parse_real(limit, &value, e);
+
+    if (rc == TT_OK)
+        rc = tt_slowdown_suffices(answers, value, &systems, e);
+    if (rc == TT_OK)
+        tt_report_systems(stdout, systems, value);
+    json_decref(systems);
+    return rc;
+}
+
+static int check_wanted(size_t n, const struct tt_settings *wanted, struct tt_error *e)
+{
+    static const char *const known[] = {"limit", "json", "csv", NULL};
+
+    for (size_t i = 0; i < wanted->n; i++) {
+        const struct tt_setting *s = &wanted->list[i];
+        size_t k = 0;
+
+        while (known[k] && !tt_same_key(known[k], s->key))
+            k++;
+        if (!known[k])
+            return tt_fail(e, TT_USAGE, "unknown option '%.80s'%s", s->place,
+                           TT_DID_YOU_MEAN(tt_nearest_word(s->key, known)));
+        if (!s->value)
+            return tt_fail(e, TT_USAGE, "option %s needs a value", s->place);
+    }
+    if (n == 0)
+        return tt_fail(e, TT_USAGE, "ensemble show takes directories of ensembles");
+    if (n > 1 && (tt_settings_find(wanted, "json") || tt_settings_find(wanted, "csv")))
+        return tt_fail(e, TT_USAGE, "--json and --csv take the answer of one ensemble");
+    return TT_OK;
+}
+
+int tt_ensemble_show(size_t n, const char *const *directories, const struct tt_settings *wanted,
+                     struct tt_error *e)
+{
+    const struct tt_setting *limit = tt_settings_find(wanted, "limit");
+    json_t *answers = json_array();
+    int status = 0, rc = check_wanted(n, wanted, e);
+
+    for (size_t i = 0; i < n && rc == TT_OK; i++)
+        rc = show_one(directories[i], wanted, answers, &status, e);
+    if (rc == TT_OK && n > 1 && limit)
+        rc = say_which(answers, limit->value, e);
+    json_decref(answers);
+    return rc == TT_OK ? status : rc;
+}
+
+static int run(struct tt_invocation *call, struct tt_error *e)
+{
+    const struct tt_setting *given = tt_settings_find(&call->settings, "resume");
+    const char *first = call->nwords ? call->words[0] : "", *resume = given ? given->value : NULL;
+    struct tt_settings settings = {0};
+    struct tt_ensemble x = {0};
+    bool is_matrix = !strcmp(first, "matrix");
+    int rc;
+
+    if (!strcmp(first, "show"))
+        return tt_ensemble_show(call->nwords - 1, call->words + 1, &call->settings, e);
+    if (call->nwords > 1u + is_matrix)
+        return tt_fail(e, TT_USAGE, "unexpected word '%.80s' after '%.80s'",
+                       call->words[1 + is_matrix], call->words[is_matrix]);
+    rc = read_settings(call->nwords > is_matrix ? call->words[is_matrix] : NULL, resume,
+                       &call->settings, &settings, &is_matrix, e);
+    if (rc == TT_OK)
+        rc = tt_ensemble_make(&x, &settings, is_matrix, e);
+    if (rc == TT_OK)
+        rc = run_ensemble(&x, &settings, is_matrix, resume, e);
+    tt_ensemble_free(&x);
+    tt_settings_free(&settings);
+    return rc;
+}
+
+const struct tt_command tt_command_ensemble = {
+    .name = "ensemble",
+    .summary = "a job alone and with others around it: tutti ensemble FILE.yaml",
+    .synopsis =
+        "tutti ensemble FILE.yaml|SCENARIO|matrix FILE.yaml|show DIRECTORY ... [--KEY VALUE]",
+    .text = "Measure a reference job alone and with others around it. A scenario is empty, "
+            "balanced, peak:io, peak:cpu, peak:memory or peak:network, and is sized to the "
+            "machine. matrix takes every job of a set as reference and as load. show prints an "
+            "answer again; with --limit it says which of several systems suffices. A file has "
+            "reference: and load: with the keys of a workload, and the keys below. Exit status: "
+            "0 if all was done, 3 if a require failed, 4 if one is inconclusive.",
+    .run = run,
+    .job = &tt_ensemble_component,
+    .max_words = TT_ANY_WORDS,
+};
 
 /* ---- a single job, repeated ---- */
 
@@ -311,10 +446,10 @@ static bool is_of_ensemble(const char *key)
 static int as_reference(const char *workload, const struct tt_settings *job,
                         struct tt_settings *out, struct tt_error *e)
 {
-    int rc = tt_settings_add(out, "reference.workload", workload, "run", e);
+    int rc = TT_OK;
 
-    if (rc == TT_OK)
-        rc = tt_settings_add(out, "others", "0", "run", e);
+    tt_settings_put(out, "run", "reference.workload", "%s", workload);
+    tt_settings_put(out, "run", "others", "0");
     for (size_t i = 0; i < job->n && rc == TT_OK; i++) {
         const struct tt_setting *s = &job->list[i];
         const char *name = strcmp(s->key, "-n") ? s->key : "ranks";
@@ -328,23 +463,23 @@ static int as_reference(const char *workload, const struct tt_settings *job,
     return rc;
 }
 
-int tt_run_repeatedly(const char *workload, const struct tt_settings *job)
+int tt_run_repeatedly(const char *workload, const struct tt_settings *job, struct tt_error *e)
 {
     struct tt_settings settings = {0};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_ensemble x = {0};
-    int status;
+    int rc;
 
     if (tt_launched_size() > 0)
-        tt_fail(&e, TT_USAGE,
-                "repeat, stop_when and require launch jobs again and again: start tutti without a "
-                "launcher, with -n");
-    if (e.code != TT_OK || as_reference(workload, job, &settings, &e) != TT_OK ||
-        tt_ensemble_make(&x, &settings, false, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = run(&x, &settings, false, NULL);
+        return tt_fail(
+            e, TT_USAGE,
+            "repeat, stop_when and require launch jobs again and again: start tutti without a "
+            "launcher, with -n");
+    rc = as_reference(workload, job, &settings, e);
+    if (rc == TT_OK)
+        rc = tt_ensemble_make(&x, &settings, false, e);
+    if (rc == TT_OK)
+        rc = run_ensemble(&x, &settings, false, NULL, e);
     tt_ensemble_free(&x);
     tt_settings_free(&settings);
-    return status;
+    return rc;
 }

@@ -9,7 +9,7 @@
 
 /* Whether the settings of a run hold repeat, stop_when or require. */
 bool tt_asks_for_repetitions(const struct tt_settings *settings);
-/* Returns the exit status. */
-int tt_run_repeatedly(const char *workload, const struct tt_settings *job);
+/* Returns as a command does. */
+int tt_run_repeatedly(const char *workload, const struct tt_settings *job, struct tt_error *e);
 
 #endif

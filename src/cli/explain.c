@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti explain WORD: what a word of a report means, with its unit. */
+/* tutti explain: what a word of a report means, with its unit. */
+#include "base/text.h"
 #include "cli/command.h"
 #include "report/words.h"
 
-int tt_cmd_explain(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
+    if (call->nwords == 0)
+        return tt_fail(e, TT_USAGE, "usage: tutti explain WORD ...; tutti list metrics names many");
+    for (size_t i = 0; i < call->nwords; i++)
+        if (!tt_words_explain(stdout, call->words[i])) {
+            const char *near = tt_words_nearest(call->words[i]);
 
-    if (argc < 2)
-        tt_fail(&e, TT_USAGE, "usage: tutti explain WORD ...; tutti list metrics names many");
-    for (int i = 1; i < argc && e.code == TT_OK; i++)
-        if (!tt_words_explain(stdout, argv[i])) {
-            const char *near = tt_words_nearest(argv[i]);
-
-            tt_fail(&e, TT_USAGE, "unknown word '%.80s'%s; tutti list metrics names many", argv[i],
-                    TT_DID_YOU_MEAN(near));
+            return tt_fail(e, TT_USAGE, "unknown word '%.80s'%s; tutti list metrics names many",
+                           call->words[i], TT_DID_YOU_MEAN(near));
         }
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
+    return TT_OK;
 }
+
+const struct tt_command tt_command_explain = {
+    .name = "explain",
+    .summary = "what a word of a report means",
+    .synopsis = "tutti explain WORD ...",
+    .text =
+        "Say what a word of a report means: a metric, a phase, a call, a column or a parameter.",
+    .run = run,
+    .max_words = TT_ANY_WORDS,
+};

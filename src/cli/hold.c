@@ -1,39 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti hold: what a launcher starts for a command, as perform is what it starts for a workload. */
 #include "launch/hold.h"
-
-#include <string.h>
 
 #include "cli/command.h"
 #include "cli/rank.h"
 #include "launch/launch.h"
 #include "plan/directory.h"
 #include "plan/manifest.h"
+#include "plan/module.h"
 #include "report/environment.h"
 
-/* What a launcher starts for a command, as perform is what it starts for a workload. */
-int tt_cmd_hold(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_perform_how how = {0};
+    const struct tt_worker *worker = call->opts;
+    const char *directory = call->words[0];
     struct tt_config config = {0};
     json_t *environment = NULL;
-    const char *directory;
-    int own = 1, rc;
+    int rc;
 
-    while (own < argc && strcmp(argv[own], "--"))
-        own++;
-    rc = tt_perform_words(own, argv, &directory, &how, &e);
-    if (rc == TT_OK && own + 1 >= argc)
-        rc = tt_fail(&e, TT_USAGE, "hold takes a run directory, -- and a command");
+    if (call->nwords < 2)
+        return tt_fail(e, TT_USAGE, "hold takes a run directory, -- and a command");
+    rc = worker->module ? tt_module_open_listed(worker->module, e) : TT_OK;
     if (rc == TT_OK)
-        rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, NULL, &e);
+        rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, NULL, e);
     if (rc == TT_OK) /* what is in there belongs to another run, and stays */
-        rc = tt_manifest_check_new(directory, tt_launched_rank(), &e);
+        rc = tt_manifest_check_new(directory, tt_launched_rank(), e);
     if (rc == TT_OK && tt_launched_rank() == 0)
         environment = tt_environment_of(&config);
     if (rc == TT_OK)
-        rc = tt_hold(directory, &config, how, argv + own + 1, environment, &e);
+        rc = tt_hold(directory, &config, worker->how, (char **)call->words + 1, environment, e);
     json_decref(environment);
     tt_config_free(&config);
-    return rc == TT_OK ? 0 : tt_report_error(&e);
+    return rc;
 }
+
+const struct tt_command tt_command_hold = {
+    .name = "hold",
+    .summary = "internal: what a launcher starts as ranks of a command",
+    .synopsis = "tutti hold DIRECTORY [--held] [--loop] -- COMMAND ...",
+    .text = "What a launcher starts where the plan is a command.",
+    .run = run,
+    .options = &tt_worker_options,
+    .max_words = TT_ANY_WORDS,
+    .as_ranks = true,
+    .hidden = true,
+};

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti index [DIR] [--rebuild]: bring the index up to date, and say what was refused and why. */
-#include <stdio.h>
+/* tutti index: bring the index up to date, and say what was refused and why. */
 #include <string.h>
 
 #include "cli/choose.h"
 #include "cli/command.h"
-#include "cli/option.h"
 #include "report/paragraph.h"
 
-static const char usage[] =
-    "usage: tutti index [DIR] [--rebuild]\n\n"
-    "DIR is the results directory (tutti-runs). The index, DIR/index.sqlite, can be\n"
-    "deleted at any time: it is made again from the run directories.\n";
+struct index {
+    bool rebuild;
+};
+
+static const struct tt_param params[] = {
+    {"rebuild", TT_PARAM_BOOL, offsetof(struct index, rebuild), NULL, NULL,
+     "read every directory again"},
+    {NULL},
+};
 
 static void print_report(const struct tt_store *s, const struct tt_index_report *r)
 {
@@ -33,23 +36,29 @@ static void print_report(const struct tt_store *s, const struct tt_index_report 
     }
 }
 
-int tt_cmd_index(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    const char *directory = NULL;
-    bool help = false, rebuild = false;
-    const struct tt_option options[] = {
-        {"--rebuild", NULL, &rebuild}, {"--help", NULL, &help}, {NULL, NULL, NULL}};
+    const struct index *o = call->opts;
     struct tt_index_report report;
     struct tt_store *s = NULL;
+    int rc = tt_store_open(call->nwords ? call->words[0] : TT_DEFAULT_RESULTS, true, &s, e);
 
-    if (tt_take_options(argc, argv, options, &directory, &e) != TT_OK)
-        return tt_report_error(&e);
-    if (help)
-        return fputs(usage, stdout) < 0;
-    if (tt_store_open(directory ? directory : TT_DEFAULT_RESULTS, true, &s, &e) == TT_OK &&
-        tt_store_index(s, rebuild, &report, &e) == TT_OK)
+    if (rc == TT_OK)
+        rc = tt_store_index(s, o->rebuild, &report, e);
+    if (rc == TT_OK)
         print_report(s, &report);
     tt_store_close(s);
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
+    return rc;
 }
+
+const struct tt_command tt_command_index = {
+    .name = "index",
+    .summary = "bring the index of a results directory up to date",
+    .synopsis = "tutti index [DIR] [--rebuild]",
+    .text = "Bring the index of the runs in DIR (tutti-runs) up to date, as runs, compare and "
+            "export do by themselves. You can delete the index, DIR/index.sqlite, at any time: it "
+            "is made again from the run directories.",
+    .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct index)},
+    .max_words = 1,
+};

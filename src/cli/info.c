@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti info [--dir DIR] [--json]: this build and this machine. */
+/* tutti info: this build and this machine. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
@@ -12,16 +12,27 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/option.h"
-#include "cli/wrap.h"
 #include "launch/launch.h"
 #include "plan/module.h"
 #include "plan/registry.h"
 #include "report/environment.h"
+#include "report/paragraph.h"
 #include "spec/units.h"
 
 #define COLUMN 16
 #define PATIENCE_MS 20000
+
+struct info {
+    char *dir;
+    bool json;
+};
+
+static const struct tt_param params[] = {
+    {"dir", TT_PARAM_TEXT, offsetof(struct info, dir), ".", NULL, "the data directory to describe",
+     .placeholder = "DIR"},
+    {"json", TT_PARAM_BOOL, offsetof(struct info, json), NULL, NULL, "print JSON"},
+    {NULL},
+};
 
 /* ---- the thread level MPI gives ---- */
 
@@ -220,29 +231,30 @@ static void print_info(const json_t *info)
     print_data(json_object_get(info, "data"));
 }
 
-int tt_cmd_info(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    const char *dir = NULL;
-    bool json = false;
-    const struct tt_option options[] = {
-        {"--dir", &dir, NULL}, {"--json", NULL, &json}, {NULL, NULL, NULL}};
+    const struct info *o = call->opts;
     json_t *info;
 
-    if (tt_take_options(argc, argv, options, NULL, &e) != TT_OK)
-        return tt_report_error(&e);
     tt_module_open_all();
-    info = gather(dir ? dir : ".");
-    if (!info) {
-        tt_fail_nomem(&e, "what this machine is");
-        return tt_report_error(&e);
-    }
-    if (json)
+    info = gather(o->dir);
+    if (!info)
+        return tt_fail_nomem(e, "what this machine is");
+    if (o->json) {
         json_dumpf(info, stdout, JSON_INDENT(1));
-    else
-        print_info(info);
-    if (json)
         putchar('\n');
+    } else {
+        print_info(info);
+    }
     json_decref(info);
-    return 0;
+    return TT_OK;
 }
+
+const struct tt_command tt_command_info = {
+    .name = "info",
+    .summary = "this build and this machine",
+    .synopsis = "tutti info [--dir DIR] [--json]",
+    .text = "Describe this build, this machine and the data directory.",
+    .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct info)},
+};

@@ -2,8 +2,8 @@
 /* tutti ior: the workload bulk with IOR's options and IOR's columns. */
 #include <stdlib.h>
 
-#include "cli/command.h"
 #include "cli/dialect.h"
+#include "plan/config.h"
 #include "report/ior.h"
 #include "report/outfile.h"
 #include "report/report.h"
@@ -31,27 +31,12 @@ static void print_test(FILE *out, const json_t *result, void *context)
     json_array_append_new(s->results, copy);
 }
 
-static int write_summary(const struct session *s, FILE *out, struct tt_error *e)
-{
-    json_t *all;
-    int failed;
-
-    if (s->tests.format == TT_IOR_CSV) {
-        tt_ior_csv(out, s->results);
-        return TT_OK;
-    }
-    all = tt_ior_json(s->results, s->command_line);
-    failed = all ? json_dumpf(all, out, JSON_INDENT(2)) : -1;
-    json_decref(all);
-    fputc('\n', out);
-    return failed ? tt_fail_nomem(e, "the summary") : TT_OK;
-}
-
-/* stdout has nothing else on it then. */
+/* JSON and CSV have stdout, or a file, for themselves. */
 static int finish(const struct session *s, struct tt_error *e)
 {
     const char *path = s->tests.summary_file ? s->tests.summary_file : "-";
     struct tt_outfile file;
+    json_t *all;
     int rc;
 
     if (json_array_size(s->results) == 0)
@@ -60,58 +45,61 @@ static int finish(const struct session *s, struct tt_error *e)
         tt_ior_summary(stdout, s->results);
         return TT_OK;
     }
+    if (s->tests.format == TT_IOR_JSON) {
+        all = tt_ior_json(s->results, s->command_line);
+        rc = tt_outfile_json(path, all, e);
+        json_decref(all);
+        return rc;
+    }
     rc = tt_outfile_open(&file, path, e);
     if (rc != TT_OK)
         return rc;
-    rc = write_summary(s, file.stream, e);
-    return rc == TT_OK ? tt_outfile_close(&file, e) : tt_outfile_discard(&file, rc);
+    tt_ior_csv(file.stream, s->results);
+    return tt_outfile_close(&file, e);
 }
 
-static int check_directory(const struct tt_settings *settings, struct tt_error *e)
+static int prepare(struct session *s, struct tt_invocation *call, struct tt_error *e)
 {
-    const char *directory = tt_dialect_directory(settings, "-o");
+    int rc = TT_OK;
 
-    return directory ? tt_dialect_check_directory(directory, "-o", e) : TT_OK;
-}
-
-static int read_words(struct session *s, int argc, char **argv, struct tt_error *e)
-{
-    char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    int nrest = 0, rc;
-
-    s->command_line = tt_dialect_line(argc + 1, argv - 1);
+    s->command_line = tt_dialect_line(call);
     s->results = json_array();
-    if (!rest || !s->command_line || !s->results) {
-        free(rest);
+    if (!s->command_line || !s->results)
         return tt_fail_nomem(e, "arguments");
+    rc = tt_ior_translate(call->opts, &call->settings, &s->tests, e);
+    for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++) {
+        const char *directory = tt_dialect_directory(&s->tests.list[i], "-o");
+
+        rc = directory ? tt_dialect_check_directory(directory, "-o", e) : TT_OK;
     }
-    rc = tt_ior_translate(argc, argv, &s->tests, rest, &nrest, e);
-    for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
-        rc = tt_dialect_rest(nrest, rest, &s->tests.list[i], e);
-    for (size_t i = 0; rc == TT_OK && i < s->tests.n; i++)
-        rc = check_directory(&s->tests.list[i], e);
-    if (rc == TT_OK && s->tests.summary_file)
-        rc = tt_outfile_check(s->tests.summary_file, e);
-    free(rest);
-    return rc;
+    return rc == TT_OK && s->tests.summary_file ? tt_outfile_check(s->tests.summary_file, e) : rc;
 }
 
-int tt_cmd_ior(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
     struct session s = {0};
-    int status;
+    int rc = prepare(&s, call, e), finished;
 
-    if (read_words(&s, argc - 1, argv + 1, &e) != TT_OK) {
-        status = tt_report_error(&e);
-    } else {
-        status =
-            tt_run_sequence("bulk", s.tests.n, s.tests.list, (struct tt_printer){print_test, &s});
-        if (finish(&s, &e) != TT_OK)
-            status = tt_report_error(&e);
+    if (rc == TT_OK) {
+        rc = tt_run_sequence("bulk", s.tests.n, s.tests.list, (struct tt_printer){print_test, &s});
+        finished = finish(&s, e);
+        rc = finished != TT_OK ? finished : rc;
     }
     tt_ior_free(&s.tests);
     free(s.command_line);
     json_decref(s.results);
-    return status;
+    return rc;
 }
+
+const struct tt_command tt_command_ior = {
+    .name = "ior",
+    .summary = "run with the options of IOR",
+    .synopsis = "[mpirun -n TASKS] tutti ior [-a API] [-b SIZE] [-t SIZE] [-s N] [...]",
+    .text = "Run the workload bulk with the options of IOR, and print its columns. -O "
+            "NAME=VALUE[,...] takes any option by its long name, as a script does.",
+    .run = run,
+    .options = &tt_ior_options,
+    .job = &tt_run_component,
+    .also = "run, bulk",
+    .as_ranks = true,
+};

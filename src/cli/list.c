@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti list [workloads|backends|layers|metrics]: all from the tables. */
+/* tutti list: all from the tables. */
 #include <string.h>
 
 #include "analysis/metrics.h"
 #include "cli/command.h"
-#include "cli/wrap.h"
 #include "plan/module.h"
 #include "plan/registry.h"
+#include "report/paragraph.h"
 
 #define COLUMN 22
 
@@ -55,28 +55,30 @@ static const struct {
 };
 #define NKINDS (sizeof kinds / sizeof *kinds)
 
-int tt_cmd_list(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    const char *names[NKINDS + 1] = {0}, *near;
-    struct tt_error e = TT_ERROR_CLEAR;
-
     tt_module_open_all();
     for (size_t i = 0; i < NKINDS; i++) {
-        names[i] = kinds[i].name;
-        if (argc == 2 && !strcmp(argv[1], kinds[i].name)) {
-            kinds[i].print();
-            return 0;
-        }
-    }
-    if (argc == 1) {
-        for (size_t i = 0; i < NKINDS; i++) {
+        if (call->nwords == 0)
             printf("%s%s\n", i ? "\n" : "", kinds[i].name);
+        if (call->nwords == 0 || !strcmp(call->words[0], kinds[i].name)) {
             kinds[i].print();
+            if (call->nwords)
+                return TT_OK;
         }
-        return 0;
     }
-    near = argc == 2 ? tt_nearest_word(argv[1], names) : NULL;
-    tt_fail(&e, TT_USAGE, "cannot list '%.80s'%s: expected workloads, backends, layers or metrics",
-            argv[argc - 1], TT_DID_YOU_MEAN(near));
-    return tt_report_error(&e);
+    if (call->nwords == 0)
+        return TT_OK;
+    return tt_fail(e, TT_USAGE,
+                   "cannot list '%.80s'%s: expected workloads, backends, layers or metrics",
+                   call->words[0], TT_DID_YOU_MEAN(TT_NEAREST_ROW(call->words[0], kinds)));
 }
+
+const struct tt_command tt_command_list = {
+    .name = "list",
+    .summary = "workloads, backends, layers or metrics",
+    .synopsis = "tutti list [workloads|backends|layers|metrics]",
+    .text = "List what this build has.",
+    .run = run,
+    .max_words = 1,
+};

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/dialect.h"
+#include "plan/config.h"
 #include "report/mdtest.h"
 #include "spec/dialects/mdtest.h"
 
@@ -28,37 +28,44 @@ static int make_directory(const char *directory, bool *made, struct tt_error *e)
                    directory, strerror(errno));
 }
 
-static int run(struct tt_settings *settings, char *command_line)
+static int run_in(struct tt_settings *settings, char *command_line, struct tt_error *e)
 {
     const char *directory = tt_dialect_directory(settings, "-d");
-    struct tt_error e = TT_ERROR_CLEAR;
     bool made;
-    int status;
+    int rc = make_directory(directory, &made, e);
 
-    if (make_directory(directory, &made, &e) != TT_OK)
-        return tt_report_error(&e);
-    status = tt_run_settings(
+    if (rc != TT_OK)
+        return rc;
+    rc = tt_run_settings(
         "metadata", settings,
         (struct tt_printer){.print = print_result, .context = command_line, .new_dir = made});
     if (made)
         (void)!rmdir(directory); /* unless a tree is kept in it */
-    return status;
+    return rc;
 }
 
-int tt_cmd_mdtest(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    char *command_line = tt_dialect_line(argc, argv);
-    struct tt_error e = TT_ERROR_CLEAR;
+    char *command_line = tt_dialect_line(call);
     struct tt_settings settings = {0};
-    int status;
+    int rc = command_line ? tt_mdtest_translate(call->opts, &call->settings, &settings, e)
+                          : tt_fail_nomem(e, "arguments");
 
-    if (!command_line)
-        tt_fail_nomem(&e, "arguments");
-    if (!command_line || tt_dialect_read(argc, argv, tt_mdtest_translate, &settings, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = run(&settings, command_line);
+    if (rc == TT_OK)
+        rc = run_in(&settings, command_line, e);
     tt_settings_free(&settings);
     free(command_line);
-    return status;
+    return rc;
 }
+
+const struct tt_command tt_command_mdtest = {
+    .name = "mdtest",
+    .summary = "run with the options of mdtest",
+    .synopsis = "[mpirun -n TASKS] tutti mdtest [-n ITEMS] [-d DIR] [...]",
+    .text = "Run the workload metadata with the options of mdtest, and print its summary.",
+    .run = run,
+    .options = &tt_mdtest_options,
+    .job = &tt_run_component,
+    .also = "run, metadata",
+    .as_ranks = true,
+};

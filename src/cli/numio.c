@@ -5,7 +5,8 @@
 #include "analysis/result.h"
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/dialect.h"
+#include "cli/run.h"
+#include "plan/config.h"
 #include "spec/dialects/numio.h"
 
 static void print_bytes(FILE *out, const char *label, double value, const char *per)
@@ -59,7 +60,25 @@ static void print_result(FILE *out, const json_t *result, void *context)
     print_sample(out, result);
 }
 
-int tt_cmd_numio(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    return tt_dialect_run(argc, argv, "stencil", tt_numio_translate, print_result);
+    struct tt_settings settings = {0};
+    int rc = tt_numio_translate(call->opts, &call->settings, &settings, e);
+
+    if (rc == TT_OK)
+        rc = tt_run_settings("stencil", &settings, (struct tt_printer){print_result, NULL});
+    tt_settings_free(&settings);
+    return rc;
 }
+
+const struct tt_command tt_command_numio = {
+    .name = "numio",
+    .summary = "run with the options of numio",
+    .synopsis = "[mpirun -n RANKS] tutti numio -m iter=I,size=N,pert=1|2 [-w ...] [...]",
+    .text = "Run the stencil with the options of numio, and print what numio prints.",
+    .run = run,
+    .options = &tt_numio_options,
+    .job = &tt_run_component,
+    .also = "run, stencil",
+    .as_ranks = true,
+};

@@ -10,12 +10,21 @@
 
 #include "base/note.h"
 #include "cli/command.h"
-#include "cli/option.h"
 #include "engine/guard.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
-#include "plan/module.h"
 #include "report/environment.h"
+
+#define AT(member) offsetof(struct tt_worker, member)
+static const struct tt_param params[] = {
+    {"held", TT_PARAM_BOOL, AT(how.held), NULL, NULL,
+     "start at the instant that the control file go names"},
+    {"loop", TT_PARAM_BOOL, AT(how.loop), NULL, NULL, "repeat until the control file stop appears"},
+    {"new_dir", TT_PARAM_BOOL, AT(how.new_dir), NULL, NULL, "--dir was made for this run"},
+    {"module", TT_PARAM_TEXT, AT(module), NULL, NULL, "modules to open", .placeholder = "FILE,..."},
+    {NULL},
+};
+const struct tt_options tt_worker_options = {params, sizeof(struct tt_worker)};
 
 /* A short option is still itself here: nobody has looked it up yet. */
 static bool asks_for_ranks(const struct tt_setting *s)
@@ -81,24 +90,6 @@ void tt_ranks_end(void)
     tt_guard_enter(TT_GUARD_OUTSIDE);
     MPI_Finalize();
     tt_guard_stop();
-}
-
-int tt_perform_words(int argc, char **argv, const char **directory, struct tt_perform_how *how,
-                     struct tt_error *e)
-{
-    const char *module = NULL;
-    const struct tt_option options[] = {{"--held", NULL, &how->held},
-                                        {"--loop", NULL, &how->loop},
-                                        {"--new-dir", NULL, &how->new_dir},
-                                        {"--module", &module, NULL},
-                                        {0}};
-    int rc;
-
-    *directory = NULL;
-    rc = tt_take_options(argc, argv, options, directory, e);
-    if (rc == TT_OK && !*directory)
-        rc = tt_fail(e, TT_USAGE, "%s takes a run directory and is started by a launcher", argv[0]);
-    return rc == TT_OK && module ? tt_module_open_listed(module, e) : rc;
 }
 
 int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,

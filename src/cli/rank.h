@@ -5,6 +5,7 @@
 
 #include "engine/perform.h"
 #include "plan/config.h"
+#include "spec/read.h"
 
 /* Whether this process is one of a job's ranks, and does not start them: by its environment, unless
  * it is alone in a step of Slurm and the settings ask for more. */
@@ -19,9 +20,12 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
  * patience of the run, where that is known by then. */
 void tt_ranks_end(void);
 
-/* "DIRECTORY [--held] [--loop]", the words after perform and hold. */
-int tt_perform_words(int argc, char **argv, const char **directory, struct tt_perform_how *how,
-                     struct tt_error *e);
+/* The options of perform and hold, which tt_worker_command() gives them. */
+struct tt_worker {
+    struct tt_perform_how how;
+    char *module;
+};
+extern const struct tt_options tt_worker_options;
 
 /* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
 int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,

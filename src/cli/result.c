@@ -17,20 +17,14 @@
 static int check_directory(const char *directory, struct tt_error *e)
 {
     struct stat st;
-    char *plan;
-    int rc = TT_OK;
 
     if (stat(directory, &st) != 0)
         return tt_fail(e, TT_FAILED, "there is no run directory '%s'", directory);
     if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is no directory", directory);
-    plan = tt_directory_path(directory, "plan.json");
-    if (!plan)
-        return tt_fail_nomem(e, "a path");
-    if (access(plan, F_OK) != 0)
-        rc = tt_fail(e, TT_FAILED, "'%s' is no run directory: it has no plan.json", directory);
-    free(plan);
-    return rc;
+        return tt_fail(e, TT_FAILED, "'%s' is not a directory", directory);
+    if (!tt_directory_has(directory, "plan.json"))
+        return tt_fail(e, TT_FAILED, "'%s' is not a run directory: it has no plan.json", directory);
+    return TT_OK;
 }
 
 /* The directory of a run of tutti-runs; NULL if there is none. */
@@ -62,22 +56,7 @@ int tt_find_run(const char *word, char **directory, struct tt_error *e)
 
 bool tt_is_ensemble_directory(const char *directory)
 {
-    char *path = tt_directory_path(directory, TT_ENSEMBLE_PLAN);
-    bool is = path && access(path, F_OK) == 0;
-
-    free(path);
-    return is;
-}
-
-static int check_version(const char *directory, const json_t *result, struct tt_error *e)
-{
-    const json_t *made_by = json_object_get(result, "tutti");
-    const char *version = json_string_value(json_object_get(made_by, "version"));
-
-    if (tt_integer_of(made_by, "format") <= TT_RESULT_FORMAT)
-        return TT_OK;
-    return tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one", directory,
-                   version ? version : "unknown");
+    return tt_directory_has(directory, TT_ENSEMBLE_PLAN);
 }
 
 static bool is_shown(const char *key)
@@ -89,20 +68,32 @@ int tt_get_result(const char *directory, json_t **result, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     int rc = check_directory(directory, e);
+    const json_t *made_by;
+    const char *version;
+    json_int_t format;
 
     *result = NULL;
     if (rc != TT_OK)
         return rc;
-    if (tt_members_read(directory, "result.json", is_shown, result, &ignored) != TT_OK) {
-        rc = tt_result_make(directory, result, e);
-        if (!*result)
-            return rc;
-        tt_error_clear(e); /* a directory that cannot be written to can still be shown */
+    rc = tt_members_read(directory, "result.json", is_shown, result, &ignored);
+    made_by = json_object_get(*result, "tutti");
+    format = json_integer_value(json_object_get(made_by, "format"));
+    if (rc == TT_OK && format == TT_RESULT_FORMAT)
+        return TT_OK;
+    if (rc == TT_OK && format > TT_RESULT_FORMAT) {
+        version = json_string_value(json_object_get(made_by, "version"));
+        rc = tt_fail(e, TT_FAILED, "'%s' was made by a newer tutti (%.20s); use that one",
+                     directory, version ? version : "unknown");
+    } else {
+        rc = TT_OK;
     }
-    rc = check_version(directory, *result, e);
-    if (rc != TT_OK) {
-        json_decref(*result);
-        *result = NULL;
+    json_decref(*result);
+    *result = NULL;
+    if (rc == TT_OK)
+        rc = tt_result_make(directory, result, e);
+    if (rc != TT_OK && *result) { /* a directory that cannot be written to can still be shown */
+        tt_error_clear(e);
+        rc = TT_OK;
     }
     return rc;
 }

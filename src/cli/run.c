@@ -78,7 +78,7 @@ static int check_directory(const char *dir, struct tt_error *e)
         return tt_fail(e, TT_FAILED,
                        "data directory '%s' does not exist; create it, or choose another", dir);
     if (!S_ISDIR(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is no directory; choose another", dir);
+        return tt_fail(e, TT_FAILED, "'%s' is not a directory; choose another", dir);
     return TT_OK;
 }
 
@@ -124,39 +124,16 @@ static void say_mode(const struct tt_config *config)
 
 /* ---- after ---- */
 
-static int export_files(const struct tt_run_options *run, const char *directory,
-                        const json_t *result, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    if (rc == TT_OK && run->json)
-        rc = tt_report_json(run->json, result, directory, e);
-    if (rc == TT_OK && run->csv)
-        rc = tt_report_csv(run->csv, result, directory, e);
-    return rc;
-}
-
 /* stdout belongs to the export if there is one. The table does not go to stderr instead: the
  * launcher of Open MPI 5 now and then moves a piece of what one rank writes there to stdout. */
 static bool has_table(const struct tt_run_options *run)
 {
-    bool taken = (run->json && !strcmp(run->json, "-")) || (run->csv && !strcmp(run->csv, "-"));
-
-    return !run->quiet && !taken;
+    return !run->quiet && !tt_is_stdout(run->json) && !tt_is_stdout(run->csv);
 }
 
 /* A run that reached its limit has measured what it did until then. A dialect's own lines are for
  * whole runs. */
-static void print_table(const struct tt_run_options *run, const json_t *result, bool stopped,
-                        struct tt_printer printer)
-{
-    if (has_table(run) && stopped)
-        tt_report_text(stdout, result);
-    else if (has_table(run) || printer.always)
-        printer.print(stdout, result, printer.context);
-}
-
-static int finish_run(const struct tt_config *config, const char *directory,
+static int finish_run(const struct tt_run_options *run, const char *directory,
                       struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -170,8 +147,10 @@ static int finish_run(const struct tt_config *config, const char *directory,
     why = json_string_value(json_object_get(result, "error"));
     end = json_string_value(json_object_get(result, "status"));
     stopped = end && !strcmp(end, "stopped");
-    if (!why || stopped)
-        print_table(config->run, result, stopped, printer);
+    if (stopped && has_table(run))
+        tt_report_text(stdout, result);
+    else if ((!why || stopped) && (has_table(run) || printer.always))
+        printer.print(stdout, result, printer.context);
     if (why) {
         const char *quote = !strpbrk(directory, " \t'\"$&;()<>|*?`\\") ? ""
                             : strchr(directory, '\'')                  ? "\""
@@ -180,7 +159,11 @@ static int finish_run(const struct tt_config *config, const char *directory,
         fprintf(stderr, "tutti: %s (more: tutti show %s%s%s)\n", why, quote, directory, quote);
         status = 1;
     }
-    if (export_files(config->run, directory, result, &e) != TT_OK)
+    if (run->json)
+        tt_report_json(run->json, result, directory, &e);
+    if (run->csv && e.code == TT_OK)
+        tt_report_csv(run->csv, result, directory, &e);
+    if (e.code != TT_OK)
         status = tt_report_error(&e);
     json_decref(result);
     fflush(stdout);
@@ -201,22 +184,6 @@ static int clean_up(const struct tt_config *config, const char *directory)
     return tt_report_error(&e);
 }
 
-/* What no rank can say any more, or never could. */
-static int note_end(const char *directory, const struct tt_error *why, struct tt_error *e)
-{
-    char text[1024];
-    json_t *o;
-    int rc;
-
-    tt_error_format(why, text, sizeof text);
-    o = json_pack("{s:s, s:s, s:i}", "status",
-                  why->code == TT_INTERRUPTED ? "interrupted" : "failed", "error", text, "code",
-                  why->code);
-    rc = tt_directory_write_json(directory, "outcome.json", o, e);
-    json_decref(o);
-    return rc;
-}
-
 static int launch(const struct tt_config *config, const char *directory, struct tt_perform_how how,
                   struct tt_error *e)
 {
@@ -234,8 +201,8 @@ static int launch(const struct tt_config *config, const char *directory, struct 
                                 .run = config->run},
             config->run->quiet, &status, e);
     tt_command_free(&worker);
-    if (rc != TT_OK)
-        note_end(directory, e, &ignored);
+    if (rc != TT_OK) /* what no rank can say any more, or never could */
+        tt_outcome_write(directory, rc, e, &ignored);
     return rc == TT_INTERRUPTED ? ignored.code : rc;
 }
 
@@ -261,7 +228,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
         return tt_report_error(&e);
     }
     cleaned = clean_up(config, directory);
-    status = finish_run(config, directory, printer);
+    status = finish_run(config->run, directory, printer);
     free(directory);
     return status ? status : cleaned;
 }
@@ -311,7 +278,7 @@ static int perform_as_ranks(const struct tt_config *config, int thread_level,
             say_mode(config);
         rc = tt_perform_here(thread_level, directory, config,
                              (struct tt_perform_how){.new_dir = new_dir, .alone = true}, &e);
-        status = rank == 0 ? finish_run(config, directory, printer) : tt_exit_status(rc);
+        status = rank == 0 ? finish_run(config->run, directory, printer) : tt_exit_status(rc);
     }
     free(directory);
     return status;
@@ -429,21 +396,6 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
 
 /* ---- the command ---- */
 
-static int drive_settings(const char *workload, struct tt_settings *settings,
-                          struct tt_printer printer)
-{
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_config config;
-    int status;
-
-    if (tt_config_make(&config, workload, settings, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = drive(&config, printer);
-    tt_config_free(&config);
-    return status;
-}
-
 int tt_run_sequence(const char *workload, size_t n, struct tt_settings *list,
                     struct tt_printer printer)
 {
@@ -454,8 +406,13 @@ int tt_run_sequence(const char *workload, size_t n, struct tt_settings *list,
         return run_as_ranks(workload, n, list, printer);
     if (check_sequence(workload, n, list, &e) != TT_OK)
         return tt_report_error(&e);
-    for (size_t i = 0; i < n && status == 0; i++)
-        status = drive_settings(workload, &list[i], printer);
+    for (size_t i = 0; i < n && status == 0; i++) {
+        struct tt_config config;
+
+        status = tt_config_make(&config, workload, &list[i], &e) == TT_OK ? drive(&config, printer)
+                                                                          : tt_report_error(&e);
+        tt_config_free(&config);
+    }
     return status;
 }
 
@@ -479,47 +436,53 @@ static bool is_file_name(const char *word)
 }
 
 /* The file's settings first: the command line wins. */
-static int read_job(int argc, char **argv, struct tt_settings *settings, char **workload,
+static int read_job(const struct tt_invocation *call, struct tt_settings *settings, char **workload,
                     struct tt_error *e)
 {
-    struct tt_settings from_words = {0};
-    const char *word = NULL;
-    int rc = tt_read_arguments(argc, argv, tt_run_component.params, &from_words, &word, e);
+    const char *word = call->words[0];
+    int rc = TT_OK;
 
-    if (rc == TT_OK && !word)
-        rc = tt_fail(e, TT_USAGE,
-                     "run what? tutti run WORKLOAD ... or tutti run FILE.yaml; tutti "
-                     "list workloads names them");
-    if (rc == TT_OK && is_file_name(word)) {
+    if (call->nwords == 0)
+        return tt_fail(e, TT_USAGE,
+                       "run what? tutti run WORKLOAD ... or tutti run FILE.yaml; tutti list "
+                       "workloads names them");
+    if (is_file_name(word)) {
         rc = tt_read_yaml(word, settings, workload, e);
         if (rc == TT_OK && !*workload)
             rc = tt_fail(e, TT_USAGE,
                          "%s names no workload; add a line such as 'workload: stencil'", word);
-    } else if (rc == TT_OK) {
-        *workload = strdup(word);
-        rc = *workload ? TT_OK : tt_fail_nomem(e, "a name");
+    } else if (!(*workload = strdup(word))) {
+        rc = tt_fail_nomem(e, "a name");
     }
-    for (size_t i = 0; i < from_words.n && rc == TT_OK; i++)
-        rc = tt_settings_add(settings, from_words.list[i].key, from_words.list[i].value,
-                             from_words.list[i].place, e);
-    tt_settings_free(&from_words);
+    return rc == TT_OK ? tt_settings_append(settings, &call->settings, e) : rc;
+}
+
+static int run(struct tt_invocation *call, struct tt_error *e)
+{
+    struct tt_settings settings = {0};
+    char *workload = NULL;
+    int rc = read_job(call, &settings, &workload, e);
+
+    if (rc == TT_OK && tt_asks_for_repetitions(&settings))
+        rc = tt_run_repeatedly(workload, &settings, e);
+    else if (rc == TT_OK)
+        rc = tt_run_settings(workload, &settings, (struct tt_printer){print_text, NULL});
+    tt_settings_free(&settings);
+    free(workload);
     return rc;
 }
 
-int tt_cmd_run(int argc, char **argv)
-{
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_settings settings = {0};
-    char *workload = NULL;
-    int status;
-
-    if (read_job(argc - 1, argv + 1, &settings, &workload, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else if (tt_asks_for_repetitions(&settings))
-        status = tt_run_repeatedly(workload, &settings);
-    else
-        status = tt_run_settings(workload, &settings, (struct tt_printer){print_text, NULL});
-    tt_settings_free(&settings);
-    free(workload);
-    return status;
-}
+const struct tt_command tt_command_run = {
+    .name = "run",
+    .summary = "run a workload: tutti run stencil -n 2 ...",
+    .synopsis = "tutti run WORKLOAD|FILE.yaml [-n RANKS] [--KEY VALUE ...]",
+    .text = "Run a workload; tutti help WORKLOAD lists its keys. Under mpirun or srun it runs as a "
+            "rank: leave out -n. A component's name takes a list: --write every=20,series=append "
+            "is --write.every 20 --write.series append. The command line wins over the file; "
+            "--set KEY=VALUE is the same as --KEY VALUE. With repeat, stop_when or require (tutti "
+            "help ensemble) the run is repeated.",
+    .run = run,
+    .job = &tt_run_component,
+    .max_words = 1,
+    .as_ranks = true,
+};

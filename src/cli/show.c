@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti show DIRECTORY|ID [--json FILE] [--csv FILE]: the result of a run directory, printed again.
- */
+/* tutti show: the result of a run directory, printed again. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,17 +7,23 @@
 #include "analysis/result.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/ensemble_show.h"
-#include "cli/option.h"
 #include "cli/result.h"
-#include "cli/survey.h"
-#include "launch/launch.h"
 #include "report/outfile.h"
 #include "report/report.h"
 #include "survey/survey.h"
 
 struct show {
-    const char *directory, *json, *csv;
+    char *json, *csv;
+};
+
+static const struct tt_param params[] = {
+    {"json", TT_PARAM_TEXT, offsetof(struct show, json), NULL, NULL,
+     "write the result with all samples; -: to stdout, instead of the table",
+     .placeholder = "FILE"},
+    {"csv", TT_PARAM_TEXT, offsetof(struct show, csv), NULL, NULL,
+     "write a row per rank and iteration; -: to stdout, instead of the table",
+     .placeholder = "FILE"},
+    {NULL},
 };
 
 /* A directory may have been moved since. */
@@ -33,63 +38,65 @@ static void correct_place(const char *directory, json_t *result)
     json_object_set_new(result, "directory", tt_json_text(directory));
 }
 
-static int write_files(const struct show *s, const json_t *result, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    if (rc == TT_OK && s->json)
-        rc = tt_report_json(s->json, result, s->directory, e);
-    if (rc == TT_OK && s->csv)
-        rc = tt_report_csv(s->csv, result, s->directory, e);
-    return rc;
-}
-
-static bool is_stdout(const char *path)
-{
-    return path && !strcmp(path, "-");
-}
-
-static int show(struct show *s, struct tt_error *e)
+static int show_run(const char *word, const struct show *s, struct tt_error *e)
 {
     json_t *result = NULL;
-    char *found;
-    int rc = tt_find_run(s->directory, &found, e);
+    char *directory;
+    int rc = tt_find_run(word, &directory, e);
 
-    if (rc == TT_OK) {
-        s->directory = found;
-        rc = tt_get_result(s->directory, &result, e);
-    }
     if (rc == TT_OK)
-        correct_place(s->directory, result);
-    if (rc == TT_OK && !is_stdout(s->json) && !is_stdout(s->csv))
+        rc = tt_get_result(directory, &result, e);
+    if (rc == TT_OK)
+        correct_place(directory, result);
+    if (rc == TT_OK && !tt_is_stdout(s->json) && !tt_is_stdout(s->csv))
         tt_report_text(stdout, result);
-    if (rc == TT_OK)
-        rc = write_files(s, result, e);
+    if (rc == TT_OK && s->json)
+        rc = tt_report_json(s->json, result, directory, e);
+    if (rc == TT_OK && s->csv)
+        rc = tt_report_csv(s->csv, result, directory, e);
     json_decref(result);
-    free(found);
+    free(directory);
     return rc;
 }
 
-int tt_cmd_show(int argc, char **argv)
+static int show_ensemble(const char *directory, const struct show *s, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct show s = {0};
-    const struct tt_option options[] = {
-        {"--json", &s.json, NULL}, {"--csv", &s.csv, NULL}, {NULL, NULL, NULL}};
+    struct tt_settings wanted = {0};
+    int rc;
 
-    if (tt_take_options(argc, argv, options, &s.directory, &e) != TT_OK)
-        return tt_report_error(&e);
-    if (!s.directory)
-        tt_fail(&e, TT_USAGE, "show needs a run directory; see tutti show --help");
-    else if (tt_launched_size() > 1)
-        tt_fail(&e, TT_USAGE, "show is not for ranks: run it without mpirun or srun");
-    else if (tt_is_ensemble_directory(s.directory))
-        return tt_ensemble_show(argc, argv);
-    else if (tt_survey_is_directory(s.directory) && s.csv)
-        tt_fail(&e, TT_USAGE, "a survey has no --csv; --json has all samples");
-    else if (tt_survey_is_directory(s.directory))
-        tt_survey_show(s.directory, s.json, &e);
-    else if (tt_outfiles_check(s.json, s.csv, &e) == TT_OK)
-        show(&s, &e);
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
+    if (s->json)
+        tt_settings_put(&wanted, "--json", "json", "%s", s->json);
+    if (s->csv)
+        tt_settings_put(&wanted, "--csv", "csv", "%s", s->csv);
+    rc = tt_ensemble_show(1, &directory, &wanted, e);
+    tt_settings_free(&wanted);
+    return rc;
 }
+
+static int run(struct tt_invocation *call, struct tt_error *e)
+{
+    const struct show *s = call->opts;
+    const char *word = call->words[0];
+    int rc;
+
+    if (call->nwords == 0)
+        return tt_fail(e, TT_USAGE, "show needs a run directory; see tutti show --help");
+    if (tt_is_ensemble_directory(word))
+        return show_ensemble(word, s, e);
+    if (tt_survey_is_directory(word))
+        return s->csv ? tt_fail(e, TT_USAGE, "a survey has no --csv; --json has all samples")
+                      : tt_survey_show(word, s->json, e);
+    rc = tt_outfiles_check(s->json, s->csv, e);
+    return rc == TT_OK ? show_run(word, s, e) : rc;
+}
+
+const struct tt_command tt_command_show = {
+    .name = "show",
+    .summary = "print the result of a run directory again",
+    .synopsis = "tutti show DIRECTORY|ID [--json FILE] [--csv FILE]",
+    .text = "Print the result of a run, or the answer of an ensemble or survey, again. An ID is "
+            "one that tutti runs lists.",
+    .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct show)},
+    .max_words = 1,
+};

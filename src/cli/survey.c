@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/survey.h"
+#include "cli/result.h"
 #include "plan/settings_json.h"
 #include "report/outfile.h"
 #include "report/survey.h"
@@ -14,9 +14,7 @@
 
 #define HOW \
     "tutti survey flash FILE.yaml, or tutti survey --resume DIRECTORY, with flash FILE.yaml too " \
-    "if " \
-    "it " \
-    "starts programs; tutti help survey"
+    "if it starts programs; tutti help survey"
 
 /* Figures of different jobs are never put into one table. */
 static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",
@@ -44,35 +42,27 @@ static int resume_settings(const char *directory, const char *file, const struct
     return rc;
 }
 
-static int read_settings(int argc, char **argv, struct tt_settings *settings, char **resume,
-                         struct tt_error *e)
+static int read_settings(const struct tt_invocation *call, const char *resume,
+                         struct tt_settings *settings, struct tt_error *e)
 {
-    struct tt_settings words = {0};
-    bool flash = argc > 1 && !strcmp(argv[1], "flash");
-    const char *file = NULL;
+    bool flash = call->nwords > 0 && !strcmp(call->words[0], "flash");
+    const char *file = call->nwords > flash ? call->words[flash] : NULL;
     char *workload = NULL;
-    int rc = tt_read_arguments(argc - 1 - flash, argv + 1 + flash, tt_survey_component.params,
-                               &words, &file, e);
+    int rc = TT_OK;
 
-    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
-        if (tt_same_key(words.list[i].key, "resume") && words.list[i].value) {
-            free(*resume);
-            *resume = strdup(words.list[i].value);
-        }
-    if (rc == TT_OK && ((!flash && !*resume) || (flash && *resume && !file)))
-        rc = tt_fail(e, TT_USAGE, HOW);
-    if (rc == TT_OK && *resume)
-        rc = resume_settings(*resume, file, &words, settings, e);
-    else if (rc == TT_OK && file)
+    if (call->nwords > 1u + flash)
+        return tt_fail(e, TT_USAGE, "unexpected word '%.80s' after '%.80s'", call->words[1 + flash],
+                       file);
+    if ((!flash && !resume) || (flash && resume && !file))
+        return tt_fail(e, TT_USAGE, HOW);
+    if (resume)
+        rc = resume_settings(resume, file, &call->settings, settings, e);
+    else if (file)
         rc = tt_read_yaml(file, settings, &workload, e);
     if (rc == TT_OK && workload)
         rc = tt_fail(e, TT_USAGE, "%s: a survey has no workload of its own", file);
-    for (size_t i = 0; i < words.n && rc == TT_OK; i++)
-        rc = tt_settings_add(settings, words.list[i].key, words.list[i].value, words.list[i].place,
-                             e);
     free(workload);
-    tt_settings_free(&words);
-    return rc;
+    return rc == TT_OK ? tt_settings_append(settings, &call->settings, e) : rc;
 }
 
 /* Before anything is written. */
@@ -97,27 +87,20 @@ static void announce(const struct tt_survey *s, FILE *out)
 
 static int show(const struct tt_survey *s, const char *directory, struct tt_error *e)
 {
-    struct tt_outfile file;
     json_t *answer = NULL;
     int rc = tt_survey_answer(s, directory, &answer, e);
 
-    if (rc == TT_OK && !s->o.quiet && !(s->o.json && !strcmp(s->o.json, "-")))
+    if (rc == TT_OK && !s->o.quiet && !tt_is_stdout(s->o.json))
         tt_report_survey(stdout, answer);
-    if (rc == TT_OK && s->o.json) {
-        rc = tt_outfile_open(&file, s->o.json, e);
-        if (rc == TT_OK && json_dumpf(answer, file.stream, JSON_INDENT(2)) != 0)
-            rc = tt_outfile_discard(&file,
-                                    tt_fail(e, TT_FAILED, "'%s' could not be written", s->o.json));
-        else if (rc == TT_OK)
-            rc = tt_outfile_close(&file, e);
-    }
+    if (rc == TT_OK && s->o.json)
+        rc = tt_outfile_json(s->o.json, answer, e);
     json_decref(answer);
     return rc;
 }
 
 /* What was measured is shown, also if it is not all. */
-static int conduct(const struct tt_survey *s, const struct tt_settings *settings,
-                   const char *directory)
+static int run_and_show(const struct tt_survey *s, const struct tt_settings *settings,
+                        const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR, later = TT_ERROR_CLEAR;
     int rc = tt_survey_run(s, directory, &e);
@@ -134,29 +117,30 @@ static int conduct(const struct tt_survey *s, const struct tt_settings *settings
     return 1;
 }
 
-static int run(const struct tt_survey *s, const struct tt_settings *settings, const char *resume)
+static int run_survey(const struct tt_survey *s, const struct tt_settings *settings,
+                      const char *resume, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
     char *directory = NULL;
-    int rc = s->o.json ? tt_outfile_check(s->o.json, &e) : TT_OK, status;
+    int rc = s->o.json ? tt_outfile_check(s->o.json, e) : TT_OK;
 
     if (rc == TT_OK && !resume)
-        rc = tt_survey_check_room(s, &e);
+        rc = tt_survey_check_room(s, e);
     if (rc == TT_OK && s->o.dry_run) {
         announce(s, stdout);
-        return 0;
+        return TT_OK;
     }
     if (rc == TT_OK)
-        rc = tt_survey_check_jobs(s, &e);
+        rc = tt_survey_check_jobs(s, e);
     if (rc == TT_OK && !s->o.quiet)
         announce(s, stderr);
     if (rc == TT_OK && resume)
         directory = strdup(resume);
     else if (rc == TT_OK)
-        rc = tt_survey_create(s, settings, &directory, &e);
-    status = rc == TT_OK ? conduct(s, settings, directory) : tt_report_error(&e);
+        rc = tt_survey_create(s, settings, &directory, e);
+    if (rc == TT_OK)
+        rc = run_and_show(s, settings, directory);
     free(directory);
-    return status;
+    return rc;
 }
 
 int tt_survey_show(const char *directory, const char *json, struct tt_error *e)
@@ -178,21 +162,32 @@ int tt_survey_show(const char *directory, const char *json, struct tt_error *e)
     return rc;
 }
 
-int tt_cmd_survey(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
+    const struct tt_setting *given = tt_settings_find(&call->settings, "resume");
+    const char *resume = given ? given->value : NULL;
     struct tt_settings settings = {0};
-    struct tt_error e = TT_ERROR_CLEAR;
     struct tt_survey s = {0};
-    char *resume = NULL;
-    int status;
+    int rc = read_settings(call, resume, &settings, e);
 
-    if (read_settings(argc, argv, &settings, &resume, &e) != TT_OK ||
-        tt_survey_make(&s, &settings, &e) != TT_OK)
-        status = tt_report_error(&e);
-    else
-        status = run(&s, &settings, resume);
+    if (rc == TT_OK)
+        rc = tt_survey_make(&s, &settings, e);
+    if (rc == TT_OK)
+        rc = run_survey(&s, &settings, resume, e);
     tt_survey_free(&s);
     tt_settings_free(&settings);
-    free(resume);
-    return status;
+    return rc;
 }
+
+const struct tt_command tt_command_survey = {
+    .name = "survey",
+    .summary = "naive and aged figures of a store, stage after stage",
+    .synopsis = "tutti survey flash [FILE.yaml] [--KEY VALUE] | [flash FILE.yaml] --resume "
+                "DIRECTORY",
+    .text = "Measure a store as the all-flash paper does: bandwidth naive and aged, requests per "
+            "second buffered and direct, and over the size of the data. Settings for every run "
+            "stand in job: {backend: ..., layers: ...}.",
+    .run = run,
+    .job = &tt_survey_component,
+    .max_words = 2,
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kept data files against the ledgers that the verify layer left in the run directory. */
+/* tutti verify: kept data files against the ledgers that the verify layer left in the run
+ * directory. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -130,18 +131,11 @@ static int check_directory(const char *directory, const char *ledgers, uint64_t 
     if (asprintf(&last, "%s/records/%05llu.ttr", directory, (unsigned long long)ranks - 1) < 0)
         return tt_fail_nomem(e, "a path");
     if (access(last, F_OK) != 0)
-        rc = tt_fail(e, TT_CORRUPT, "%s has no records of rank %llu, which its plan speaks of",
-                     directory, (unsigned long long)ranks - 1);
+        rc = tt_fail(e, TT_CORRUPT,
+                     "%s has no records of rank %llu, although its plan has that rank", directory,
+                     (unsigned long long)ranks - 1);
     free(last);
     return rc;
-}
-
-static const char *find_module(const struct tt_settings *words)
-{
-    for (size_t i = 0; i < words->n; i++)
-        if (!strcmp(words->list[i].key, "module"))
-            return words->list[i].value;
-    return NULL;
 }
 
 /* How ranks are started is never taken from the directory, but from words of this command. */
@@ -172,9 +166,13 @@ static int drive(const char *directory, const struct tt_settings *words, struct 
 {
     struct tt_launch_options launch = {0};
     char self[PATH_MAX] = "";
-    const char *module = find_module(words);
-    char *argv[] = {self,           "verify", (char *)directory, module ? "--module" : NULL,
-                    (char *)module, NULL};
+    const struct tt_setting *module = tt_settings_find(words, "module");
+    char *argv[] = {self,
+                    "verify",
+                    (char *)directory,
+                    module ? "--module" : NULL,
+                    module ? module->value : NULL,
+                    NULL};
     char *ledgers = tt_directory_path(directory, "verify"), *outcome = NULL;
     struct tt_config config = {0};
     int rc = take_launch(words, &launch, e), status;
@@ -186,8 +184,8 @@ static int drive(const char *directory, const struct tt_settings *words, struct 
     outcome = tt_directory_path(directory, "verify/outcome.json");
     if (rc == TT_OK && outcome)
         unlink(outcome); /* of an earlier verify */
-    if (rc == TT_OK && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        rc = tt_fail(e, TT_FAILED, "cannot find my own program file");
+    if (rc == TT_OK)
+        rc = tt_own_program(self, e);
     if (rc == TT_OK)
         rc = tt_launch_and_wait(&(struct tt_launch){.options = &launch,
                                                     .directory = ledgers,
@@ -203,28 +201,35 @@ static int drive(const char *directory, const struct tt_settings *words, struct 
     return rc;
 }
 
-int tt_cmd_verify(int argc, char **argv)
+static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_settings words = {0};
-    const char *directory = NULL;
-    char *found = NULL;
-    int rc = tt_read_arguments(argc - 1, argv + 1, NULL, &words, &directory, &e);
+    const struct tt_setting *module = tt_settings_find(&call->settings, "module");
+    char *directory = NULL;
+    int rc = TT_OK;
 
-    if (rc == TT_OK && !directory)
-        rc = tt_fail(&e, TT_USAGE,
-                     "verify takes a run directory or an id: tutti verify DIRECTORY|ID");
-    if (rc == TT_OK && find_module(&words))
-        rc = tt_module_open_listed(find_module(&words), &e);
-    if (rc == TT_OK && tt_launched_size() > 0) {
-        tt_settings_free(&words);
-        return verify_as_ranks(directory);
-    }
+    if (call->nwords == 0)
+        return tt_fail(e, TT_USAGE,
+                       "verify takes a run directory or an id: tutti verify DIRECTORY|ID");
+    if (module && module->value)
+        rc = tt_module_open_listed(module->value, e);
+    if (rc == TT_OK && tt_launched_size() > 0)
+        return verify_as_ranks(call->words[0]);
     if (rc == TT_OK)
-        rc = tt_find_run(directory, &found, &e);
+        rc = tt_find_run(call->words[0], &directory, e);
     if (rc == TT_OK)
-        drive(found, &words, &e);
-    free(found);
-    tt_settings_free(&words);
-    return e.code == TT_OK ? 0 : tt_report_error(&e);
+        rc = drive(directory, &call->settings, e);
+    free(directory);
+    return rc;
 }
+
+const struct tt_command tt_command_verify = {
+    .name = "verify",
+    .summary = "check the kept data files of a run against what it wrote",
+    .synopsis = "tutti verify DIRECTORY|ID [--launch.by local|slurm|batch ...]",
+    .text = "Check the data files that a run with the layer verify has kept.",
+    .run = run,
+    .job = &tt_launch_component,
+    .also = "launch",
+    .max_words = 1,
+    .as_ranks = true,
+};

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "base/notice.h"
 #include "plan/control.h"
 #include "plan/directory.h"
 #include "spec/units.h"
@@ -13,7 +13,7 @@
 
 static bool is_shown(const struct tt_trial *s)
 {
-    return !s->ensemble->o.quiet && isatty(STDERR_FILENO);
+    return !s->ensemble->o.quiet && tt_notice_is_drawn();
 }
 
 enum state { STARTING, READY, RUNNING, ENDED, NSTATES };
@@ -76,12 +76,11 @@ void tt_display_draw(const struct tt_trial *s)
     if (title)
         fprintf(out, " | %s", title);
     fclose(out);
-    fprintf(stderr, "\r%.*s\033[K", COLUMNS, line);
-    fflush(stderr);
+    tt_notice_draw("%.*s", COLUMNS, line);
 }
 
 void tt_display_clear(const struct tt_trial *s)
 {
     if (is_shown(s))
-        fprintf(stderr, "\r\033[K");
+        tt_notice_draw("%s", "");
 }

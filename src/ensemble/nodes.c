@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "ensemble/run.h"
-#include "launch/local.h"
-#include "launch/slurm.h"
+#include "launch/launch.h"
 
 /* "4(x3)": CPUs of a node. */
 static uint64_t cpus_per_node(void)

@@ -31,7 +31,8 @@ static const struct tt_param ensemble_params[] = {
     {"dir", TT_PARAM_TEXT, AT(dir), ".", NULL, "data directory of the jobs that name none",
      .placeholder = "DIRECTORY"},
     {"min_free", TT_PARAM_TEXT, AT(min_free), NULL, NULL,
-     "leave so much of the data directory's file system free, for jobs that say nothing themselves",
+     "minimum free space to preserve in the data directory's file system, for jobs without their "
+     "own",
      .placeholder = "SHARE|BYTES"},
     {"results", TT_PARAM_TEXT, AT(results), "tutti-runs", NULL,
      "where the ensemble's directory is made", .placeholder = "DIRECTORY"},

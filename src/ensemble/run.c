@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/notice.h"
 #include "analysis/slowdown.h"
 #include "analysis/statistics.h"
 #include "base/json.h"
@@ -23,7 +24,7 @@
 #include "plan/workload.h"
 #include "spec/units.h"
 
-#define PLAN_VERSION 1
+#define PLAN_FORMAT 2
 
 /* ---- the directory ---- */
 
@@ -34,7 +35,7 @@ int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *se
     int rc = tt_directory_make(x->o.results, "ensemble-", directory, e);
 
     if (rc == TT_OK && plan) {
-        json_object_set_new(plan, "version", json_integer(PLAN_VERSION));
+        json_object_set_new(plan, "format", json_integer(PLAN_FORMAT));
         json_object_set_new(plan, "id", json_string(tt_directory_id(*directory)));
         json_object_set_new(plan, "label", x->o.label ? tt_json_text(x->o.label) : json_null());
         json_object_set_new(plan, "matrix", json_boolean(is_matrix));
@@ -52,7 +53,7 @@ int tt_ensemble_load(const char *directory, struct tt_settings *settings, bool *
 {
     json_t *plan = NULL;
     int rc =
-        tt_settings_from_directory(directory, TT_ENSEMBLE_PLAN, PLAN_VERSION, &plan, settings, e);
+        tt_settings_from_directory(directory, TT_ENSEMBLE_PLAN, PLAN_FORMAT, &plan, settings, e);
 
     *is_matrix = tt_is_true(plan, "matrix");
     json_decref(plan);
@@ -245,11 +246,11 @@ static void tell(const struct owner *c, const struct tt_runner_state *state,
 {
     char what[256];
 
-    if (c->ensemble->o.quiet || (r->complete && isatty(STDERR_FILENO)))
+    if (c->ensemble->o.quiet || (r->complete && tt_notice_is_drawn()))
         return;
     describe(c->ensemble, &c->ensemble->steps[r->point], what, sizeof what);
-    fprintf(stderr, "tutti: %" PRIu64 " of %" PRIu64 ": %s%s%s\n", state->done + r->complete,
-            state->planned, what, r->complete ? "" : " is not used: ", r->why);
+    tt_notice("%" PRIu64 " of %" PRIu64 ": %s%s%s", state->done + r->complete, state->planned, what,
+              r->complete ? "" : " is not used: ", r->why);
 }
 
 static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
@@ -378,7 +379,7 @@ static int read_repetitions(const struct tt_ensemble *x, const char *directory, 
             json_array_append_new(list, o);
         } else {
             tt_error_format(&why, text, sizeof text);
-            fprintf(stderr, "tutti: a repetition is not used: %s\n", text);
+            tt_notice("a repetition is not used: %s", text);
         }
         free(path);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/notice.h"
 #include "ensemble/shares.h"
 #include "spec/units.h"
 
@@ -172,8 +173,8 @@ static int choose_iterations(const struct tt_settings *words, struct tt_settings
         return tt_fail(e, TT_FAILED, "the reference alone took no time in the trial");
     iterations = (uint64_t)(wanted / seconds * TRIAL_ITERATIONS);
     iterations = (iterations / DUMP_EVERY + 1) * DUMP_EVERY;
-    fprintf(stderr, "tutti: %llu iterations, so that the reference takes about %s alone\n",
-            (unsigned long long)iterations, tt_format_seconds(wanted, text));
+    tt_notice("%llu iterations, so that the reference takes about %s alone",
+              (unsigned long long)iterations, tt_format_seconds(wanted, text));
     tt_settings_put(out, "the scenario", "reference.iterations", "%llu",
                     (unsigned long long)iterations);
     return tt_settings_check(out, e);
@@ -206,13 +207,13 @@ static void say_chosen(const struct scenario *scenario, uint64_t chosen, bool is
 {
     char text[TT_UNIT_TEXT];
 
-    fprintf(stderr, "tutti: %llu load%s, which do %s%s together: %s\n", (unsigned long long)chosen,
-            chosen == 1 ? "" : "s",
-            scenario->is_of_iterations ? tt_format_value(rate, "1/s", text)
-                                       : tt_format_rate(rate, text),
-            scenario->is_of_iterations ? " (iterations)" : "",
-            is_most ? "as many as were tried; more might add to it"
-                    : "twice as many add less than 10 %");
+    tt_notice("%llu load%s, which do %s%s together: %s", (unsigned long long)chosen,
+              chosen == 1 ? "" : "s",
+              scenario->is_of_iterations ? tt_format_value(rate, "1/s", text)
+                                         : tt_format_rate(rate, text),
+              scenario->is_of_iterations ? " (iterations)" : "",
+              is_most ? "as many as were tried; more might add to it"
+                      : "twice as many add less than 10 %");
 }
 
 /* How many loads saturate the resource: those after which another one adds little to the sum. The
@@ -235,7 +236,7 @@ static int choose_others(const struct scenario *scenario, const struct tt_settin
     for (uint64_t n = kinds; n <= most && used < sizeof others; n *= 2)
         used += (size_t)snprintf(others + used, sizeof others - used, "%s%llu", used ? "," : "",
                                  (unsigned long long)n);
-    fprintf(stderr, "tutti: trying %s loads, a few seconds each\n", others);
+    tt_notice("trying %s loads, a few seconds each", others);
     rc = add_pairs(&loads, scenario->settings, scenario->name, e);
     for (size_t i = 0; i < words->n && rc == TT_OK; i++)
         if (strncmp(words->list[i].key, "reference.", 10))

@@ -8,10 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/notice.h"
 #include "base/clock.h"
 #include "record/liveness.h"
 #include "ensemble/shares.h"
-#include "launch/slurm.h"
+#include "launch/launch.h"
 #include "plan/config.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
@@ -51,7 +52,7 @@ static int tidy_job(const char *run, struct tt_error *e)
     rc = wait_until_ended(run, e);
     if (rc == TT_OK && !config.run->keep && tt_clean_data(run, &removed, &why) != TT_OK) {
         tt_error_format(&why, text, sizeof text);
-        fprintf(stderr, "tutti: left behind by a driver that was killed: %s\n", text);
+        tt_notice("left behind by a driver that was killed: %s", text);
     }
     tt_config_free(&config);
     return rc;

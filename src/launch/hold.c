@@ -115,7 +115,7 @@ static int heed_driver(struct hold *h, struct tt_error *e)
     return rc == TT_INTERRUPTED ? tt_fail(e, rc, "the driver of this run is gone") : rc;
 }
 
-static int play_once(struct hold *h, struct tt_error *e)
+static int run_once(struct hold *h, struct tt_error *e)
 {
     const struct tt_process_spec spec = {.words = h->words};
     double limit = h->config->run->max_time;
@@ -137,7 +137,7 @@ static int play_once(struct hold *h, struct tt_error *e)
     return process.status == 0 ? TT_OK : fail_status(h, &process, e);
 }
 
-static int play(struct hold *h, struct tt_error *e)
+static int run_command(struct hold *h, struct tt_error *e)
 {
     int rc;
 
@@ -145,7 +145,7 @@ static int play(struct hold *h, struct tt_error *e)
         struct tt_iteration_record round = {.iteration = ++h->rounds,
                                             .start_ns = tt_now_ns() - h->start_ns};
 
-        rc = play_once(h, e);
+        rc = run_once(h, e);
         round.span_ns = tt_now_ns() - h->start_ns - round.start_ns;
         tt_recorder_iteration(h->recorder, &round);
         rc = rc == TT_OK ? heed_driver(h, e) : rc;
@@ -184,23 +184,25 @@ int tt_worker_command(const struct tt_config *config, const char *directory,
 {
     const struct tt_command_options *command = tt_config_opts(config, "command");
     char self[PATH_MAX] = "";
-    int rc = TT_OK;
+    int rc = tt_own_program(self, e);
 
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        return tt_fail(e, TT_FAILED, "cannot find my own program file");
-    rc = tt_command_add_array(
-        out, (char *[]){self, command ? "hold" : "perform", (char *)directory, NULL}, e);
-    if (rc == TT_OK && how.held)
-        rc = tt_command_add(out, e, "--held");
-    if (rc == TT_OK && how.loop)
-        rc = tt_command_add(out, e, "--loop");
-    if (rc == TT_OK && how.new_dir)
-        rc = tt_command_add(out, e, "--new-dir");
-    if (rc == TT_OK && config->run->module)
-        rc = tt_command_add_array(out, (char *[]){"--module", config->run->module, NULL}, e);
-    if (rc == TT_OK && command)
-        rc = tt_command_add(out, e, "--");
-    return rc == TT_OK && command ? tt_command_add_list(out, &command->words, e) : rc;
+    if (rc != TT_OK)
+        return rc;
+    tt_command_add_array(out,
+                         (char *[]){self, command ? "hold" : "perform", (char *)directory, NULL});
+    if (how.held)
+        tt_command_add(out, "--held");
+    if (how.loop)
+        tt_command_add(out, "--loop");
+    if (how.new_dir)
+        tt_command_add(out, "--new-dir");
+    if (config->run->module)
+        tt_command_add_array(out, (char *[]){"--module", config->run->module, NULL});
+    if (command) {
+        tt_command_add(out, "--");
+        tt_command_add_list(out, &command->words);
+    }
+    return tt_command_check(out, e);
 }
 
 int tt_hold(const char *directory, const struct tt_config *config, struct tt_perform_how how,
@@ -218,7 +220,7 @@ int tt_hold(const char *directory, const struct tt_config *config, struct tt_per
     tt_processes_begin();
     rc = begin(&h, e);
     if (rc == TT_OK)
-        rc = play(&h, e);
+        rc = run_command(&h, e);
     h.stop_ns = tt_now_ns();
     tt_counters_stop(h.counters);
     if (h.recorder) {

@@ -13,7 +13,7 @@
 int tt_worker_command(const struct tt_config *config, const char *directory,
                       struct tt_perform_how how, struct tt_command_line *out, struct tt_error *e);
 
-/* Plays a command as this process of the job that is planned in the directory; rank and size are
+/* Runs a command as this process of the job that is planned in the directory; rank and size are
  * what the launcher announced. Leaves records and, on rank 0, outcome.json as tt_perform does. */
 int tt_hold(const char *directory, const struct tt_config *config, struct tt_perform_how how,
             char **words, json_t *environment, struct tt_error *e);

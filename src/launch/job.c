@@ -10,13 +10,12 @@
 
 #include "base/clock.h"
 #include "base/note.h"
+#include "base/notice.h"
 #include "engine/guard.h"
+#include "engine/perform.h"
 #include "launch/launch.h"
-#include "launch/local.h"
-#include "launch/progress.h"
-#include "launch/slurm.h"
-#include "launch/template.h"
 #include "plan/directory.h"
+#include "spec/units.h"
 
 /* What ranks get to save their records before they are killed. */
 #define GRACE_NS 10000000000
@@ -46,6 +45,8 @@ int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error 
     *job = (struct tt_job){.launcher = tt_launcher_choose(l->options), .start = time(NULL)};
     snprintf(job->directory, sizeof job->directory, "%s", l->directory);
     rc = job->launcher->command(l, &command, e);
+    if (rc == TT_OK)
+        rc = tt_command_check(&command, e);
     if (rc == TT_OK) {
         const struct tt_process_spec spec = {.words = command.words,
                                              .instead = job->launcher->instead,
@@ -83,17 +84,12 @@ void tt_job_kill(struct tt_job *job)
 /* Its ranks end with it, and may leave no word of their own. */
 static void note_death(const struct tt_job *job)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    char *path = tt_directory_path(job->directory, "outcome.json"), why[128];
-    json_t *o;
+    struct tt_error why = TT_ERROR_CLEAR, ignored = TT_ERROR_CLEAR;
 
-    snprintf(why, sizeof why, "the launcher was ended by signal %d (%s)", job->process.signal,
-             strsignal(job->process.signal));
-    o = json_pack("{s:s, s:s, s:i}", "status", "failed", "error", why, "code", TT_FAILED);
-    if (path && access(path, F_OK) != 0)
-        tt_directory_write_json(job->directory, "outcome.json", o, &ignored);
-    json_decref(o);
-    free(path);
+    tt_fail(&why, TT_FAILED, "the launcher was ended by signal %d (%s)", job->process.signal,
+            strsignal(job->process.signal));
+    if (!tt_directory_has(job->directory, "outcome.json"))
+        tt_outcome_write(job->directory, TT_FAILED, &why, &ignored);
 }
 
 bool tt_job_poll(struct tt_job *job)
@@ -139,6 +135,31 @@ void tt_job_words(const char *directory, char *line, size_t size)
         fclose(f);
     tt_make_plain(line);
 }
+
+/* ---- progress ---- */
+
+/* From what rank 0 leaves in the run directory. */
+static void draw_progress(const char *directory)
+{
+    static const char full[] = "##############################";
+    const int width = (int)sizeof full - 1;
+    char left[TT_UNIT_TEXT];
+    struct tt_progress p;
+    double share;
+    int filled;
+
+    if (!tt_notice_is_drawn() || tt_progress_read(directory, &p) != 0 || p.total == 0)
+        return;
+    share = (double)p.iteration / (double)p.total;
+    if (share <= 0 || share > 1)
+        return;
+    filled = (int)(share * width);
+    tt_notice_draw("[%.*s%*s] %3.0f %%  %llu of %llu  %s left", filled, full, width - filled, "",
+                   100 * share, (unsigned long long)p.iteration, (unsigned long long)p.total,
+                   tt_format_seconds(p.seconds * (1 / share - 1), left));
+}
+
+/* ---- watching ---- */
 
 /* What the driver has seen of a job, and when. Its own clock stands still while it is stopped
  * itself. */
@@ -211,10 +232,10 @@ static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, 
         if (deadline && tt_now_ns() > deadline)
             tt_job_kill(job);
         if (!quiet)
-            tt_progress_draw(stderr, job->directory);
+            draw_progress(job->directory);
     }
     if (!quiet)
-        tt_progress_clear(stderr);
+        tt_notice_draw("%s", "");
     return rc;
 }
 

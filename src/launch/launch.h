@@ -3,6 +3,7 @@
 #ifndef TT_LAUNCH_LAUNCH_H
 #define TT_LAUNCH_LAUNCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -22,6 +23,9 @@ int tt_launched_rank(void);
 
 /* The same among the processes on this node, if the launcher tells; else the rank. */
 int tt_launched_local_rank(void);
+
+/* The file of this program, to start it as ranks. */
+int tt_own_program(char path[PATH_MAX], struct tt_error *e);
 
 struct tt_launch {
     const struct tt_launch_options *options;
@@ -51,6 +55,8 @@ struct tt_launcher {
     void (*learn_name)(struct tt_job *job);
     void (*sweep)(const struct tt_job *job);
 };
+extern const struct tt_launcher tt_launcher_local, tt_launcher_slurm, tt_launcher_batch,
+    tt_launcher_template;
 /* The launcher that the options ask for; auto looks at the environment. */
 const struct tt_launcher *tt_launcher_choose(const struct tt_launch_options *options);
 
@@ -81,5 +87,8 @@ void tt_job_kill(struct tt_job *job);
  * and is reported as TT_INTERRUPTED. *status is the launcher's exit status. A job of which no rank
  * has begun after launch.start_timeout, or whose ranks should have ended themselves, is killed. */
 int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struct tt_error *e);
+
+/* The names of the nodes of this allocation; none outside of one, or if Slurm does not tell. */
+int tt_slurm_nodes(struct tt_words *out, struct tt_error *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Launchers tell their children who they are in the environment. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "launch/launch.h"
 
@@ -46,4 +47,12 @@ int tt_launched_rank(void)
 int tt_launched_local_rank(void)
 {
     return number(local_ranks, tt_launched_rank());
+}
+
+int tt_own_program(char path[PATH_MAX], struct tt_error *e)
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    path[length < 0 ? 0 : length] = '\0';
+    return length < 0 ? tt_fail(e, TT_FAILED, "cannot find my own program file") : TT_OK;
 }

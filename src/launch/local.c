@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mpiexec on this machine (or in the allocation it finds by itself). */
-#include "launch/local.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,6 +12,7 @@
 
 #include "base/sys.h"
 #include "build_info.h"
+#include "launch/launch.h"
 
 /* Open files, and bytes in a file, that a launcher cannot do without. */
 #define MIN_FILES 64
@@ -54,21 +53,18 @@ static int check_limits(struct tt_error *e)
 
 static int local_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
-    int rc;
+    int rc = TT_OK;
 
-    if (l->is_command && l->ranks == 1)
-        return tt_command_add_array(out, l->words, e);
-    rc = check_limits(e);
-    set_environment(l);
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "%s", mpiexec[0]);
-    if (rc == TT_OK)
-        rc = tt_command_add_list(out, &l->options->options, e);
-    if (rc == TT_OK)
-        rc = tt_command_add_array(out, mpiexec + 1, e);
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "%u", l->ranks);
-    return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
+    if (!l->is_command || l->ranks != 1) {
+        rc = check_limits(e);
+        set_environment(l);
+        tt_command_add(out, "%s", mpiexec[0]);
+        tt_command_add_list(out, &l->options->options);
+        tt_command_add_array(out, mpiexec + 1);
+        tt_command_add(out, "%u", l->ranks);
+    }
+    tt_command_add_array(out, l->words);
+    return rc;
 }
 
 /* ---- what a launcher that was killed leaves ---- */

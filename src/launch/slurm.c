@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slurm: a step of the allocation we are in, or a batch job of its own. */
-#include "launch/slurm.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/run_command.h"
+#include "launch/launch.h"
 #include "plan/directory.h"
 
 #define SUBMITTED "submitted" /* the number of the batch job, as sbatch prints it */
@@ -31,7 +30,7 @@ int tt_slurm_nodes(struct tt_words *out, struct tt_error *e)
 
     *out = (struct tt_words){0};
     if (list && answer && !tt_run_command(words, answer, 1 << 20))
-        rc = tt_fail(e, TT_FAILED, "scontrol does not tell the nodes of this allocation: %.200s",
+        rc = tt_fail(e, TT_FAILED, "scontrol cannot list the nodes of this allocation: %.200s",
                      answer);
     while (list && rc == TT_OK && (line = strsep(&rest, "\n"))) {
         char **longer;
@@ -72,96 +71,75 @@ static size_t count_names(const char *list)
 static int add_nodes(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
     const struct tt_words *given = &l->options->nodes;
-    int rc = TT_OK;
 
     /* A step on one of them would else be spread over as many nodes as the allocation has. */
     if (l->nodes) {
-        rc = tt_command_add(out, e, "--nodes=%zu", count_names(l->nodes));
-        if (rc == TT_OK)
-            rc = tt_command_add(out, e, "--nodelist=%s", l->nodes);
+        tt_command_add(out, "--nodes=%zu", count_names(l->nodes));
+        tt_command_add(out, "--nodelist=%s", l->nodes);
     } else if (given->n > 0) {
         char *list = NULL;
         size_t size;
         FILE *f = open_memstream(&list, &size);
+        int rc = TT_OK;
 
         for (size_t i = 0; f && i < given->n; i++)
             fprintf(f, "%s%s", i ? "," : "", given->words[i]);
         if (!f || fclose(f) != 0)
             rc = tt_fail_nomem(e, "the nodes");
-        if (rc == TT_OK)
-            rc = tt_command_add(out, e, "--nodelist=%s", list);
+        else
+            tt_command_add(out, "--nodelist=%s", list);
         free(list);
+        if (rc != TT_OK)
+            return rc;
     }
-    if (rc == TT_OK && l->options->tasks_per_node > 0)
-        rc = tt_command_add(out, e, "--ntasks-per-node=%llu",
-                            (unsigned long long)l->options->tasks_per_node);
-    return rc;
+    if (l->options->tasks_per_node > 0)
+        tt_command_add(out, "--ntasks-per-node=%llu",
+                       (unsigned long long)l->options->tasks_per_node);
+    return TT_OK;
 }
 
 static int slurm_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
-    int rc = TT_OK;
+    int rc;
 
     if (!getenv("SLURM_JOB_ID"))
         return tt_fail(e, TT_USAGE,
-                       "launch.by=slurm starts steps of an allocation, and this is none; run it "
-                       "within salloc or sbatch, or use launch.by=batch");
-    rc = tt_command_add(out, e, "srun");
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--ntasks=%u", l->ranks);
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--kill-on-bad-exit=1");
+                       "launch.by=slurm needs an allocation; run it within salloc or sbatch, or "
+                       "use launch.by=batch");
+    tt_command_add(out, "srun");
+    tt_command_add(out, "--ntasks=%u", l->ranks);
+    tt_command_add(out, "--kill-on-bad-exit=1");
     /* A step would wait for the CPUs of the others, and an ensemble for ever. */
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "%s", l->options->exclusive ? "--exclusive" : "--overlap");
-    if (rc == TT_OK && !says_mpi(&l->options->options) && offers_pmix())
-        rc = tt_command_add(out, e, "--mpi=pmix");
-    if (rc == TT_OK)
-        rc = add_nodes(l, out, e);
-    if (rc == TT_OK)
-        rc = tt_command_add_list(out, &l->options->options, e);
-    return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
-}
-
-static int write_script(const char *directory, char **path, struct tt_error *e)
-{
-    int rc = tt_directory_write_text(directory, "job.sh", "#!/bin/sh\nexec srun \"$@\"\n", e);
-
-    *path = rc == TT_OK ? tt_directory_path(directory, "job.sh") : NULL;
-    return rc != TT_OK || *path ? rc : tt_fail_nomem(e, "a path");
+    tt_command_add(out, "%s", l->options->exclusive ? "--exclusive" : "--overlap");
+    if (!says_mpi(&l->options->options) && offers_pmix())
+        tt_command_add(out, "--mpi=pmix");
+    rc = add_nodes(l, out, e);
+    tt_command_add_list(out, &l->options->options);
+    tt_command_add_array(out, l->words);
+    return rc;
 }
 
 static int batch_command(const struct tt_launch *l, struct tt_command_line *out, struct tt_error *e)
 {
-    char *script = NULL;
-    int rc = write_script(l->directory, &script, e);
+    int rc = tt_directory_write_text(l->directory, "job.sh", "#!/bin/sh\nexec srun \"$@\"\n", e);
 
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "sbatch");
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--wait");
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--parsable");
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--ntasks=%u", l->ranks);
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--output=%s/stdout", l->directory);
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "--error=%s/stderr", l->directory);
-    if (rc == TT_OK && l->options->exclusive)
-        rc = tt_command_add(out, e, "--exclusive");
+    tt_command_add(out, "sbatch");
+    tt_command_add(out, "--wait");
+    tt_command_add(out, "--parsable");
+    tt_command_add(out, "--ntasks=%u", l->ranks);
+    tt_command_add(out, "--output=%s/stdout", l->directory);
+    tt_command_add(out, "--error=%s/stderr", l->directory);
+    if (l->options->exclusive)
+        tt_command_add(out, "--exclusive");
     if (rc == TT_OK)
         rc = add_nodes(l, out, e);
-    if (rc == TT_OK)
-        rc = tt_command_add_list(out, &l->options->options, e);
-    if (rc == TT_OK) /* by which it is known again */
-        rc = tt_command_add(out, e, "--job-name=tutti-%s", tt_directory_id(l->directory));
-    if (rc == TT_OK)
-        rc = tt_command_add(out, e, "%s", script);
+    tt_command_add_list(out, &l->options->options);
+    tt_command_add(out, "--job-name=tutti-%s", tt_directory_id(l->directory)); /* known by it */
+    tt_command_add(out, "%s/job.sh", l->directory);
     if (rc == TT_OK && offers_pmix())
-        rc = tt_command_add(out, e, "--mpi=pmix");
-    free(script);
-    return rc == TT_OK ? tt_command_add_array(out, l->words, e) : rc;
+        tt_command_add(out, "--mpi=pmix");
+    tt_command_add_array(out, l->words);
+    return rc;
 }
 
 /* sbatch --wait only waits: the job is ended by its number. The directory may be anybody's: only a

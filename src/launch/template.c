@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whatever else starts ranks: the user's list of words, with places for ours. */
-#include "launch/template.h"
-
 #include <string.h>
+
+#include "launch/launch.h"
 
 #define RANKS "{ranks}"
 #define COMMAND "{command}"
@@ -25,7 +25,8 @@ static int add_word(const struct tt_launch *l, const char *word, struct tt_comma
     text[used] = '\0';
     if (*word)
         return tt_fail(e, TT_USAGE, "launch.template: a word is longer than 4080 characters");
-    return tt_command_add(out, e, "%s", text);
+    tt_command_add(out, "%s", text);
+    return TT_OK;
 }
 
 static int template_command(const struct tt_launch *l, struct tt_command_line *out,
@@ -40,8 +41,10 @@ static int template_command(const struct tt_launch *l, struct tt_command_line *o
 
         ranks |= strstr(word, RANKS) != NULL;
         command |= !strcmp(word, COMMAND);
-        rc = strcmp(word, COMMAND) ? add_word(l, word, out, e)
-                                   : tt_command_add_array(out, l->words, e);
+        if (strcmp(word, COMMAND))
+            rc = add_word(l, word, out, e);
+        else
+            tt_command_add_array(out, l->words);
     }
     if (rc == TT_OK && (!ranks || !command))
         rc = tt_fail(e, TT_USAGE,

@@ -5,55 +5,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int make_room(struct tt_command_line *c, struct tt_error *e)
+void tt_command_add(struct tt_command_line *c, const char *fmt, ...)
 {
-    size_t capacity = c->capacity ? 2 * c->capacity : 16;
-    char **words;
-
-    if (c->n + 1 < c->capacity)
-        return TT_OK;
-    words = realloc(c->words, capacity * sizeof *words);
-    if (!words)
-        return tt_fail_nomem(e, "a command");
-    c->words = words;
-    c->capacity = capacity;
-    return TT_OK;
-}
-
-int tt_command_add(struct tt_command_line *c, struct tt_error *e, const char *fmt, ...)
-{
-    int rc = make_room(c, e), length;
     va_list args;
 
-    if (rc != TT_OK)
-        return rc;
-    va_start(args, fmt);
-    length = vasprintf(&c->words[c->n], fmt, args);
-    va_end(args);
-    if (length < 0) {
-        c->words[c->n] = NULL;
-        return tt_fail_nomem(e, "a command");
+    if (c->n + 1 >= c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 16;
+        char **words = c->lost ? NULL : realloc(c->words, capacity * sizeof *words);
+
+        if (!words) {
+            c->lost = true;
+            return;
+        }
+        c->words = words;
+        c->capacity = capacity;
     }
-    c->words[++c->n] = NULL;
-    return TT_OK;
+    va_start(args, fmt);
+    if (vasprintf(&c->words[c->n], fmt, args) < 0)
+        c->lost = true;
+    else
+        c->n++;
+    va_end(args);
+    c->words[c->n] = NULL;
 }
 
-int tt_command_add_list(struct tt_command_line *c, const struct tt_words *list, struct tt_error *e)
+void tt_command_add_list(struct tt_command_line *c, const struct tt_words *list)
 {
-    int rc = TT_OK;
-
-    for (size_t i = 0; i < list->n && rc == TT_OK; i++)
-        rc = tt_command_add(c, e, "%s", list->words[i]);
-    return rc;
+    for (size_t i = 0; i < list->n; i++)
+        tt_command_add(c, "%s", list->words[i]);
 }
 
-int tt_command_add_array(struct tt_command_line *c, char *const *words, struct tt_error *e)
+void tt_command_add_array(struct tt_command_line *c, char *const *words)
 {
-    int rc = TT_OK;
+    for (; *words; words++)
+        tt_command_add(c, "%s", *words);
+}
 
-    for (; *words && rc == TT_OK; words++)
-        rc = tt_command_add(c, e, "%s", *words);
-    return rc;
+int tt_command_check(const struct tt_command_line *c, struct tt_error *e)
+{
+    return c->lost ? tt_fail_nomem(e, "a command") : TT_OK;
 }
 
 void tt_command_free(struct tt_command_line *c)

@@ -17,7 +17,6 @@
 #include "plan/removal.h"
 #include "plan/workload.h"
 
-#define PLAN_VERSION 1
 /* No sane plan or result is larger; a directory is untrusted. */
 #define MAX_JSON_BYTES (256l << 20)
 
@@ -26,6 +25,15 @@ char *tt_directory_path(const char *directory, const char *name)
     char *path;
 
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+bool tt_directory_has(const char *directory, const char *name)
+{
+    char *path = tt_directory_path(directory, name);
+    bool has = path && access(path, F_OK) == 0;
+
+    free(path);
+    return has;
 }
 
 const char *tt_directory_id(const char *directory)
@@ -102,15 +110,6 @@ int tt_directory_write_text(const char *directory, const char *name, const char 
 
     free(path);
     return rc;
-}
-
-bool tt_directory_has(const char *directory, const char *name)
-{
-    char *path = tt_directory_path(directory, name);
-    bool is_there = path && access(path, F_OK) == 0;
-
-    free(path);
-    return is_there;
 }
 
 bool tt_directory_note_failure(const char *directory, const char *line)
@@ -237,7 +236,7 @@ static int write_plan(const struct tt_config *config, const char *directory, str
     if (!parameters)
         return tt_fail_nomem(e, "the plan");
     snprintf(hash, sizeof hash, "%016" PRIx64, hash_parameters(parameters));
-    plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "version", PLAN_VERSION, "id",
+    plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "format", TT_PLAN_FORMAT, "id",
                      tt_directory_id(directory), "workload", config->workload->name, "ranks",
                      (json_int_t)config->run->ranks, "hash", hash, "parameters", parameters);
     if (plan)
@@ -297,16 +296,34 @@ int tt_directory_create(const struct tt_config *config, char **path, struct tt_e
     return rc;
 }
 
+int tt_directory_check_format(const char *directory, const char *name, const json_t *object,
+                              int format, struct tt_error *e)
+{
+    long long found = json_integer_value(json_object_get(object, "format"));
+
+    if (found == format)
+        return TT_OK;
+    return tt_fail(e, TT_CORRUPT,
+                   "%s/%s was made by %s tutti: it has format %lld, and this one reads %d",
+                   directory, name, found < format ? "an older" : "a newer", found, format);
+}
+
+int tt_directory_read_plan(const char *directory, json_t **plan, struct tt_error *e)
+{
+    int rc = tt_directory_read_json(directory, "plan.json", plan, e);
+
+    return rc == TT_OK ? tt_directory_check_format(directory, "plan.json", *plan, TT_PLAN_FORMAT, e)
+                       : rc;
+}
+
 int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
                            json_t **plan, struct tt_error *e)
 {
     struct tt_settings settings = {.closed = use == TT_PLAN_TO_LOOK};
     json_t *read = NULL;
     const char *workload;
-    int rc = tt_directory_read_json(directory, "plan.json", &read, e);
+    int rc = tt_directory_read_plan(directory, &read, e);
 
-    if (rc == TT_OK && json_integer_value(json_object_get(read, "version")) != PLAN_VERSION)
-        rc = tt_fail(e, TT_CORRUPT, "%s/plan.json was made by another version of tutti", directory);
     workload = json_string_value(json_object_get(read, "workload"));
     if (rc == TT_OK && !workload)
         rc = tt_fail(e, TT_CORRUPT, "%s/plan.json names no workload", directory);

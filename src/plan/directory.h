@@ -41,6 +41,13 @@ enum tt_plan_use {
 };
 int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
                            json_t **plan, struct tt_error *e);
+/* plan.json as it is; a new reference, also to be released after a failure. */
+#define TT_PLAN_FORMAT 2
+int tt_directory_read_plan(const char *directory, json_t **plan, struct tt_error *e);
+/* Whether "format", a number that changes with what the file means, is the one that is read here.
+ */
+int tt_directory_check_format(const char *directory, const char *name, const json_t *object,
+                              int format, struct tt_error *e);
 /* "<directory>/<name>"; caller frees; NULL: no memory. */
 char *tt_directory_path(const char *directory, const char *name);
 const char *tt_directory_id(const char *directory); /* its last component */

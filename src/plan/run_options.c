@@ -44,7 +44,7 @@ static const struct tt_param run_params[] = {
      "memory of a rank and file for copies of dumps in flight; a dump that finds too little waits "
      "for older ones; 0: no limit"},
     {"baseline", TT_PARAM_COUNT, AT(baseline), "4", "epochs",
-     "every so many epochs one is serialised to measure compute-only and I/O-only; 0: never"},
+     "serialise one epoch in this many, to measure compute-only and I/O-only; 0: none"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of everything that is random"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the run by"},
     {"context", TT_PARAM_TEXT, AT(context), NULL, NULL,
@@ -61,7 +61,7 @@ static const struct tt_param run_params[] = {
     {"max_bytes", TT_PARAM_BYTES, AT(max_bytes), "0", "B", "write no more than this; 0: no limit"},
     {"max_time", TT_PARAM_DURATION, AT(max_time), "0", "s", "run no longer than this; 0: no limit"},
     {"min_free", TT_PARAM_SPACE, AT(min_free), "20%", NULL,
-     "leave so much of the data directory's file system free, as a share or in bytes"},
+     "minimum free space to preserve in the data directory's file system"},
     {"patience", TT_PARAM_DURATION, AT(patience), "30s", "s",
      "how long a failed rank waits for the others before it ends the run; a run is also ended "
      "twice "

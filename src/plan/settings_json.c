@@ -37,15 +37,15 @@ json_t *tt_settings_to_json(const struct tt_settings *settings)
     return list;
 }
 
-int tt_settings_from_directory(const char *directory, const char *name, int version,
-                               json_t **object, struct tt_settings *settings, struct tt_error *e)
+int tt_settings_from_directory(const char *directory, const char *name, int format, json_t **object,
+                               struct tt_settings *settings, struct tt_error *e)
 {
     json_t *one;
     int rc = tt_directory_read_json(directory, name, object, e);
     size_t i;
 
-    if (rc == TT_OK && json_integer_value(json_object_get(*object, "version")) != version)
-        rc = tt_fail(e, TT_CORRUPT, "%s/%s was made by another version of tutti", directory, name);
+    if (rc == TT_OK)
+        rc = tt_directory_check_format(directory, name, *object, format, e);
     if (rc == TT_OK && !json_is_array(json_object_get(*object, "settings")))
         rc = tt_fail(e, TT_CORRUPT, "%s/%s holds no settings", directory, name);
     json_array_foreach(json_object_get(*object, "settings"), i, one)

@@ -10,10 +10,10 @@
 /* [[key, value, place], ...] without those that are about one call only: outputs, quiet, dry_run,
  * resume, max_time. NULL: no memory. */
 json_t *tt_settings_to_json(const struct tt_settings *settings);
-/* From DIRECTORY/NAME, an object with "version" and "settings"; *object is a new reference, also to
+/* From DIRECTORY/NAME, an object with "format" and "settings"; *object is a new reference, also to
  * be released after a failure. Somebody's directory does not say which files are written here. */
-int tt_settings_from_directory(const char *directory, const char *name, int version,
-                               json_t **object, struct tt_settings *settings, struct tt_error *e);
+int tt_settings_from_directory(const char *directory, const char *name, int format, json_t **object,
+                               struct tt_settings *settings, struct tt_error *e);
 /* What is gone on with keeps its settings, apart from those in may_differ, which ends with NULL.
  * what: "survey" or the like. */
 int tt_settings_check_resumed(const struct tt_settings *words, const struct tt_settings *stored,

@@ -34,6 +34,11 @@ static int open_temporary(struct tt_outfile *f, struct tt_error *e)
     return e->code;
 }
 
+bool tt_is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
 int tt_outfile_check(const char *path, struct tt_error *e)
 {
     const char *slash = strrchr(path, '/');
@@ -113,7 +118,7 @@ int tt_outfile_discard(struct tt_outfile *f, int rc)
 int tt_outfile_json(const char *path, const json_t *value, struct tt_error *e)
 {
     struct tt_outfile f;
-    int rc = tt_outfile_open(&f, path, e);
+    int rc = value ? tt_outfile_open(&f, path, e) : tt_fail_nomem(e, path);
 
     if (rc != TT_OK)
         return rc;

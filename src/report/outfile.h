@@ -17,6 +17,8 @@ struct tt_outfile {
     bool in_row;     /* of CSV: a cell stands before the next one */
 };
 
+/* "-"; path may be NULL. */
+bool tt_is_stdout(const char *path);
 /* Whether such a file could be made, before the run whose result it shall hold; makes nothing. */
 int tt_outfile_check(const char *path, struct tt_error *e);
 /* The same for two, either of which may be NULL; only one of them can be stdout. */

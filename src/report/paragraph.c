@@ -81,8 +81,24 @@ void tt_paragraph_print(const struct tt_paragraph *p, FILE *out, const char *lab
 
 void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark)
 {
-    if (p->n == 0)
-        return;
+    if (p->n > 0)
+        tt_print_wrapped(out, mark, p->text);
+}
+
+void tt_print_wrapped(FILE *out, const char *mark, const char *text)
+{
     fputs(mark, out);
-    tt_paragraph_wrap(p->text, out, strlen(mark));
+    tt_paragraph_wrap(text, out, strlen(mark));
+}
+
+void tt_print_entry(FILE *out, const char *name, int column, const char *text)
+{
+    int at = fprintf(out, "  %s", name);
+
+    if (at + 2 > column && *name) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", column - at, "");
+    tt_paragraph_wrap(text, out, (size_t)column);
 }

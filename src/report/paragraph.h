@@ -29,4 +29,10 @@ void tt_paragraph_wrap(const char *text, FILE *out, size_t indent);
 /* "! text", the lines below indented to the text. */
 void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark);
 
+/* The same for text that is known: "mark text". */
+void tt_print_wrapped(FILE *out, const char *mark, const char *text);
+/* "  name      text", the text from the given column on; a name that is too long has its text in
+ * the next line. */
+void tt_print_entry(FILE *out, const char *name, int column, const char *text);
+
 #endif

@@ -474,23 +474,36 @@ static size_t distance(const char *a, const char *b)
     return above[nb];
 }
 
-const char *tt_nearest_word(const char *word, const char *const *list)
+const char *tt_nearest_row(const char *word, const void *rows, size_t n, size_t size)
 {
     size_t length = strlen(word);
     size_t least = length < 4 ? 1 : (length < 8 ? 2 : 3);
     const char *best = NULL;
 
-    for (; *list; list++) {
-        size_t d = distance(word, *list);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = *(const char *const *)(const void *)((const char *)rows + i * size);
+        size_t d = name ? distance(word, name) : 0;
 
+        if (!name)
+            break;
         /* A short word that shares nothing with the candidate is not near, however few the edits.
          */
         if (d <= least && d < length && (!best || d < least)) {
-            best = *list;
+            best = name;
             least = d;
         }
     }
     return best;
+}
+
+const char *tt_nearest_word(const char *word, const char *const *list)
+{
+    return tt_nearest_row(word, list, SIZE_MAX, sizeof *list);
+}
+
+const char *tt_nearest_key(const char *word, const struct tt_param *params)
+{
+    return params ? tt_nearest_row(word, params, SIZE_MAX, sizeof *params) : NULL;
 }
 
 const char *tt_did_you_mean(const char *near, char out[96])

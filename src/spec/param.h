@@ -79,6 +79,12 @@ bool tt_same_key(const char *a, const char *b);
 const struct tt_param *tt_param_find(const struct tt_param *params, const char *key);
 /* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
 const char *tt_nearest_word(const char *word, const char *const *list);
+/* The same among the names of a table's rows, where the name is the first member. */
+#define TT_NEAREST_ROW(word, table) \
+    tt_nearest_row(word, table, sizeof(table) / sizeof *(table), sizeof *(table))
+const char *tt_nearest_row(const char *word, const void *rows, size_t n, size_t size);
+/* And among the keys of parameters, which may be NULL. */
+const char *tt_nearest_key(const char *word, const struct tt_param *params);
 /* For a message: " (did you mean 'near'?)", or nothing if near is NULL. */
 #define TT_DID_YOU_MEAN(near) tt_did_you_mean(near, (char[96]){0})
 const char *tt_did_you_mean(const char *near, char out[96]);

@@ -165,13 +165,14 @@ static int get_result(const char *directory, const json_t *plan, json_t **result
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     int rc = tt_members_read(directory, "result.json", is_indexed, result, &ignored);
+    long long format =
+        json_integer_value(json_object_get(json_object_get(*result, "tutti"), "format"));
 
     if (rc == TT_NOMEM)
         return tt_fail_nomem(e, "a result");
-    if (rc == TT_OK &&
-        tt_integer_of(json_object_get(*result, "tutti"), "format") > TT_RESULT_FORMAT)
+    if (rc == TT_OK && format > TT_RESULT_FORMAT)
         return tt_fail(e, TT_CORRUPT, "%s/result.json was made by a newer tutti", directory);
-    if (rc == TT_OK && is_whole(*result, plan))
+    if (rc == TT_OK && format == TT_RESULT_FORMAT && is_whole(*result, plan))
         return TT_OK;
     json_decref(*result);
     *result = NULL;
@@ -186,7 +187,7 @@ static int get_result(const char *directory, const json_t *plan, json_t **result
 
 int tt__run_read(const char *directory, json_t **plan, json_t **result, struct tt_error *e)
 {
-    int rc = tt_directory_read_json(directory, "plan.json", plan, e);
+    int rc = tt_directory_read_plan(directory, plan, e);
 
     *result = NULL;
     if (rc == TT_OK)

@@ -15,7 +15,7 @@
 #include "plan/directory.h"
 #include "plan/settings_json.h"
 
-#define PLAN_VERSION 1
+#define PLAN_FORMAT 2
 
 int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settings,
                      char **directory, struct tt_error *e)
@@ -25,7 +25,7 @@ int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settin
 
     json_array_append_new(list,
                           json_pack("[s, o, s]", "dir", tt_json_bytes(s->o.dir), "the survey"));
-    plan = json_pack("{s:i, s:o}", "version", PLAN_VERSION, "settings", list);
+    plan = json_pack("{s:i, s:o}", "format", PLAN_FORMAT, "settings", list);
     rc = plan ? tt_directory_make(s->o.results, "survey-", directory, e)
               : tt_fail_nomem(e, "the plan");
     if (rc == TT_OK)
@@ -46,8 +46,7 @@ bool tt_survey_is_directory(const char *directory)
 int tt_survey_load(const char *directory, struct tt_settings *settings, struct tt_error *e)
 {
     json_t *plan = NULL;
-    int rc =
-        tt_settings_from_directory(directory, TT_SURVEY_PLAN, PLAN_VERSION, &plan, settings, e);
+    int rc = tt_settings_from_directory(directory, TT_SURVEY_PLAN, PLAN_FORMAT, &plan, settings, e);
 
     json_decref(plan);
     return rc;

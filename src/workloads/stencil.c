@@ -19,8 +19,8 @@ static const char *const uses[] = {"write", "read", "collective", NULL};
 static const struct tt_param params[] = {
     {"size", TT_PARAM_COUNT, AT(size), "1024", "points",
      "points of the grid in every direction, boundary included", 3, 1 << 30},
-    {"iterations", TT_PARAM_COUNT, AT(iterations), "100", NULL, "how often every point is computed",
-     1, INT64_MAX},
+    {"iterations", TT_PARAM_COUNT, AT(iterations), "100", NULL, "number of iterations", 1,
+     INT64_MAX},
     {"dims", TT_PARAM_CHOICE, AT(dims), "2", NULL, "dimensions of the grid",
      .choices = dims_choices},
     {"shape", TT_PARAM_CHOICE, AT(shape), "star", NULL,

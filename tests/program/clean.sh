@@ -52,7 +52,7 @@ no_data_left
 usage "clean needs a run directory" "$TUTTI" clean
 for command in clean verify; do
     expect 1 "$TUTTI" $command "$data"
-    one_line "data' is no run directory: it has no plan.json"
+    one_line "data' is not a run directory: it has no plan.json"
 done
 
 # An id will do, and an ensemble is cleaned as a whole.

@@ -106,14 +106,14 @@ grep -q 'not compared: B has 1 plan (1 run) that A has not' out
 # Wrong usage.
 usage "needs two sets" "$TUTTI" compare
 usage "needs two sets" "$TUTTI" compare label=a
-usage "margin: '5' is no share" "$TUTTI" compare label=a label=b --margin 5
-usage "margin: '-5%' is no share" "$TUTTI" compare label=a label=b --margin -5%
+usage "margin: '5' is not a share" "$TUTTI" compare label=a label=b --margin 5
+usage "margin: '-5%' is not a share" "$TUTTI" compare label=a label=b --margin -5%
 usage "no metric 'runtme' \(did you mean 'runtime'" "$TUTTI" compare label=a label=b --metric runtme
 usage "given twice" "$TUTTI" compare label=a label=b --metric runtime --metric write_rate
 usage "did you mean '--margin'" "$TUTTI" compare label=a label=b --margn 5%
 usage "labl" "$TUTTI" compare --dir "$runs" labl=a label=b
 expect 1 "$TUTTI" compare --dir "$runs" nowhere label=a
-one_line "'nowhere' is no run directory, and no valid run in .* has that id"
+one_line "'nowhere' is not a run directory, and no valid run in .* has that id"
 expect 1 "$TUTTI" compare --dir "$runs" label=a label=nobody
 one_line "no valid run in .* matches label=nobody"
 

@@ -124,3 +124,16 @@ for backend in mpiio hdf5 netcdf pnetcdf; do
     one_line "without ':'"
     equal precious "$(cat foreign)" "the foreign file"
 done
+
+# A result of an older tutti is made again; a run directory of one is refused in one line.
+expect 0 "$TUTTI" run "${job[@]}" --dir "$data" --write every=5
+directory=$(last_run)
+jq '.tutti.format = 1 | .metrics = {}' "$directory/result.json" >old.json
+mv old.json "$directory/result.json"
+expect 0 "$TUTTI" show "$directory" --json out.json
+jq -e '.metrics.runtime.value > 0' out.json >/dev/null || fail "an old result was shown as it is"
+jq 'del(.format) | .version = 1' "$directory/plan.json" >old.json
+mv old.json "$directory/plan.json"
+rm "$directory/result.json"
+expect 1 "$TUTTI" show "$directory"
+one_line "plan.json was made by an older tutti: it has format 0, and this one reads 2"

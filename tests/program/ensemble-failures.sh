@@ -99,15 +99,17 @@ garbage() { # DAMAGE USED: how it is garbled, and whether the repetition can be 
     garbage 'printf "%s/precious\nprecious\n" "$PWD" >"$directory/manifest"' 1
 }
 
-# A directory of a newer tutti, and one that is none.
+# A directory of a newer or an older tutti, and one that is none.
 expect 0 "${ensemble[@]}" <(printf '%s\n' "$good" 'others: [0]' 'repeat: 1') "${here[@]}" --quiet
 directory=$(last_run)
 cp -r "$directory" newer
-jq '.version = 2' "$directory/ensemble.json" >newer/ensemble.json
-for command in "--resume newer" "show newer"; do
-    # shellcheck disable=SC2086
-    expect 1 "${ensemble[@]}" $command
-    one_line 'newer/ensemble.json was made by another version of tutti'
+for format in "newer 99" "older 1"; do
+    jq ".format = ${format#* }" "$directory/ensemble.json" >newer/ensemble.json
+    for command in "--resume newer" "show newer"; do
+        # shellcheck disable=SC2086
+        expect 1 "${ensemble[@]}" $command
+        one_line "newer/ensemble.json was made by an? ${format% *} tutti: it has format ${format#* }"
+    done
 done
 head -c 300 /dev/urandom >newer/ensemble.json
 expect 1 "${ensemble[@]}" --resume newer

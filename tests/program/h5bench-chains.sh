@@ -71,7 +71,7 @@ equal "$(jq -r '[.benchmarks[].result.facts[] | select(.key == "hdf5.delayed_clo
 # A CSV file that cannot be written is a failure, but not the end.
 workflow "$(benchmark write a.h5 "$small, \"CSV_FILE\": \"plan.json\"")" "$(benchmark read a.h5 "$small, \"CSV_FILE\": \"in.csv\"")"
 expect 1 "${h5bench[@]}" job.json --json all.json
-one_line "^tutti: CSV_FILE: 'plan.json' is no name for a new file$"
+one_line "^tutti: CSV_FILE: 'plan.json' cannot name a new file$"
 equal "$(statuses)" "failed done"
 equal "$(verified 1)" "yes -"
 jq -e '.benchmarks[0] | .figures["total size"] == 9600 and (.reason | test("CSV_FILE"))' all.json >/dev/null || fail "its figures are lost"

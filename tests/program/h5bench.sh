@@ -68,7 +68,7 @@ grep -q 'h5bench works alone; start it without a launcher' err || fail "no word 
 
 # Nonsense has its place.
 workflow "$(benchmark write a.h5 '"DIM_1": "9", "DIM_1X": "9"')"
-usage "job.json:5:[0-9]+: 'DIM_1X' is no key of h5bench" "${h5bench[@]}" job.json
+usage "job.json:5:[0-9]+: 'DIM_1X' is not a key of h5bench" "${h5bench[@]}" job.json
 usage "needs a workflow" "${h5bench[@]}"
 usage "^tutti: unable to open none.json: No such file" "${h5bench[@]}" none.json
 usage "has no benchmark 'raed'" "${h5bench[@]}" job.json --filter raed

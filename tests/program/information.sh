@@ -50,3 +50,13 @@ expect 0 "$TUTTI" run stencil --help
 grep -q -e --iterations out || fail "run stencil --help does not list its keys"
 expect 0 "$TUTTI" help numio
 grep -q nofilesync out || fail "help numio does not list its options"
+
+# A shell completes commands, options and keys from the same tables.
+expect 0 "$TUTTI" help --completion bash
+# shellcheck disable=SC1091
+complete_word() { (. ./out && COMP_WORDS=(tutti "$@") && COMP_CWORD=$# && _tutti && echo "${COMPREPLY[@]}"); }
+equal "$(complete_word sho)" show "completion of a command"
+equal "$(complete_word perf)" "" "completion of an internal command"
+equal "$(complete_word compare --any)" --any-plan "completion of an option"
+equal "$(complete_word ior --blockS)" --blockSize "completion of a dialect's option"
+equal "$(complete_word run --stencil.si)" --stencil.size "completion of a workload's key"

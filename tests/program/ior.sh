@@ -102,7 +102,7 @@ printf '%s\n' 'IOR START' '  api=POSIX' "testFile = $data/s # a comment" 'blockS
 expect 0 "${ranks[@]}" 2 "${ior[@]}" -f "$work/script" -O summaryFormat=JSON
 equal "$(jq -c '[.tests[].Results | length]' "$work/out")" '[2,4]' "tests of the script"
 printf '%s\n' 'blokSize=1m' RUN >"$work/script"
-usage "script:1: 'blokSize' is none .*did you mean 'blockSize'" "${ior[@]}" -f "$work/script"
+usage "script:1: 'blokSize' is not one .*did you mean 'blockSize'" "${ior[@]}" -f "$work/script"
 printf '%s\n' 'blockSize=8' 'transferSize=8' RUN 'blockSize=12' RUN >"$work/script"
 usage "test 2 of 2: .*not a multiple" "${ior[@]}" -f "$work/script"
 no_data_left
@@ -112,7 +112,7 @@ expect 0 "$TUTTI" ior --results "$runs" --min-free 0 -o "$data/a\\,b" -w -k -b 8
 rm "$data/a\\,b"
 
 usage '^tutti: -q: every error ends the run' "${ior[@]}" -q
-usage "^tutti: -O: 'foo' is none of the directives" "${ior[@]}" -O foo=1
+usage "^tutti: -O: 'foo' is not one of the directives" "${ior[@]}" -O foo=1
 usage "^tutti: -b: '1x'" "${ior[@]}" -b 1x
 usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
 usage 'needs -G' "${ior[@]}" -R
@@ -121,6 +121,6 @@ expect 1 "${ior[@]}" -o "$data/nosuch/x"
 one_line "^tutti: -o: the directory '.*nosuch' does not exist"
 usage '^tutti: -a DUMMY keeps nothing that could be read: use -w' "${ior[@]}" -a DUMMY
 expect 0 "${ior[@]}" -a DUMMY -w
-usage "'S3' is none of POSIX" "${ior[@]}" -a S3
+usage "'S3' is not one of POSIX" "${ior[@]}" -a S3
 usage 'has no collective transfers' "${ior[@]}" -c
 usage 'not a multiple' "${ior[@]}" -b 3m -t 2m

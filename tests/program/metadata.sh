@@ -87,7 +87,7 @@ expect 0 "${mdtest[@]}" -d "$data/new" -n 5
 expect 1 "$TUTTI" mdtest --results "$runs" -d "$data/new/more"
 one_line '^tutti: -d: cannot make the directory'
 expect 1 "$TUTTI" mdtest --results "$runs" -d "$work/out"
-one_line '^tutti: -d: .* is no directory'
+one_line '^tutti: -d: .* is not a directory'
 no_data_left
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -C
 equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"

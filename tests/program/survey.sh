@@ -49,7 +49,7 @@ expect 1 "$TUTTI" survey --resume "$done" --quiet
 one_line "^tutti: $result is no result of a run of bulk"
 mv "$work/result" "$result"
 cp "$done/survey.json" "$work/plan"
-echo '{"version": 1}' >"$done/survey.json"
+echo '{"format": 2}' >"$done/survey.json"
 expect 1 "$TUTTI" survey --resume "$done" --quiet
 one_line 'survey.json holds no settings'
 mv "$work/plan" "$done/survey.json"

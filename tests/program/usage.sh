@@ -92,7 +92,7 @@ for command in runs index; do
     expect 0 "$TUTTI" $command -- -results
 done
 expect 0 "$TUTTI" show -- "$(find . -path './-results/2*' -prune | cut -c 3-)"
-usage "one word too many" "$TUTTI" index -- -results --rebuild
+usage "unexpected word '--rebuild' after '-results'" "$TUTTI" index -- -results --rebuild
 
 # A workload without epochs does not pass over a wish for baselines; 0 is what it does anyway.
 for workload in arrays bulk "command --words true" metadata pattern "reader --path nowhere" "traffic -n 2"; do

@@ -69,16 +69,18 @@ static void choose_components(void)
 static int make(struct tt_config *c, struct tt_error *e, char **words)
 {
     struct tt_settings s = {0};
-    const char *positional;
+    const char *word = "probe";
+    struct tt_arguments a = {
+        .job = tt_run_component.params, .settings = &s, .max_words = 1, .words = &word};
     int argc = 0, rc;
 
     while (words[argc])
         argc++;
     tt_error_clear(e);
     memset(c, 0, sizeof *c);
-    rc = tt_read_arguments(argc, words, tt_run_component.params, &s, &positional, e);
+    rc = tt_read_arguments(argc, words, &a, e);
     if (rc == TT_OK)
-        rc = tt_config_make(c, positional ? positional : "probe", &s, e);
+        rc = tt_config_make(c, word, &s, e);
     tt_settings_free(&s);
     return rc;
 }

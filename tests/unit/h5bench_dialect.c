@@ -212,7 +212,7 @@ static void test_launch(void **state)
     refuses("\"mpi\": {\"command\": \"mpirun\"}", ONE("write", "\"ALIGN\": \"NO\""),
             "how many ranks");
     refuses("\"mpi\": {\"command\": \"sh\", \"ranks\": 2}", ONE("write", "\"ALIGN\": \"NO\""),
-            "is none of mpirun, mpiexec, srun");
+            "is not one of mpirun, mpiexec, srun");
 }
 
 static void test_surroundings(void **state)
@@ -246,7 +246,7 @@ static void test_connectors(void **state)
     read_text(&r, text, NULL, true);
     assert_int_equal(TT_OK, r.rc);
     assert_null(r.workflow.list[0].reason); /* no connector is loaded for it anyway */
-    assert_non_null(strstr(r.workflow.list[1].reason, "tutti loads none"));
+    assert_non_null(strstr(r.workflow.list[1].reason, "tutti loads no connectors"));
     tt_h5bench_free(&r.workflow);
 }
 
@@ -259,8 +259,8 @@ static void test_what_cannot_be_done(void **state)
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
         {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
-        {ONE("write", "\"SUBFILING\": \"YES\""), "no subfiles"},
-        {ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"SZ3\""), "GZIP alone"},
+        {ONE("write", "\"SUBFILING\": \"YES\""), "without subfiles"},
+        {ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"SZ3\""), "only with GZIP"},
         {ONE("write", "\"MEM_PATTERN\": \"STRIDED\""), "MEM_PATTERN STRIDED"},
     };
     struct reading r;
@@ -362,7 +362,7 @@ static void test_metadata(void **state)
     gives(STRESS("\"layout\": \"chunked\", \"dataset-rank\": 3, " STRONG), "hdf5.chunk", "1:5:30");
     gives(STRESS("\"layout\": \"chunked\", \"dataset-rank\": 2, " STRONG), "hdf5.chunk", "5:30");
     refuses(MPI, STRESS("\"dataset-rank\": 5"), "out of range: 2 to 4");
-    refuses(MPI, STRESS("\"TIMESTEPS\": 5"), "is no key of h5bench");
+    refuses(MPI, STRESS("\"TIMESTEPS\": 5"), "is not a key of h5bench");
     refuses(MPI, STRESS("\"mpi-io\": \"posix\""), "is not one of independent, collective");
 }
 
@@ -370,14 +370,15 @@ static void test_nonsense(void **state)
 {
     (void)state;
     refuses(MPI, ONE("write", "\"DIM_4\": 3"), ":4:");
-    refuses(MPI, ONE("write", "\"DIM_4\": 3"), "'DIM_4' is no key of h5bench (did you mean 'DIM_");
+    refuses(MPI, ONE("write", "\"DIM_4\": 3"),
+            "'DIM_4' is not a key of h5bench (did you mean 'DIM_");
     refuses(MPI, ONE("write", "\"DIM_2\": \"16 X\""), "DIM_2: '16X' has an unknown unit");
     refuses(MPI, ONE("write", "\"DIM_2\": \"-3\""), "is negative");
     refuses(MPI, ONE("write", "\"NUM_DIMS\": 4"), "out of range");
     refuses(MPI, ONE("write", "\"ALIGN\": \"maybe\""), "is not yes or no");
     refuses(MPI, ONE("write", "\"ALIGN\": \"YES\""), "ALIGN needs ALIGN_LEN");
     refuses(MPI, ONE("write", "\"READ_OPTION\": \"ALL\""), "is not one of FULL");
-    refuses(MPI, ONE("write", "\"IO_OPERATION\": \"READ\""), "is not what benchmark 'write' does");
+    refuses(MPI, ONE("write", "\"IO_OPERATION\": \"READ\""), "does not match benchmark 'write'");
     refuses(MPI, ONE("write", "\"IO_MEM_LIMIT\": 3200"),
             "more than the bytes of a rank's step, 3200");
     refuses(MPI, ONE("read", "\"TO_READ_NUM_PARTICLES\": 101"), "a rank has only 100 particles");
@@ -386,11 +387,11 @@ static void test_nonsense(void **state)
     refuses(MPI, ONE("write", "\"NUM_DIMS\": 3, \"DIM_2\": \"1 T\", \"DIM_3\": \"1 T\""),
             "too many");
     refuses(MPI, ONE("wirte", "\"ALIGN\": \"NO\""),
-            "no benchmark of h5bench (did you mean 'write'?)");
+            "not a benchmark of h5bench (did you mean 'write'?)");
     refuses(MPI, "{\"benchmark\": \"write\", \"file\": \"x\", \"configuration\": {}}", "TIMESTEPS");
     refuses(MPI, "{\"benchmark\": \"write\", \"configuration\": {\"TIMESTEPS\": 1}}", "no 'file'");
     refuses(MPI, "{\"file\": \"x\", \"configuration\": {\"TIMESTEPS\": 1}}", "its name");
-    refuses(MPI, "{\"benchmark\": \"write\", \"fil\": \"x\"}", "is none of benchmark, file");
+    refuses(MPI, "{\"benchmark\": \"write\", \"fil\": \"x\"}", "is not one of benchmark, file");
     refuses(MPI, "{\"read\": {\"file\": \"x\", \"configuration\": {}}}", "of an old h5bench");
     refuses(MPI, "3", "is not an object");
     refuses(MPI, "", "there are no benchmarks");
@@ -405,10 +406,10 @@ static void test_wrong_files(void **state)
                  "'file-system' is required");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", \"more\": 1, "
                  "\"benchmarks\": [{}]}",
-                 "'more' is none of mpi");
+                 "'more' is not one of mpi");
     refuses_file("{" MPI ", \"vol\": {\"conector\": \"async\"}, \"file-system\": {}, "
                  "\"directory\": \"d\", \"benchmarks\": [{}]}",
-                 "'vol.conector' is no key of h5bench");
+                 "'vol.conector' is not a key of h5bench");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {\"lustre\": {\"stripe-size\": \"x\"}}, "
                  "\"directory\": \"d\", \"benchmarks\": [{}]}",
                  "stripe-size: 'x'");

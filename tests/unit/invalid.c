@@ -50,14 +50,15 @@ static int resolve(struct tt_error *e)
     char *args = read_text("args"), *words[MAX_WORDS], *named = NULL;
     struct tt_settings s = {0};
     const char *positional = NULL;
+    struct tt_arguments a = {
+        .job = tt_run_component.params, .settings = &s, .max_words = 1, .words = &positional};
     struct tt_config c = {0};
     int rc = TT_OK;
 
     if (!access("input.yaml", F_OK))
         rc = tt_read_yaml("input.yaml", &s, &named, e);
     if (rc == TT_OK && args)
-        rc = tt_read_arguments(split_lines(args, words), words, tt_run_component.params, &s,
-                               &positional, e);
+        rc = tt_read_arguments(split_lines(args, words), words, &a, e);
     if (rc == TT_OK)
         rc = tt_config_make(&c, positional ? positional : (named ? named : "stencil"), &s, e);
     tt_config_free(&c);

@@ -68,10 +68,19 @@ static int read_h5bench(struct tt_error *e)
 static int read_ior(struct tt_error *e)
 {
     struct tt_ior_tests tests = {0};
-    char *argv[] = {"-f", FILE_NAME}, *rest[2];
-    int nrest = 0, rc = tt_ior_translate(2, argv, &tests, rest, &nrest, e);
+    const struct tt_settings own = {0};
+    char *argv[] = {"-f", FILE_NAME};
+    struct tt_arguments a = {
+        .command = "ior", .options = &tt_ior_options, .opts = calloc(1, tt_ior_options.size)};
+    int rc = tt_params_default(tt_ior_options.params, a.opts, e);
 
+    if (rc == TT_OK)
+        rc = tt_read_arguments(2, argv, &a, e);
+    if (rc == TT_OK)
+        rc = tt_ior_translate(a.opts, &own, &tests, e);
     tt_ior_free(&tests);
+    tt_params_free(tt_ior_options.params, a.opts);
+    free(a.opts);
     return rc;
 }
 

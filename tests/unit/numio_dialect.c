@@ -14,14 +14,22 @@
 struct translation {
     struct tt_settings settings;
     struct tt_error error;
-    char *words[32], *rest[32];
+    char *words[32];
     char text[512];
-    int nrest, rc;
+    int rc;
 };
 
 /* The words of a line, separated by blanks. */
 static void translate(struct translation *t, const char *line)
 {
+    static const struct tt_param job[] = {
+        {"keep", TT_PARAM_BOOL}, {"ranks", TT_PARAM_COUNT, .flag = "-n"}, {0}};
+    struct tt_settings own = {0};
+    struct tt_arguments a = {.command = "numio",
+                             .options = &tt_numio_options,
+                             .opts = calloc(1, tt_numio_options.size),
+                             .job = job,
+                             .settings = &own};
     char *rest = t->text;
     int n = 0;
 
@@ -29,7 +37,12 @@ static void translate(struct translation *t, const char *line)
     rest = strncpy(t->text, line, sizeof t->text - 1);
     for (char *word; (word = strsep(&rest, " "));)
         t->words[n++] = word;
-    t->rc = tt_numio_translate(n, t->words, &t->settings, t->rest, &t->nrest, &t->error);
+    t->rc = tt_read_arguments(n, t->words, &a, &t->error);
+    if (t->rc == TT_OK)
+        t->rc = tt_numio_translate(a.opts, &own, &t->settings, &t->error);
+    tt_settings_free(&own);
+    tt_params_free(tt_numio_options.params, a.opts);
+    free(a.opts);
 }
 
 /* The last one wins. */
@@ -130,13 +143,18 @@ static void test_rest(void **state)
     (void)state;
     translate(&t, "--backend hdf5 -m iter=9,size=9 --keep -l --dir=/x -n 2");
     assert_int_equal(TT_OK, t.rc);
-    assert_int_equal(6, t.nrest);
-    assert_string_equal("--backend", t.rest[0]);
-    assert_string_equal("hdf5", t.rest[1]);
-    assert_string_equal("--keep", t.rest[2]);
-    assert_string_equal("--dir=/x", t.rest[3]);
-    assert_string_equal("-n", t.rest[4]);
-    assert_string_equal("2", t.rest[5]);
+    assert_true(t.settings.n > 4);
+    for (size_t i = 0; i < 4; i++) { /* after numio's own, in their order */
+        static const char *const expected[][2] = {
+            {"backend", "hdf5"}, {"keep", NULL}, {"dir", "/x"}, {"-n", "2"}};
+        const struct tt_setting *s = &t.settings.list[t.settings.n - 4 + i];
+
+        assert_string_equal(expected[i][0], s->key);
+        if (expected[i][1])
+            assert_string_equal(expected[i][1], s->value);
+        else
+            assert_null(s->value);
+    }
     tt_settings_free(&t.settings);
 }
 

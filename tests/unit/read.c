@@ -148,11 +148,11 @@ static void words_become_settings(void **state)
                      "--set",     "c.d=e=f", "--write", "every=2", "--last"};
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_settings s = {0};
-    const char *positional;
+    const char *positional = NULL;
+    struct tt_arguments a = {.job = own, .settings = &s, .max_words = 1, .words = &positional};
 
     (void)state;
-    assert_int_equal(
-        tt_read_arguments(sizeof words / sizeof *words, words, own, &s, &positional, &e), TT_OK);
+    assert_int_equal(tt_read_arguments(sizeof words / sizeof *words, words, &a, &e), TT_OK);
     assert_string_equal(positional, "stencil");
     compare(&s, "",
             (const struct expected[]){{"quiet", "no", .place = "--quiet"},

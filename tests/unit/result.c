@@ -145,7 +145,7 @@ static int make_directory(void **unused)
     if (mkdir(records, 0777) != 0)
         return -1;
     write_file("plan.json",
-               "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"hash\": \"00ff\","
+               "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"hash\": \"00ff\","
                " \"parameters\": {\"ranks\": \"2\", \"backend\": \"posix\", \"overlap\": \"async\","
                " \"sync\": \"never\", \"label\": \"mine\", \"stencil.size\": \"64\"}}");
     write_file("outcome.json", "{\"status\": \"done\", \"error\": null}");
@@ -368,7 +368,7 @@ static void waits_are_shared_by_dumps_in_flight(void **unused)
 
     (void)unused;
     write_file("plan.json",
-               "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
+               "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
                " {\"ranks\": \"2\", \"overlap\": \"async\", \"inflight\": \"2\"}}");
     rewrite_ranks("\"helper\"", "\"native\"", write_shared_waits);
     result = make();
@@ -399,7 +399,7 @@ static void without_overlap_nothing_is_hidden(void **unused)
 
     (void)unused;
     write_file("plan.json",
-               "{\"version\": 1, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
+               "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
                " {\"ranks\": \"2\", \"overlap\": \"none\", \"sync\": \"dump\"}}");
     result = make();
     expect_metric(result, "hidden_fraction", 0);

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "analysis/result.h"
 #include "record/records.h"
 #include "plan/directory.h"
 #include "store/store.h"
@@ -89,7 +90,7 @@ static void write_plan(const struct sample *s)
     char text[1024];
 
     snprintf(text, sizeof text,
-             "{\"version\": 1, \"id\": \"%s\", \"workload\": \"stencil\", \"ranks\": 2, \"hash\": "
+             "{\"format\": 2, \"id\": \"%s\", \"workload\": \"stencil\", \"ranks\": 2, \"hash\": "
              "\"00%02x\", \"parameters\": {\"ranks\": \"2\", \"backend\": \"%s\", \"overlap\": "
              "\"none\", \"label\": \"%s\", \"max_time\": \"2.5\", \"stencil.size\": \"%d\"}}",
              tt_directory_id(s->id), s->size & 255, s->backend, s->label, s->size);
@@ -107,7 +108,7 @@ static void write_result(const struct sample *s)
     assert_int_equal(tt_directory_read_json(path, "plan.json", &plan, &e), TT_OK);
     result = json_pack("{s:{s:i}, s:s, s:b, s:o, s:o, s:{s:{s:f, s:f}}, s:{s:s, s:i, s:{s:s}}, "
                        "s:[{s:I}, {s:I}]}",
-                       "tutti", "format", 1, "status", s->status, "valid",
+                       "tutti", "format", TT_RESULT_FORMAT, "status", s->status, "valid",
                        !strcmp(s->status, "done"), "plan", plan, "metrics", json_object(), "phases",
                        "compute", "min", 1.0, "max", 1.5, "environment", "host", "node1", "cpus", 4,
                        "data", "filesystem", "ext4", "ranks", "start_wall_ns",
@@ -506,12 +507,17 @@ static void garbage_is_refused_with_its_reason(void **unused)
         {"", "plan.json"},
         {"{\"workload\": ", "plan.json:1"},
         {"[]", "does not hold a JSON object"},
-        {"{}", "is no plan"},
-        {"{\"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 0, \"parameters\": {}}",
+        {"{}", "was made by an older tutti"},
+        {"{\"format\": 99}", "was made by a newer tutti"},
+        {"{\"format\": 2}", "is no plan"},
+        {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 0, "
+         "\"parameters\": {}}",
          "is no plan"},
-        {"{\"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, \"parameters\": []}",
+        {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, "
+         "\"parameters\": []}",
          "is no plan"},
-        {"{\"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, \"parameters\": {}}",
+        {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, "
+         "\"parameters\": {}}",
          "records"},
     };
     struct tt_store *s = open_store();

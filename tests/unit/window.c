@@ -82,7 +82,7 @@ static int make_run(void **unused)
     snprintf(path, sizeof path, "%s/records", directory);
     mkdir(path, 0777);
     tt_directory_write_text(directory, "plan.json",
-                            "{\"version\": 1, \"id\": \"20260101T000000Z-00000001\", \"workload\": "
+                            "{\"format\": 2, \"id\": \"20260101T000000Z-00000001\", \"workload\": "
                             "\"stencil\", \"ranks\": 2, "
                             "\"hash\": \"1\", \"parameters\": {}}",
                             &e);

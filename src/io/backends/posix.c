@@ -7,9 +7,10 @@
 #include "base/sys.h"
 #include "io/raw.h"
 
-#define MAX_PIECES 512              /* of one call; below IOV_MAX everywhere */
-#define MAX_BYTES ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
-                                     */
+#define MAX_PIECES 512 /* of one call; below IOV_MAX everywhere */
+#define MAX_BYTES \
+    ((size_t)1 << 30) /* of one call; Linux moves a little less than 2 GiB at most \
+                       */
 
 static const struct tt_param params[] = {
     {"odirect", TT_PARAM_BOOL, offsetof(struct tt_raw_opts, odirect), "no", NULL,

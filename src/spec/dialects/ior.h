@@ -3,7 +3,7 @@
 #ifndef TT_SPEC_DIALECTS_IOR_H
 #define TT_SPEC_DIALECTS_IOR_H
 
-#include "spec/settings.h"
+#include "spec/read.h"
 
 enum tt_ior_format { TT_IOR_TEXT, TT_IOR_JSON, TT_IOR_CSV };
 
@@ -16,10 +16,11 @@ struct tt_ior_tests {
     char *summary_file; /* NULL: stdout */
 };
 
-/* Words after "tutti ior". IOR's options (-b 1m, -b=1m, -O name=value, -name=value, --name=value)
- * become settings; everything else (--max-bytes, -n ...) is left for tt_read_arguments, in its
- * order: rest has room for argc words, and *nrest says how many there are. */
-int tt_ior_translate(int argc, char **argv, struct tt_ior_tests *tests, char **rest, int *nrest,
+extern const struct tt_options tt_ior_options;
+
+/* opts as read by that table; a script changes them. tutti's own settings come after IOR's in every
+ * test, and win. */
+int tt_ior_translate(void *opts, const struct tt_settings *own, struct tt_ior_tests *tests,
                      struct tt_error *e);
 void tt_ior_free(struct tt_ior_tests *tests);
 

@@ -3,12 +3,12 @@
 #ifndef TT_SPEC_DIALECTS_MDTEST_H
 #define TT_SPEC_DIALECTS_MDTEST_H
 
-#include "spec/settings.h"
+#include "spec/read.h"
 
-/* Words after "tutti mdtest". Everything that is not mdtest's (--max-bytes, --ranks ...) is left
- * for tt_read_arguments, in its order: rest has room for argc words, and *nrest says how many there
- * are. */
-int tt_mdtest_translate(int argc, char **argv, struct tt_settings *s, char **rest, int *nrest,
+extern const struct tt_options tt_mdtest_options;
+
+/* opts as read by that table. tutti's own settings come after mdtest's, and win. */
+int tt_mdtest_translate(const void *opts, const struct tt_settings *own, struct tt_settings *s,
                         struct tt_error *e);
 
 #endif

@@ -2,32 +2,42 @@
 #include "spec/dialects/numio.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/param.h"
 #include "spec/units.h"
+
+struct numio {
+    char *model, *write, *read, *collective, *threads;
+    bool own_files;
+};
+
+#define AT(member) offsetof(struct numio, member)
+static const struct tt_param params[] = {
+    {"model", TT_PARAM_TEXT, AT(model), NULL, NULL,
+     "iterations, points per side, perturbation (2: sine)", .flag = "-m",
+     .placeholder = "iter=I,size=N,pert=1|2"},
+    {"write", TT_PARAM_TEXT, AT(write), NULL, NULL,
+     "write every freq iterations; imm: sync at once; nofilesync: never sync", .flag = "-w",
+     .placeholder = "freq,path[,imm][,nofilesync][,pattern=a:b:c]"},
+    {"read", TT_PARAM_TEXT, AT(read), NULL, NULL, "read every freq iterations, into the field",
+     .flag = "-r", .placeholder = "freq[,path]"},
+    {"collective", TT_PARAM_TEXT, AT(collective), NULL, NULL,
+     "an allgather of size x 1000 bytes per rank every freq iterations", .flag = "-c",
+     .placeholder = "freq,size"},
+    {"threads", TT_PARAM_TEXT, AT(threads), NULL, NULL, "OpenMP threads per rank", .flag = "-t",
+     .placeholder = "threads"},
+    {"own_files", TT_PARAM_BOOL, AT(own_files), NULL, NULL, "a file per process", .flag = "-l"},
+    {NULL},
+};
+
+const struct tt_options tt_numio_options = {params, sizeof(struct numio), TT_OPTIONS_LETTERS};
 
 struct reader {
     struct tt_settings *s;
     struct tt_error *e;
-    bool model, write, immediate, no_sync, mode_given;
+    bool immediate, no_sync;
 };
-
-static int add(struct reader *r, const char *place, const char *key, const char *value)
-{
-    return tt_settings_add(r->s, key, value, place, r->e);
-}
-
-static int add_number(struct reader *r, const char *place, const char *key, uint64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return add(r, place, key, text);
-}
 
 /* A whole number in a range; text may be "name=number". */
 static int number(struct reader *r, const char *option, const char *name, const char *text,
@@ -53,7 +63,7 @@ static int unknown(struct reader *r, const char *option, const char *word, const
     return tt_fail(r->e, TT_USAGE, "%s: unknown '%.80s'%s", option, word, TT_DID_YOU_MEAN(near));
 }
 
-/* ---- one function per option; value is a copy that may be cut ---- */
+/* ---- one function per option with a value, a copy that may be cut ---- */
 
 static int read_model(struct reader *r, char *value)
 {
@@ -75,14 +85,10 @@ static int read_model(struct reader *r, char *value)
     if (rc == TT_OK && (iterations == 0 || size == 0))
         rc = tt_fail(r->e, TT_USAGE, "-m needs %s: -m iter=I,size=N,pert=1|2",
                      iterations == 0 ? "iter" : "size");
-    r->model = true;
-    if (rc == TT_OK)
-        rc = add_number(r, "-m iter", "stencil.iterations", iterations);
-    if (rc == TT_OK)
-        rc = add_number(r, "-m size", "stencil.size", size);
-    return rc != TT_OK
-               ? rc
-               : add(r, "-m pert", "stencil.perturbation", perturbation == 2 ? "sine" : "none");
+    tt_settings_put(r->s, "-m iter", "stencil.iterations", "%" PRIu64, iterations);
+    tt_settings_put(r->s, "-m size", "stencil.size", "%" PRIu64, size);
+    tt_settings_put(r->s, "-m pert", "stencil.perturbation", perturbation == 2 ? "sine" : "none");
+    return rc;
 }
 
 static const char *path_of(const char *word)
@@ -99,23 +105,22 @@ static int read_write(struct reader *r, char *value)
 
     if (rc == TT_OK && (!path || !path_of(path)[0]))
         rc = tt_fail(r->e, TT_USAGE, "-w needs a path: -w freq,path");
-    if (rc == TT_OK)
-        rc = add_number(r, "-w freq", "write.every", every);
-    if (rc == TT_OK)
-        rc = add(r, "-w path", "write.path", path_of(path));
+    if (rc != TT_OK)
+        return rc;
+    tt_settings_put(r->s, "-w freq", "write.every", "%" PRIu64, every);
+    tt_settings_put(r->s, "-w path", "write.path", "%s", path_of(path));
     for (char *word; rc == TT_OK && (word = strsep(&rest, ","));) {
         if (!strcmp(word, "imm"))
             r->immediate = true;
         else if (!strcmp(word, "nofilesync"))
             r->no_sync = true;
         else if (!strncmp(word, "pattern=", 8))
-            rc = add(r, "-w pattern", "write.pattern", word + 8);
+            tt_settings_put(r->s, "-w pattern", "write.pattern", "%s", word + 8);
         else
             rc = unknown(r, "-w", word, known);
     }
     if (rc == TT_OK && r->immediate && r->no_sync)
         rc = tt_fail(r->e, TT_USAGE, "-w: imm syncs at once, nofilesync never: give one of them");
-    r->write = true;
     return rc;
 }
 
@@ -126,12 +131,15 @@ static int read_read(struct reader *r, char *value)
     uint64_t every;
     int rc = number(r, "-r", "freq", frequency, 0, UINT64_MAX, &every);
 
-    if (rc == TT_OK)
-        rc = add_number(r, "-r freq", "read.every", every);
-    if (rc == TT_OK && rest)
-        rc = path_of(rest)[0] ? add(r, "-r path", "read.path", path_of(rest))
-                              : tt_fail(r->e, TT_USAGE, "-r: the path is empty");
-    return rc != TT_OK ? rc : add(r, "-r", "read.restart", "yes");
+    if (rc == TT_OK && rest && !path_of(rest)[0])
+        rc = tt_fail(r->e, TT_USAGE, "-r: the path is empty");
+    if (rc != TT_OK)
+        return rc;
+    tt_settings_put(r->s, "-r freq", "read.every", "%" PRIu64, every);
+    if (rest)
+        tt_settings_put(r->s, "-r path", "read.path", "%s", path_of(rest));
+    tt_settings_put(r->s, "-r", "read.restart", "yes");
+    return TT_OK;
 }
 
 static int read_collective(struct reader *r, char *value)
@@ -144,11 +152,12 @@ static int read_collective(struct reader *r, char *value)
         rc = tt_fail(r->e, TT_USAGE, "-c needs a size: -c freq,size (in 1000 bytes)");
     if (rc == TT_OK)
         rc = number(r, "-c", "size", rest, 1, 1000000000, &size);
-    if (rc == TT_OK)
-        rc = add_number(r, "-c freq", "collective.every", every);
-    if (rc == TT_OK)
-        rc = add_number(r, "-c size", "collective.size", size * 1000);
-    return rc != TT_OK ? rc : add(r, "-c", "collective.kind", "allgather");
+    if (rc != TT_OK)
+        return rc;
+    tt_settings_put(r->s, "-c freq", "collective.every", "%" PRIu64, every);
+    tt_settings_put(r->s, "-c size", "collective.size", "%" PRIu64, size * 1000);
+    tt_settings_put(r->s, "-c", "collective.kind", "allgather");
+    return TT_OK;
 }
 
 static int read_threads(struct reader *r, char *value)
@@ -156,51 +165,13 @@ static int read_threads(struct reader *r, char *value)
     uint64_t threads;
     int rc = number(r, "-t", "threads", value, 1, 4096, &threads);
 
-    return rc == TT_OK ? add_number(r, "-t", "stencil.threads", threads) : rc;
-}
-
-static const struct {
-    char letter;
-    int (*read)(struct reader *r, char *value);
-    const char *form;
-} options[] = {
-    {'m', read_model, "-m iter=I,size=N,pert=1|2"},
-    {'w', read_write, "-w freq,path[,imm][,nofilesync][,pattern=a:b:c]"},
-    {'r', read_read, "-r freq[,path]"},
-    {'c', read_collective, "-c freq,size"},
-    {'t', read_threads, "-t threads"},
-};
-
-/* The value follows the letter, or is the next word. Returns how many words were used, 0 if this is
- * none of numio's options, or a negative code. */
-static int read_option(struct reader *r, int argc, char **argv)
-{
-    const char *word = argv[0], *value;
-    char *copy;
-    int rc, used;
-
-    if (!strcmp(word, "-l")) {
-        rc = add(r, "-l", "write.files", "process");
-        return rc == TT_OK ? 1 : rc;
-    }
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (word[0] != '-' || word[1] != options[i].letter)
-            continue;
-        used = word[2] ? 1 : 2;
-        value = word[2] ? word + 2 : argc > 1 ? argv[1] : "";
-        if (!value[0])
-            return tt_fail(r->e, TT_USAGE, "-%c needs a value: %s", options[i].letter,
-                           options[i].form);
-        copy = strdup(value);
-        rc = copy ? options[i].read(r, copy) : tt_fail_nomem(r->e, "an option");
-        free(copy);
-        return rc == TT_OK ? used : rc;
-    }
-    return 0;
+    if (rc == TT_OK)
+        tt_settings_put(r->s, "-t", "stencil.threads", "%" PRIu64, threads);
+    return rc;
 }
 
 /* What numio always does. */
-static int add_habits(struct reader *r)
+static void put_habits(struct tt_settings *s)
 {
     static const char *const habits[][2] = {
         {"stencil.dims", "2"},
@@ -213,38 +184,57 @@ static int add_habits(struct reader *r)
         {"keep", "yes"},
         {"baseline", "0"},
     };
-    const char *sync = r->immediate ? "dump" : r->no_sync ? "never" : "deferred";
-    int rc = TT_OK;
 
-    for (size_t i = 0; i < sizeof habits / sizeof *habits && rc == TT_OK; i++)
-        rc = add(r, "numio", habits[i][0], habits[i][1]);
-    if (rc == TT_OK && r->mode_given && (r->immediate || r->no_sync))
-        return tt_fail(
-            r->e, TT_USAGE,
-            "-w %s says when to sync, and so does --mode; give one of them, or --overlap",
-            r->immediate ? "imm" : "nofilesync");
-    return rc == TT_OK && !r->mode_given ? add(r, "numio", "sync", sync) : rc;
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        tt_settings_put(s, "numio", habits[i][0], "%s", habits[i][1]);
 }
 
-int tt_numio_translate(int argc, char **argv, struct tt_settings *s, char **rest, int *nrest,
+static int read_options(struct reader *r, const struct numio *o)
+{
+    const struct {
+        const char *value;
+        int (*read)(struct reader *r, char *value);
+    } options[] = {{o->model, read_model},
+                   {o->write, read_write},
+                   {o->read, read_read},
+                   {o->collective, read_collective},
+                   {o->threads, read_threads}};
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < sizeof options / sizeof *options; i++) {
+        char *copy = options[i].value ? strdup(options[i].value) : NULL;
+
+        if (copy)
+            rc = options[i].read(r, copy);
+        else if (options[i].value)
+            rc = tt_fail_nomem(r->e, "an option");
+        free(copy);
+    }
+    if (rc == TT_OK && o->own_files)
+        tt_settings_put(r->s, "-l", "write.files", "process");
+    return rc;
+}
+
+int tt_numio_translate(const void *opts, const struct tt_settings *own, struct tt_settings *s,
                        struct tt_error *e)
 {
+    const struct numio *o = opts;
     struct reader r = {.s = s, .e = e};
+    bool mode_given = tt_settings_find(own, "mode") != NULL;
+    int rc = o->model ? read_options(&r, o)
+                      : tt_fail(e, TT_USAGE, "numio needs -m iter=I,size=N,pert=1|2");
 
-    *nrest = 0;
-    for (int i = 0; i < argc;) {
-        int used = read_option(&r, argc - i, argv + i);
-
-        if (used < 0)
-            return used;
-        if (used == 0) {
-            r.mode_given |= !strcmp(argv[i], "--mode") || !strncmp(argv[i], "--mode=", 7);
-            rest[(*nrest)++] = argv[i];
-            used = 1;
-        }
-        i += used;
-    }
-    if (!r.model)
-        return tt_fail(e, TT_USAGE, "numio needs -m iter=I,size=N,pert=1|2");
-    return add_habits(&r);
+    if (rc == TT_OK && mode_given && (r.immediate || r.no_sync))
+        rc = tt_fail(e, TT_USAGE,
+                     "-w %s says when to sync, and so does --mode; give one of them, or --overlap",
+                     r.immediate ? "imm" : "nofilesync");
+    if (rc != TT_OK)
+        return rc;
+    put_habits(s);
+    if (!mode_given)
+        tt_settings_put(s, "numio", "sync",
+                        r.immediate ? "dump"
+                        : r.no_sync ? "never"
+                                    : "deferred");
+    return tt_settings_append(s, own, e);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/h5bench_past.h"
+/* Files that are there before a workflow: where they are, and what earlier runs have left in them.
+ */
+#include "cli/h5bench/session.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -29,14 +31,11 @@ char *tt_h5bench_file(const char *directory, const char *file, bool per_process)
 static char *run_directory(const char *parent, const char *id)
 {
     char *directory = tt_directory_path(parent, id);
-    char *plan = directory ? tt_directory_path(directory, "plan.json") : NULL;
 
-    if (!plan || access(plan, R_OK) != 0) {
-        free(directory);
-        directory = NULL;
-    }
-    free(plan);
-    return directory;
+    if (!directory || tt_directory_has(directory, "plan.json"))
+        return directory;
+    free(directory);
+    return NULL;
 }
 
 /* In results, or in the directory of a workflow there. */

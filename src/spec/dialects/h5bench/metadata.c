@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "spec/dialects/h5bench_keys.h"
-#include "spec/dialects/h5bench_pattern.h"
+#include "spec/dialects/h5bench/parts.h"
 
 static const char *const versions[] = {"0", NULL}; /* of the keys; there is one */
 static const char *const scalings[] = {"weak", "strong", NULL};
@@ -18,9 +17,9 @@ struct stress {
 };
 
 #define AT(member) offsetof(struct stress, member)
-#define NUMBER(key, member, fallback) \
+#define NUMBER(key, member, default_text) \
     { \
-        key, TT_PARAM_COUNT, AT(member), fallback, NULL, NULL, 1, 1 << 30 \
+        key, TT_PARAM_COUNT, AT(member), default_text, NULL, NULL, 1, 1 << 30 \
     }
 static const struct tt_param params[] = {
     {"version", TT_PARAM_CHOICE, AT(version), "0", .choices = versions},
@@ -40,7 +39,7 @@ static const struct tt_param params[] = {
 };
 
 /* A chunk is a rank's tile; of the one dataset of four dimensions, of all arrays of a step. */
-static void emit_chunk(struct tt_h5bench_emitter *to, const struct stress *s)
+static void put_chunk(struct tt_h5bench_translation *t, const struct stress *s)
 {
     uint64_t tile[2] = {s->rows, s->columns}, chunk[4] = {1, 1};
 
@@ -52,41 +51,39 @@ static void emit_chunk(struct tt_h5bench_emitter *to, const struct stress *s)
     if (s->rank < 4)
         chunk[0] = 1;
     memcpy(chunk + s->rank - 2, tile, sizeof tile);
-    tt_h5bench_emit_counts(to, "layout", "hdf5.chunk", chunk, s->rank);
+    tt_h5bench_put_counts(t, "layout", "hdf5.chunk", chunk, s->rank);
 }
 
-static void emit_all(struct tt_h5bench_emitter *to, const struct stress *s, bool is_hdf5)
+static void put_all(struct tt_h5bench_translation *t, const struct stress *s)
 {
-    tt_h5bench_emit_number(to, "steps", "arrays.steps", s->steps);
-    tt_h5bench_emit_number(to, "arrays", "arrays.arrays", s->arrays);
-    tt_h5bench_emit_number(to, "rows", "arrays.rows", s->rows);
-    tt_h5bench_emit_number(to, "columns", "arrays.columns", s->columns);
-    tt_h5bench_emit_number(to, "process-rows", "arrays.process_rows", s->process_rows);
-    tt_h5bench_emit_number(to, "process-columns", "arrays.process_columns", s->process_columns);
-    tt_h5bench_emit_number(to, "dataset-rank", "arrays.rank", s->rank);
-    tt_h5bench_emit(to, "scaling", "arrays.scaling", scalings[s->scaling]);
-    tt_h5bench_emit(to, "slowest-dimension", "arrays.slowest", slowests[s->slowest]);
-    tt_h5bench_emit(to, "file", "arrays.path", to->b->file);
-    tt_h5bench_emit(to, "file", "sync", "close");
-    tt_h5bench_emit(to, "file", "label", to->b->name);
-    if (is_hdf5)
-        tt_h5bench_emit(to, "mpi-io", "hdf5.method", methods[s->method]);
-    if (is_hdf5 && !strcmp(layouts[s->layout], "chunked"))
-        emit_chunk(to, s);
+    tt_h5bench_put(t, "steps", "arrays.steps", "%" PRIu64, s->steps);
+    tt_h5bench_put(t, "arrays", "arrays.arrays", "%" PRIu64, s->arrays);
+    tt_h5bench_put(t, "rows", "arrays.rows", "%" PRIu64, s->rows);
+    tt_h5bench_put(t, "columns", "arrays.columns", "%" PRIu64, s->columns);
+    tt_h5bench_put(t, "process-rows", "arrays.process_rows", "%" PRIu64, s->process_rows);
+    tt_h5bench_put(t, "process-columns", "arrays.process_columns", "%" PRIu64, s->process_columns);
+    tt_h5bench_put(t, "dataset-rank", "arrays.rank", "%" PRIu64, s->rank);
+    tt_h5bench_put(t, "scaling", "arrays.scaling", "%s", scalings[s->scaling]);
+    tt_h5bench_put(t, "slowest-dimension", "arrays.slowest", "%s", slowests[s->slowest]);
+    tt_h5bench_put(t, "file", "arrays.path", "%s", t->b->file);
+    tt_h5bench_put(t, "file", "sync", "close");
+    tt_h5bench_put(t, "file", "label", "%s", t->b->name);
+    if (t->is_hdf5)
+        tt_h5bench_put(t, "mpi-io", "hdf5.method", "%s", methods[s->method]);
+    if (t->is_hdf5 && !strcmp(layouts[s->layout], "chunked"))
+        put_chunk(t, s);
 }
 
-int tt_h5bench_translate_metadata(const struct tt_settings *keys, bool is_hdf5,
-                                  struct tt_h5bench_benchmark *b, struct tt_error *e)
+int tt_h5bench_translate_metadata(struct tt_h5bench_translation *t)
 {
-    struct tt_h5bench_emitter to = {.keys = keys, .b = b, .e = e};
     struct stress s = {0};
+    int rc = tt_h5bench_read_keys(t->keys, params, &s, t->e);
 
-    b->workload = "arrays";
-    to.rc = tt_h5bench_read_keys(keys, params, &s, e);
-    if (to.rc == TT_OK)
-        emit_all(&to, &s, is_hdf5);
-    b->csv_file = s.csv_file;
+    t->b->workload = "arrays";
+    if (rc == TT_OK)
+        put_all(t, &s);
+    t->b->csv_file = s.csv_file;
     s.csv_file = NULL;
     tt_params_free(params, &s);
-    return to.rc;
+    return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
 }

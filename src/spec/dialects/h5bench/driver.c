@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "spec/dialects/h5bench_driver.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/dialects/h5bench/parts.h"
 #include "spec/units.h"
 
 struct driver {
@@ -22,14 +21,6 @@ static int fail_at(const struct driver *r, const struct tt_setting *s, const cha
 }
 
 /* ---- mpi ---- */
-
-static const struct tt_setting *find(const struct driver *r, const char *key)
-{
-    for (size_t i = 0; i < r->file->n; i++)
-        if (!strcmp(r->file->list[i].key, key))
-            return &r->file->list[i];
-    return NULL;
-}
 
 struct options {
     char *list;  /* words that are not understood here, as "a,b" */
@@ -82,7 +73,7 @@ static int split(const struct driver *r, const struct tt_setting *s, char *text,
 /* Words for mpirun are none for srun, so they choose the launcher. */
 static int read_launch(struct driver *r, const struct tt_setting *configuration, bool is_slurm)
 {
-    const struct tt_setting *ranks = find(r, "mpi.ranks");
+    const struct tt_setting *ranks = tt_settings_find(r->file, "mpi.ranks");
     const char *value = configuration ? configuration->value : "";
     char *text = strdup(value);
     struct options o = {.list = calloc(1, 2 * strlen(value) + 2)};
@@ -108,15 +99,15 @@ static int read_launch(struct driver *r, const struct tt_setting *configuration,
 
 static int read_mpi(struct driver *r)
 {
-    const struct tt_setting *command = find(r, "mpi.command");
+    const struct tt_setting *command = tt_settings_find(r->file, "mpi.command");
     const char *name = command ? strrchr(command->value, '/') : NULL;
 
     if (!command)
         return tt_fail(r->e, TT_USAGE, "%.200s: 'mpi' needs a 'command'", r->path);
     name = name ? name + 1 : command->value;
     if (strcmp(name, "mpirun") && strcmp(name, "mpiexec") && strcmp(name, "srun"))
-        return fail_at(r, command, "is none of mpirun, mpiexec, srun");
-    return read_launch(r, find(r, "mpi.configuration"), !strcmp(name, "srun"));
+        return fail_at(r, command, "is not one of mpirun, mpiexec, srun");
+    return read_launch(r, tt_settings_find(r->file, "mpi.configuration"), !strcmp(name, "srun"));
 }
 
 /* ---- file-system ---- */
@@ -124,8 +115,8 @@ static int read_mpi(struct driver *r)
 /* As hints: lfs is not called. */
 static int read_striping(struct driver *r)
 {
-    const struct tt_setting *size = find(r, "file-system.lustre.stripe-size");
-    const struct tt_setting *count = find(r, "file-system.lustre.stripe-count");
+    const struct tt_setting *size = tt_settings_find(r->file, "file-system.lustre.stripe-size");
+    const struct tt_setting *count = tt_settings_find(r->file, "file-system.lustre.stripe-count");
     struct tt_error inner = TT_ERROR_CLEAR;
     uint64_t unit = 0, factor;
     char hints[96] = "";
@@ -168,7 +159,7 @@ static int check_keys(const struct driver *r)
         while (keys[k] && strcmp(keys[k], s->key) != 0)
             k++;
         if (!keys[k] && strncmp(s->key, "benchmarks.", 11) != 0)
-            return fail_at(r, s, "is no key of h5bench");
+            return fail_at(r, s, "is not a key of h5bench");
     }
     return TT_OK;
 }

@@ -1,36 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Unlike h5bench, "16M" is the same as "16 M", and "5000us" as "5000 us". As there, "5 sec" is "5
  * s", and "1024 Ks" is "1024 K". */
-#include "spec/dialects/h5bench_keys.h"
+#include "spec/dialects/h5bench/parts.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define MOST_KEYS 64 /* of a benchmark */
-
-const struct tt_setting *tt_h5bench_find(const struct tt_settings *keys, const char *name)
-{
-    for (size_t i = 0; i < keys->n; i++)
-        if (!strcmp(keys->list[i].key, name))
-            return &keys->list[i];
-    return NULL;
-}
-
-static int unknown_key(const struct tt_param *params, const struct tt_setting *s,
-                       struct tt_error *e)
-{
-    const char *names[MOST_KEYS + 1] = {0}, *near;
-
-    for (size_t i = 0; params[i].key && i < MOST_KEYS; i++)
-        names[i] = params[i].key;
-    near = tt_nearest_word(s->key, names);
-    return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is no key of h5bench%s", s->place, s->key,
-                   TT_DID_YOU_MEAN(near));
-}
 
 /* Without the blanks around a number and before its unit. */
 static char *squeeze(const char *value)
@@ -81,45 +60,42 @@ int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *
 
         while (p->key && strcmp(p->key, keys->list[i].key) != 0)
             p++;
-        rc = p->key ? set(options, p, &keys->list[i], e) : unknown_key(params, &keys->list[i], e);
+        if (!p->key)
+            return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is not a key of h5bench%s",
+                           keys->list[i].place, keys->list[i].key,
+                           TT_DID_YOU_MEAN(tt_nearest_key(keys->list[i].key, params)));
+        rc = set(options, p, &keys->list[i], e);
     }
     return rc;
 }
 
-const char *tt_h5bench_place(const struct tt_h5bench_emitter *to, const char *name)
+const char *tt_h5bench_place(const struct tt_h5bench_translation *t, const char *name)
 {
-    const struct tt_setting *s = tt_h5bench_find(to->keys, name);
+    const struct tt_setting *s = tt_settings_find(t->keys, name);
 
-    return s ? s->place : to->b->place;
+    return s ? s->place : t->b->place;
 }
 
-void tt_h5bench_emit(struct tt_h5bench_emitter *to, const char *name, const char *key,
-                     const char *value)
+void tt_h5bench_put(struct tt_h5bench_translation *t, const char *name, const char *key,
+                    const char *fmt, ...)
 {
-    if (to->rc == TT_OK)
-        to->rc = tt_settings_add(&to->b->settings, key, value, tt_h5bench_place(to, name), to->e);
+    char *value;
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = vasprintf(&value, fmt, args);
+    va_end(args);
+    if (length < 0) {
+        t->b->settings.lost = true;
+        return;
+    }
+    tt_settings_put(&t->b->settings, tt_h5bench_place(t, name), key, "%s", value);
+    free(value);
 }
 
-void tt_h5bench_emit_number(struct tt_h5bench_emitter *to, const char *name, const char *key,
-                            uint64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    tt_h5bench_emit(to, name, key, text);
-}
-
-void tt_h5bench_emit_real(struct tt_h5bench_emitter *to, const char *name, const char *key,
-                          double value)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.17g", value);
-    tt_h5bench_emit(to, name, key, text);
-}
-
-void tt_h5bench_emit_counts(struct tt_h5bench_emitter *to, const char *name, const char *key,
-                            const uint64_t *values, uint64_t n)
+void tt_h5bench_put_counts(struct tt_h5bench_translation *t, const char *name, const char *key,
+                           const uint64_t *values, uint64_t n)
 {
     char text[4 * 24] = "";
     size_t used = 0;
@@ -127,5 +103,5 @@ void tt_h5bench_emit_counts(struct tt_h5bench_emitter *to, const char *name, con
     for (uint64_t i = 0; i < n && i < 4; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? ":" : "",
                                  values[i]);
-    tt_h5bench_emit(to, name, key, text);
+    tt_h5bench_put(t, name, key, "%s", text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The benchmarks of a workflow one after the other, each with ranks of its own. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,13 +11,60 @@
 #include "base/text.h"
 #include "build_info.h"
 #include "cli/command.h"
-#include "cli/h5bench_directories.h"
-#include "cli/h5bench_past.h"
-#include "cli/h5bench_session.h"
+#include "cli/h5bench/session.h"
 #include "cli/run.h"
 #include "plan/directory.h"
+#include "plan/removal.h"
 #include "report/h5bench.h"
 #include "report/outfile.h"
+
+/* ---- the run directories of the benchmarks ---- */
+
+typedef bool visit_function(const char *directory);
+
+/* True: it was for one of them. */
+static bool visit_each(const char *parent, visit_function *visit)
+{
+    DIR *dir = opendir(parent);
+    struct dirent *entry;
+    bool found = false;
+
+    while (dir && (entry = readdir(dir))) {
+        char *directory = entry->d_name[0] == '.' ? NULL : tt_directory_path(parent, entry->d_name);
+
+        if (directory)
+            found |= visit(directory);
+        free(directory);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static bool is_interrupted(const char *directory)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *outcome = NULL;
+    const char *status;
+    bool found;
+
+    if (tt_directory_read_json(directory, "outcome.json", &outcome, &ignored) != TT_OK)
+        return false;
+    status = json_string_value(json_object_get(outcome, "status"));
+    found = status && !strcmp(status, "interrupted");
+    json_decref(outcome);
+    return found;
+}
+
+static bool remove_data(const char *directory)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    bool failed = tt_manifest_remove(directory, &e) != TT_OK;
+
+    if (e.code != TT_OK)
+        tt_report_error(&e);
+    return failed;
+}
 
 /* ---- one benchmark ---- */
 
@@ -30,7 +78,7 @@ static void take_result(FILE *out, const json_t *result, void *context)
 
 static bool prints(const struct tt_h5bench_session *s)
 {
-    return !s->quiet && !(s->json && !strcmp(s->json, "-"));
+    return !s->quiet && !tt_is_stdout(s->o->json);
 }
 
 static int write_csv(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b,
@@ -45,7 +93,7 @@ static int write_csv(const struct tt_h5bench_session *s, const struct tt_h5bench
     /* What the run itself has left there is not replaced. */
     if (rc == TT_OK &&
         (!*name || !strcmp(name, ".") || !strcmp(name, "..") || access(path, F_OK) == 0))
-        rc = tt_fail(e, TT_USAGE, "CSV_FILE: '%.80s' is no name for a new file", b->csv_file);
+        rc = tt_fail(e, TT_USAGE, "CSV_FILE: '%.80s' cannot name a new file", b->csv_file);
     if (rc == TT_OK)
         rc = tt_outfile_open(&file, path, e);
     if (rc == TT_OK) {
@@ -64,7 +112,7 @@ static const char *wrong_mode(const struct tt_h5bench_session *s,
     const char *overlap = json_string_value(tt_member_at(plan, "parameters/overlap"));
     bool is_async = overlap && !strcmp(overlap, "async");
 
-    if (!s->validate_mode || is_async == b->asynchronous)
+    if (!s->o->validate_mode || is_async == b->asynchronous)
         return NULL;
     return is_async ? "it ran asynchronously, not in MODE SYNC"
                     : "it ran synchronously, not in MODE ASYNC";
@@ -105,7 +153,7 @@ static int run_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchma
     int rc;
 
     if (status != 0 || !s->result)
-        return add_row(s, b, tt_h5bench_was_interrupted(s->directory) ? "interrupted" : "failed",
+        return add_row(s, b, visit_each(s->directory, is_interrupted) ? "interrupted" : "failed",
                        "see the error above", NULL, e);
     figures = tt_h5bench_figures(s->result, b->operation, b->reads);
     if (!figures)
@@ -185,7 +233,6 @@ static int run_on_file(struct tt_h5bench_session *s, size_t i, struct tt_error *
 {
     struct tt_h5bench_benchmark *b = &s->workflow.list[i];
     struct tt_error why = TT_ERROR_CLEAR;
-    int rc = TT_OK;
 
     if ((b->reads || b->changes) && check_file(s, i, &why) != TT_OK) {
         tt_report_error(&why);
@@ -193,9 +240,9 @@ static int run_on_file(struct tt_h5bench_session *s, size_t i, struct tt_error *
     }
     if (b->reads && is_spoilt(s, i)) {
         b->notice = "not checked: an earlier benchmark failed to write the file";
-        rc = tt_settings_add(&b->settings, "particles.verify", "no", "tutti h5bench", e);
+        tt_settings_put(&b->settings, "tutti h5bench", "particles.verify", "no");
     }
-    return rc == TT_OK ? run_benchmark(s, b, e) : rc;
+    return run_benchmark(s, b, e);
 }
 
 /* ---- all benchmarks ---- */
@@ -226,7 +273,7 @@ static int run_all(struct tt_h5bench_session *s, struct tt_error *e)
         json_decref(s->result);
         if (rc == TT_OK && !stop && has_status(s, i, "interrupted"))
             stop = "the workflow was interrupted";
-        else if (!stop && has_failed(s) && s->abort_on_failure)
+        else if (!stop && has_failed(s) && s->o->abort_on_failure)
             stop = "an earlier benchmark failed, and --abort-on-failure was given";
     }
     return rc;
@@ -256,16 +303,8 @@ static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
     json_t *all =
         json_pack("{s:s, s:o, s:o, s:O}", "tutti", TT_VERSION, "workflow", tt_json_text(s->path),
                   "directory", tt_json_text(s->directory), "benchmarks", s->rows);
-    struct tt_outfile file;
-    int rc = all ? tt_outfile_open(&file, s->json, e) : tt_fail_nomem(e, "the results");
+    int rc = tt_outfile_json(s->o->json, all, e);
 
-    if (rc == TT_OK) {
-        int failed = json_dumpf(all, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-
-        fputc('\n', file.stream);
-        rc = failed ? tt_outfile_discard(&file, tt_fail_nomem(e, "the results"))
-                    : tt_outfile_close(&file, e);
-    }
     json_decref(all);
     return rc;
 }
@@ -305,13 +344,13 @@ int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
     fflush(stdout);
     rc = run_all(s, e);
     if (!s->keep)
-        left = tt_h5bench_remove_data(s->directory);
+        left = visit_each(s->directory, remove_data);
     if (s->made_directory)
         rmdir(s->workflow.directory); /* if it is empty */
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (rc == TT_OK && prints(s))
         tt_h5bench_summary(stdout, s->rows);
-    if (rc == TT_OK && s->json)
+    if (rc == TT_OK && s->o->json)
         rc = write_json(s, e);
-    return rc != TT_OK ? tt_report_error(e) : left ? 1 : exit_status(s);
+    return rc != TT_OK ? rc : left ? 1 : exit_status(s);
 }

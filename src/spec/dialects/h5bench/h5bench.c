@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/dialects/h5bench_driver.h"
-#include "spec/dialects/h5bench_pattern.h"
-#include "spec/param.h"
+#include "spec/dialects/h5bench/parts.h"
 #include "spec/read.h"
 #include "spec/units.h"
 
@@ -79,7 +77,7 @@ static int check_structure(const char *path, const json_t *root, struct tt_error
     for (i = 0; i < n; i++) {
         value = json_object_get(root, required[i].key);
         if (!value || json_typeof(value) != required[i].type)
-            return tt_fail(e, TT_USAGE, "%.200s: '%s' is required, and is %s", path,
+            return tt_fail(e, TT_USAGE, "%.200s: '%s' is required and must be %s", path,
                            required[i].key, required[i].what);
     }
     json_object_foreach((json_t *)root, key, value)
@@ -88,7 +86,7 @@ static int check_structure(const char *path, const json_t *root, struct tt_error
             i++;
         if (i == n)
             return tt_fail(e, TT_USAGE,
-                           "%.200s: '%.80s' is none of mpi, vol, file-system, directory, "
+                           "%.200s: '%.80s' is not one of mpi, vol, file-system, directory, "
                            "benchmarks",
                            path, key);
     }
@@ -156,7 +154,7 @@ static int take_benchmark_key(struct reader *r, const struct tt_setting *s)
     struct tt_h5bench_benchmark *b;
 
     if (*name != '.' || i >= r->w->n)
-        return fail_at(r, s, "is no key of h5bench");
+        return fail_at(r, s, "is not a key of h5bench");
     b = &r->w->list[i];
     name++;
     if (!strcmp(name, "benchmark")) {
@@ -169,7 +167,7 @@ static int take_benchmark_key(struct reader *r, const struct tt_setting *s)
     if (is_old_form(name))
         return fail_at(r, s, "is of an old h5bench: give {benchmark, file, configuration}");
     if (strncmp(name, within, sizeof within - 1) != 0)
-        return fail_at(r, s, "is none of benchmark, file, configuration");
+        return fail_at(r, s, "is not one of benchmark, file, configuration");
     return tt_settings_add(&r->keys[i], name + sizeof within - 1, s->value, s->place, r->e);
 }
 
@@ -182,17 +180,6 @@ static bool is_listed(const char *list, const char *name)
         found |= tt_same_key(word, name);
     free(copy);
     return found;
-}
-
-static int unknown_benchmark(const struct reader *r, const char *place, const char *name)
-{
-    const char *names[NKNOWN + 1] = {0}, *near;
-
-    for (size_t i = 0; i < NKNOWN; i++)
-        names[i] = known[i].name;
-    near = tt_nearest_word(name, names);
-    return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is no benchmark of h5bench%s", place, name,
-                   TT_DID_YOU_MEAN(near));
 }
 
 static int check_filter(const struct reader *r, const char *filter)
@@ -215,12 +202,12 @@ static int check_filter(const struct reader *r, const char *filter)
 
 static uint64_t ranks_of(const struct reader *r)
 {
+    const struct tt_setting *given = tt_settings_find(&r->common, "ranks");
     struct tt_error ignored = TT_ERROR_CLEAR;
     uint64_t ranks = 0;
 
-    for (size_t i = 0; i < r->common.n; i++)
-        if (!strcmp(r->common.list[i].key, "ranks"))
-            tt_parse_count(r->common.list[i].value, &ranks, &ignored);
+    if (given)
+        tt_parse_count(given->value, &ranks, &ignored);
     return ranks;
 }
 
@@ -249,28 +236,25 @@ static struct tt_h5bench_content *content_of(const struct reader *r,
  * asynchronous benchmarks only. */
 static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *b)
 {
-    const char *name = "async";
-    size_t length;
+    const struct tt_setting *given = tt_settings_find(&r->file, "vol.connector");
+    const char *name = given ? given->value : "async";
+    size_t length = strcspn(name, " ");
 
-    for (size_t i = 0; i < r->file.n; i++)
-        if (!strcmp(r->file.list[i].key, "vol.connector"))
-            name = r->file.list[i].value;
-    length = strcspn(name, " ");
     if (!b->asynchronous || length == 0 || (length == 5 && !strncmp(name, "async", 5)))
         return TT_OK;
     return keep_text(r, &b->reason,
-                     "MODE ASYNC with another vol.connector than async: tutti loads none");
+                     "MODE ASYNC with a vol.connector other than async: tutti loads no connectors");
 }
 
 static int translate(struct reader *r, size_t i, int operation, struct tt_h5bench_content *contents)
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
+    struct tt_h5bench_translation t = {&r->keys[i], b, r->is_hdf5, r->e};
     int rc;
 
     if (operation == METADATA)
-        return tt_h5bench_translate_metadata(&r->keys[i], r->is_hdf5, b, r->e);
-    rc = tt_h5bench_translate(&r->keys[i], (enum tt_h5bench_operation)operation, r->is_hdf5,
-                              content_of(r, contents, i), b, r->e);
+        return tt_h5bench_translate_metadata(&t);
+    rc = tt_h5bench_translate(&t, (enum tt_h5bench_operation)operation, content_of(r, contents, i));
     return rc == TT_OK ? check_connector(r, b) : rc;
 }
 
@@ -287,13 +271,14 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
     size_t k = find_known(b);
-    int rc = TT_OK;
+    int rc;
 
     if (!b->name)
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark %zu has no 'benchmark', its name",
                        r->path, i + 1);
     if (k == NKNOWN)
-        return unknown_benchmark(r, b->place, b->name);
+        return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is not a benchmark of h5bench%s", b->place,
+                       b->name, TT_DID_YOU_MEAN(TT_NEAREST_ROW(b->name, known)));
     b->operation = known[k].called;
     if (known[k].operation < 0)
         return keep_text(r, &b->reason,
@@ -301,13 +286,9 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     if (!b->file || !*b->file)
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark '%.40s' has no 'file'", b->place,
                        b->name);
-    for (size_t j = 0; rc == TT_OK && j < r->common.n; j++)
-        rc = tt_settings_add(&b->settings, r->common.list[j].key, r->common.list[j].value,
-                             r->common.list[j].place, r->e);
-    if (rc == TT_OK)
-        rc = tt_settings_add(&b->settings, "dir", r->w->directory, "directory", r->e);
-    if (rc == TT_OK)
-        rc = tt_settings_add(&b->settings, "backend", "hdf5", "tutti h5bench", r->e);
+    rc = tt_settings_append(&b->settings, &r->common, r->e);
+    tt_settings_put(&b->settings, "directory", "dir", "%s", r->w->directory);
+    tt_settings_put(&b->settings, "tutti h5bench", "backend", "hdf5");
     return rc == TT_OK ? translate(r, i, known[k].operation, contents) : rc;
 }
 
