@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # No wait without an end: a rank that fails to open, is stopped or sleeps, wherever it is, and a launcher that
 # starts nobody. One line with rank, call and file, status 1, nothing left.
+# processors: 1
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 needs jq pgrep
