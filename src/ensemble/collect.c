@@ -9,7 +9,6 @@
 #include "analysis/metrics.h"
 #include "analysis/result.h"
 #include "base/clock.h"
-#include "ensemble/run.h"
 #include "base/json.h"
 #include "plan/directory.h"
 #include "plan/removal.h"

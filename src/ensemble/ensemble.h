@@ -8,6 +8,8 @@
 #include "plan/config.h"
 #include "plan/runner.h"
 
+#define TT_REPETITION "repetition.json" /* what the answer needs of one */
+
 enum tt_ensemble_start { TT_START_STEADY, TT_START_TOGETHER };
 
 struct tt_ensemble_options {
@@ -76,5 +78,13 @@ const struct tt_job_spec *tt_step_spec(const struct tt_ensemble *x, const struct
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x);
 /* A name such as "stencil", "stencil.1": what the reports call a job. */
 json_t *tt_ensemble_to_json(const struct tt_ensemble *x);
+
+/* ---- nodes.c ---- */
+/* How many nodes of this allocation no step uses; 0 outside of one, and if jobs are started in a
+ * way that does not tell where. */
+int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct tt_error *e);
+/* Whether a job can have so many nodes, where we know: not on this machine alone, nor of an
+ * allocation that has fewer. */
+int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error *e);
 
 #endif

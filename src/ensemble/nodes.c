@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble/run.h"
 #include "launch/launch.h"
 
 /* "4(x3)": CPUs of a node. */

@@ -383,16 +383,20 @@ static json_t *shown_json(const struct tt_workload *w)
     return keys;
 }
 
+static json_t *spec_json(const struct tt_job_spec *p)
+{
+    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o, s:o}", "name", p->name, "workload",
+                     p->workload, "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop,
+                     "shown", shown_json(p->config.workload), "parameters",
+                     tt_config_to_json(&p->config));
+}
+
 json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
 {
     json_t *specs = json_array(), *steps = json_array();
 
-    for (const struct tt_job_spec *p = x->specs; p < x->specs + x->nspecs; p++)
-        json_array_append_new(specs, json_pack("{s:s, s:s, s:f, s:f, s:b, s:o, s:o}", "name",
-                                               p->name, "workload", p->workload, "weight",
-                                               p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop,
-                                               "shown", shown_json(p->config.workload),
-                                               "parameters", tt_config_to_json(&p->config)));
+    for (size_t i = 0; i < x->nspecs; i++)
+        json_array_append_new(specs, spec_json(&x->specs[i]));
     for (size_t i = 0; i < x->nsteps; i++) {
         const struct tt_step *s = &x->steps[i];
         json_t *loads = json_array();

@@ -12,7 +12,6 @@
 #include "ensemble/ensemble.h"
 
 #define TT_ENSEMBLE_PLAN "ensemble.json"
-#define TT_REPETITION "repetition.json"
 
 /* Make <results>/ensemble-<utc>-<id>/ with ensemble.json; caller frees the path. */
 int tt_ensemble_create(const struct tt_ensemble *x, const struct tt_settings *settings,
@@ -33,14 +32,6 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *directory, json_
                        struct tt_error *e);
 /* Write answer.json, unless this is a directory that we may only look at. */
 int tt_answer_keep(const char *directory, const json_t *answer, struct tt_error *e);
-
-/* ---- nodes.c ---- */
-/* How many nodes of this allocation no step uses; 0 outside of one, and if jobs are started in a
- * way that does not tell where. */
-int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct tt_error *e);
-/* Whether a job can have so many nodes, where we know: not on this machine alone, nor of an
- * allocation that has fewer. */
-int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error *e);
 
 /* ---- stale.c: what a driver that was killed has left behind ---- */
 /* Removes the data files of repetitions of the ensemble's directory that are not in the list, takes
