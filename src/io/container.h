@@ -53,7 +53,8 @@ struct tt_library {
     uint64_t call_bytes;    /* bytes in one call, at most */
     const char *flush_call; /* name of the call that flush makes */
 
-    /* Memory, types, container.info and container.collective; release follows also if it fails. */
+    /* Memory, types, container.info and container.collective; release follows also if it fails. A
+     * hook that waits for others lets ranks agree before it. */
     int (*prepare)(struct tt_file *file, struct tt_error *e);
     /* The library's own call that makes or opens the file, with container.info. Collective. */
     int (*open)(struct tt_file *file, struct tt_error *e);

@@ -78,6 +78,25 @@ static int prepare_slots(struct tt_file *file, struct tt_error *e)
     return TT_OK;
 }
 
+static hid_t access_properties(const struct tt_file *file)
+{
+    const struct hdf5_opts *o = file->opts;
+    const struct hdf5_state *s = file->state;
+    hid_t p = H5Pcreate(H5P_FILE_ACCESS);
+
+    if (p < 0 || (H5Pset_fapl_mpio(p, file->spec->comm, s->container.info) >= 0 &&
+                  H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) >= 0 &&
+                  H5Pset_alignment(p, o->alignment_threshold, o->alignment) >= 0 &&
+                  H5Pset_meta_block_size(p, o->metadata_block) >= 0 &&
+                  H5Pset_all_coll_metadata_ops(p, o->collective_metadata) >= 0 &&
+                  H5Pset_coll_metadata_write(p, o->collective_metadata) >= 0 &&
+                  H5Pset_libver_bounds(p, o->libver ? H5F_LIBVER_LATEST : H5F_LIBVER_EARLIEST,
+                                       H5F_LIBVER_LATEST) >= 0))
+        return p;
+    H5Pclose(p);
+    return -1;
+}
+
 static int prepare(struct tt_file *file, struct tt_error *e)
 {
     const struct hdf5_opts *o = file->opts;
@@ -85,14 +104,17 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     struct hdf5_state *s = file->state;
     int rc = tt_chunk_check_fit(&o->chunk, file, e);
 
-    s->file = s->transfer = -1;
     s->container.collective = o->method != 0;
     if (rc == TT_OK)
         rc = tt_fail_mpi(e, tt_mpi_hints_info(&hints, &s->container.info), "MPI_Info_set", NULL);
     if (rc == TT_OK)
         rc = prepare_slots(file, e);
+    rc = tt_file_agree(file, rc, e); /* H5Pset_fapl_mpio duplicates the communicator */
     if (rc != TT_OK)
         return rc;
+    s->access = access_properties(file);
+    if (s->access < 0)
+        return tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e);
     s->transfer = H5Pcreate(H5P_DATASET_XFER);
     if (s->transfer < 0 ||
         H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
@@ -100,49 +122,23 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     return TT_OK;
 }
 
-static hid_t access_properties(const struct tt_file *file, struct tt_error *e)
-{
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
-    hid_t p = H5Pcreate(H5P_FILE_ACCESS);
-
-    if (p >= 0 && H5Pset_fapl_mpio(p, file->spec->comm, s->container.info) >= 0 &&
-        H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) >= 0 &&
-        H5Pset_alignment(p, o->alignment_threshold, o->alignment) >= 0 &&
-        H5Pset_meta_block_size(p, o->metadata_block) >= 0 &&
-        H5Pset_all_coll_metadata_ops(p, o->collective_metadata) >= 0 &&
-        H5Pset_coll_metadata_write(p, o->collective_metadata) >= 0 &&
-        H5Pset_libver_bounds(p, o->libver ? H5F_LIBVER_LATEST : H5F_LIBVER_EARLIEST,
-                             H5F_LIBVER_LATEST) >= 0)
-        return p;
-    tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e);
-    if (p >= 0)
-        H5Pclose(p);
-    return -1;
-}
-
 static int open_file(struct tt_file *file, struct tt_error *e)
 {
     struct hdf5_state *s = file->state;
     const char *path = file->spec->path;
     bool create = file->spec->access == TT_CREATE, update = file->spec->access == TT_UPDATE;
-    hid_t access = access_properties(file, e);
-    int rc = tt_file_agree(file, access < 0 ? e->code : TT_OK, e);
     void *handle;
 
-    if (rc == TT_OK) {
-        s->file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                         : H5Fopen(path, update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
-        if (s->file < 0)
-            rc = tt_hdf5_fail(file, create ? "H5Fcreate" : "H5Fopen", NULL, e);
-        else if (H5Fget_vfd_handle(s->file, access, &handle) < 0)
-            rc = tt_hdf5_fail(file, "H5Fget_vfd_handle", NULL, e);
-        else
-            s->handle = *(MPI_File *)handle;
-    }
-    if (access >= 0)
-        H5Pclose(access);
-    return rc;
+    s->file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, s->access)
+                     : H5Fopen(path, update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, s->access);
+    if (s->file < 0)
+        return tt_hdf5_fail(file, create ? "H5Fcreate" : "H5Fopen", NULL, e);
+    if (H5Fget_vfd_handle(s->file, s->access, &handle) < 0)
+        return tt_hdf5_fail(file, "H5Fget_vfd_handle", NULL, e);
+    s->handle = *(MPI_File *)handle;
+    H5Pclose(s->access); /* which also holds a communicator */
+    s->access = -1;
+    return TT_OK;
 }
 
 /* ---- the end ---- */
@@ -190,6 +186,8 @@ static void release(struct tt_file *file)
         if (slot->type >= 0)
             H5Tclose(slot->type);
     }
+    if (s->access > 0)
+        H5Pclose(s->access);
     if (s->transfer > 0)
         H5Pclose(s->transfer);
     free(s->slots);
@@ -222,14 +220,18 @@ static const struct tt_library library = {
     .close = close_file,
 };
 
-static int hdf5_open(struct tt_file *file, struct tt_error *e)
+static int hdf5_prepare(struct tt_file *file, struct tt_error *e)
 {
-    int rc;
-
     H5dont_atexit(); /* has effect before the first call only: what failed is not tried again at
                         exit */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    rc = tt_container_prepare(file, &library, e);
+    return tt_container_prepare(file, &library, e);
+}
+
+static int hdf5_open(struct tt_file *file, struct tt_error *e)
+{
+    int rc = hdf5_prepare(file, e);
+
     return rc == TT_OK ? tt_container_open(file, e) : rc;
 }
 

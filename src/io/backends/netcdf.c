@@ -160,12 +160,16 @@ static const struct tt_library library = {
     .close = close_file,
 };
 
+static int netcdf_prepare(struct tt_file *file, struct tt_error *e)
+{
+    H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
+    return tt_container_prepare(file, &library, e);
+}
+
 static int netcdf_open(struct tt_file *file, struct tt_error *e)
 {
-    int rc;
+    int rc = netcdf_prepare(file, e);
 
-    H5dont_atexit(); /* has effect before the first call only: what failed is not tried again */
-    rc = tt_container_prepare(file, &library, e);
     return rc == TT_OK ? tt_container_open(file, e) : rc;
 }
 

@@ -28,8 +28,8 @@ struct hdf5_slot {
 
 struct hdf5_state {
     struct tt_container container;
-    hid_t file, transfer;
-    MPI_File handle; /* MPI's, below HDF5; belongs to HDF5 */
+    hid_t access, file, transfer; /* properties of access, the file, properties of transfers */
+    MPI_File handle;              /* MPI's, below HDF5; belongs to HDF5 */
     struct hdf5_slot *slots;
     hid_t memory_type;      /* of blocks with a memory_element, during the transfer */
     uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */

@@ -55,207 +55,202 @@ static const char *cause_in_words(uint32_t bits)
     return "HDF5 gives another cause";
 }
 
-/* Collective, since a rank may not have seen what another has. */
-static int query_method(struct tt_file *file, struct tt_facts *facts)
+/* Facts so far; after the first that found no memory no more are added. */
+struct query {
+    struct tt_file *file;
+    const struct hdf5_opts *opts;
+    const struct hdf5_state *state;
+    hid_t access;
+    struct tt_facts *facts;
+    int rc;
+};
+
+static void add(struct query *q, const char *key, const char *given, const char *read_back,
+                enum tt_proof proof, const char *how)
 {
-    const struct hdf5_opts *o = file->opts;
-    struct hdf5_state *s = file->state;
-    uint32_t mine[3] = {s->container.transfers > 0, s->modes, s->causes}, all[3];
+    if (q->rc == TT_OK)
+        q->rc = tt_facts_add(q->facts, key, given, read_back, proof, how);
+}
+
+/* Collective, since a rank may not have seen what another has. */
+static void query_method(struct query *q)
+{
+    static const char key[] = "hdf5.method";
+    const struct hdf5_state *s = q->state;
+    uint32_t seen[3] = {s->container.transfers > 0, s->modes, s->causes};
     bool really;
 
-    MPI_Allreduce(mine, all, 3, MPI_UINT32_T, MPI_BOR, file->spec->comm);
-    if (!o->method)
-        return tt_facts_add(facts, "hdf5.method", "independent", "independent",
-                            all[0] ? TT_IN_EFFECT : TT_UNCONFIRMED, "every rank transfers alone");
-    if (!all[0])
-        return tt_facts_add(facts, "hdf5.method", "collective", NULL, TT_UNCONFIRMED,
-                            "nothing was transferred");
-    really = all[1] & (H5D_MPIO_CHUNK_COLLECTIVE | H5D_MPIO_CONTIGUOUS_COLLECTIVE);
-    if (really && !(all[1] & H5D_MPIO_CHUNK_INDEPENDENT) && !all[2])
-        return tt_facts_add(facts, "hdf5.method", "collective", "collective", TT_IN_EFFECT,
-                            "H5Pget_mpio_actual_io_mode after every transfer");
-    return tt_facts_add(facts, "hdf5.method", "collective", really ? "mixed" : "independent",
-                        TT_NO_EFFECT,
-                        all[2] ? cause_in_words(all[2]) : "HDF5 chose independent for chunks");
+    MPI_Allreduce(MPI_IN_PLACE, seen, 3, MPI_UINT32_T, MPI_BOR, q->file->spec->comm);
+    really = seen[1] & (H5D_MPIO_CHUNK_COLLECTIVE | H5D_MPIO_CONTIGUOUS_COLLECTIVE);
+    if (!q->opts->method)
+        add(q, key, "independent", "independent", seen[0] ? TT_IN_EFFECT : TT_UNCONFIRMED,
+            "every rank transfers alone");
+    else if (!seen[0])
+        add(q, key, "collective", NULL, TT_UNCONFIRMED, "nothing was transferred");
+    else if (really && !(seen[1] & H5D_MPIO_CHUNK_INDEPENDENT) && !seen[2])
+        add(q, key, "collective", "collective", TT_IN_EFFECT,
+            "H5Pget_mpio_actual_io_mode after every transfer");
+    else
+        add(q, key, "collective", really ? "mixed" : "independent", TT_NO_EFFECT,
+            seen[2] ? cause_in_words(seen[2]) : "HDF5 chose independent for chunks");
 }
 
-/* The first variable with as many dimensions as the setting has; NULL if its dataset is not open.
- */
-static const struct hdf5_slot *chunked_slot(const struct tt_file *file, int *lead)
+/* Of the first variable with as many dimensions as the setting has, if its dataset is open. */
+static void query_chunk(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
-
-    for (unsigned i = 0; i < file->spec->nvariables; i++) {
-        const struct tt_variable *v = &file->spec->variables[i];
-
-        *lead = tt_container_has_step(file->spec, v);
-        if ((size_t)v->ndims == o->chunk.n && s->slots[i].dataset >= 0)
-            return &s->slots[i];
-    }
-    return NULL;
-}
-
-static int query_chunk(const struct tt_file *file, struct tt_facts *facts)
-{
-    const struct hdf5_opts *o = file->opts;
+    const struct tt_file_spec *spec = q->file->spec;
+    const struct tt_counts *wish = &q->opts->chunk;
     hsize_t chunk[H5S_MAX_RANK], given[H5S_MAX_RANK];
+    hid_t dataset = -1, properties;
     int lead = 0, n = -1;
-    const struct hdf5_slot *slot;
-    hid_t properties;
     bool same;
 
-    if (o->chunk.n == 0)
-        return TT_OK;
-    for (size_t i = 0; i < o->chunk.n; i++)
-        given[i] = o->chunk.values[i];
-    slot = chunked_slot(file, &lead);
-    properties = slot ? H5Dget_create_plist(slot->dataset) : -1;
+    if (wish->n == 0)
+        return;
+    for (size_t i = 0; i < wish->n; i++)
+        given[i] = wish->values[i];
+    for (unsigned i = 0; dataset < 0 && i < spec->nvariables; i++)
+        if ((size_t)spec->variables[i].ndims == wish->n) {
+            lead = tt_container_has_step(spec, &spec->variables[i]);
+            dataset = q->state->slots[i].dataset;
+        }
+    properties = dataset >= 0 ? H5Dget_create_plist(dataset) : -1;
     if (properties >= 0) {
-        n = H5Pget_layout(properties) == H5D_CHUNKED ? H5Pget_chunk(properties, H5S_MAX_RANK, chunk)
-                                                     : -1;
+        if (H5Pget_layout(properties) == H5D_CHUNKED)
+            n = H5Pget_chunk(properties, H5S_MAX_RANK, chunk);
         H5Pclose(properties);
     }
-    if (n < 0)
-        return tt_facts_add(facts, "hdf5.chunk", list(o->chunk.n, given).text, NULL,
-                            slot ? TT_NO_EFFECT : TT_UNCONFIRMED,
-                            slot ? "the dataset is contiguous" : "no dataset is open");
-    same = memcmp(chunk + lead, given, o->chunk.n * sizeof *given) == 0;
-    return tt_facts_add(facts, "hdf5.chunk", list(o->chunk.n, given).text,
-                        list((size_t)(n - lead), chunk + lead).text,
-                        same ? TT_IN_EFFECT : TT_NO_EFFECT,
-                        same ? "H5Pget_chunk of the dataset" : "cut to the variable's dimensions");
+    if (n < 0) {
+        add(q, "hdf5.chunk", list(wish->n, given).text, NULL,
+            dataset >= 0 ? TT_NO_EFFECT : TT_UNCONFIRMED,
+            dataset >= 0 ? "the dataset is contiguous" : "no dataset is open");
+        return;
+    }
+    same = memcmp(chunk + lead, given, wish->n * sizeof *given) == 0;
+    add(q, "hdf5.chunk", list(wish->n, given).text, list((size_t)(n - lead), chunk + lead).text,
+        same ? TT_IN_EFFECT : TT_NO_EFFECT,
+        same ? "H5Pget_chunk of the dataset" : "cut to the variable's dimensions");
 }
 
 /* The filter of the first dataset that is open, and what it gained there. */
-static int query_compress(const struct tt_file *file, struct tt_facts *facts)
+static void query_compress(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
+    const struct tt_file_spec *spec = q->file->spec;
+    struct words given = words("%" PRIu64, q->opts->compress);
     unsigned flags, level[1] = {0}, i = 0;
+    const struct hdf5_slot *slot;
     size_t n = 1;
     hid_t properties;
     bool found;
     double stored, plain;
 
-    if (o->compress == 0)
-        return TT_OK;
-    while (i < file->spec->nvariables && s->slots[i].dataset < 0)
+    if (q->opts->compress == 0)
+        return;
+    while (i < spec->nvariables && q->state->slots[i].dataset < 0)
         i++;
-    if (i == file->spec->nvariables)
-        return tt_facts_add(facts, "hdf5.compress", words("%" PRIu64, o->compress).text, NULL,
-                            TT_UNCONFIRMED, "no dataset is open");
-    properties = H5Dget_create_plist(s->slots[i].dataset);
+    if (i == spec->nvariables) {
+        add(q, "hdf5.compress", given.text, NULL, TT_UNCONFIRMED, "no dataset is open");
+        return;
+    }
+    slot = &q->state->slots[i];
+    properties = H5Dget_create_plist(slot->dataset);
     found = properties >= 0 && H5Pget_filter_by_id2(properties, H5Z_FILTER_DEFLATE, &flags, &n,
                                                     level, 0, NULL, NULL) >= 0;
     if (properties >= 0)
         H5Pclose(properties);
-    stored = (double)H5Dget_storage_size(s->slots[i].dataset);
-    plain = (double)H5Sget_simple_extent_npoints(s->slots[i].space) *
-            (double)file->spec->variables[i].element->size;
-    return tt_facts_add(facts, "hdf5.compress", words("%" PRIu64, o->compress).text,
-                        words("level %u, '%.30s' to %.3g of its size", level[0],
-                              file->spec->variables[i].path, plain > 0 ? stored / plain : 1.0)
-                            .text,
-                        found && level[0] == o->compress ? TT_IN_EFFECT : TT_NO_EFFECT,
-                        "filter and storage of the dataset");
+    stored = (double)H5Dget_storage_size(slot->dataset);
+    plain = (double)H5Sget_simple_extent_npoints(slot->space) *
+            (double)spec->variables[i].element->size;
+    add(q, "hdf5.compress", given.text,
+        words("level %u, '%.30s' to %.3g of its size", level[0], spec->variables[i].path,
+              plain > 0 ? stored / plain : 1.0)
+            .text,
+        found && level[0] == q->opts->compress ? TT_IN_EFFECT : TT_NO_EFFECT,
+        "filter and storage of the dataset");
 }
 
-static int query_delayed_close(const struct tt_file *file, struct tt_facts *facts)
+static void query_delayed_close(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
-    ssize_t open = H5Fget_obj_count(s->file, H5F_OBJ_DATASET);
+    ssize_t open = H5Fget_obj_count(q->state->file, H5F_OBJ_DATASET);
 
-    if (o->delayed_close == 0)
-        return TT_OK;
-    return tt_facts_add(facts, "hdf5.delayed_close", words("%" PRIu64, o->delayed_close).text,
-                        words("%zd datasets open at the end", open).text,
-                        open > (ssize_t)file->spec->nvariables ? TT_IN_EFFECT : TT_NO_EFFECT,
-                        "H5Fget_obj_count");
+    if (q->opts->delayed_close > 0)
+        add(q, "hdf5.delayed_close", words("%" PRIu64, q->opts->delayed_close).text,
+            words("%zd datasets open at the end", open).text,
+            open > (ssize_t)q->file->spec->nvariables ? TT_IN_EFFECT : TT_NO_EFFECT,
+            "H5Fget_obj_count");
 }
 
-static int query_alignment(const struct tt_file *file, hid_t access, struct tt_facts *facts)
+static void query_alignment(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
+    const struct tt_file_spec *spec = q->file->spec;
     enum tt_proof proof = TT_UNCONFIRMED;
     hsize_t threshold = 0, alignment = 0;
 
-    if (o->alignment == 1)
-        return TT_OK;
-    H5Pget_alignment(access, &threshold, &alignment);
-    for (unsigned i = 0; i < file->spec->nvariables; i++) {
-        haddr_t at = s->slots[i].dataset < 0 ? HADDR_UNDEF : H5Dget_offset(s->slots[i].dataset);
+    if (q->opts->alignment == 1)
+        return;
+    H5Pget_alignment(q->access, &threshold, &alignment);
+    for (unsigned i = 0; i < spec->nvariables; i++) {
+        hid_t dataset = q->state->slots[i].dataset;
+        haddr_t at = dataset < 0 ? HADDR_UNDEF : H5Dget_offset(dataset);
 
         if (at == HADDR_UNDEF ||
-            tt_variable_bytes(&file->spec->variables[i]) < o->alignment_threshold)
+            tt_variable_bytes(&spec->variables[i]) < q->opts->alignment_threshold)
             continue;
-        if (at % o->alignment != 0)
+        if (at % q->opts->alignment != 0)
             proof = TT_NO_EFFECT;
         else if (proof == TT_UNCONFIRMED)
             proof = TT_IN_EFFECT;
     }
-    return tt_facts_add(facts, "hdf5.alignment", words("%" PRIu64, o->alignment).text,
-                        words("%" PRIu64, (uint64_t)alignment).text, proof,
-                        proof == TT_UNCONFIRMED ? "no contiguous dataset reaches the threshold"
-                                                : "H5Dget_offset of the datasets");
+    add(q, "hdf5.alignment", words("%" PRIu64, q->opts->alignment).text,
+        words("%" PRIu64, (uint64_t)alignment).text, proof,
+        proof == TT_UNCONFIRMED ? "no contiguous dataset reaches the threshold"
+                                : "H5Dget_offset of the datasets");
 }
 
-static int query_libver(const struct tt_file *file, struct tt_facts *facts)
+static void query_libver(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
+    bool latest = q->opts->libver == 1;
     H5F_info2_t info;
 
-    if (H5Fget_info2(s->file, &info) < 0)
-        return TT_OK;
-    return tt_facts_add(facts, "hdf5.libver", o->libver ? "latest" : "earliest",
-                        words("superblock version %u", info.super.version).text,
-                        (info.super.version >= 2) == (o->libver == 1) ? TT_IN_EFFECT : TT_NO_EFFECT,
-                        "the file's superblock");
+    if (H5Fget_info2(q->state->file, &info) >= 0)
+        add(q, "hdf5.libver", latest ? "latest" : "earliest",
+            words("superblock version %u", info.super.version).text,
+            (info.super.version >= 2) == latest ? TT_IN_EFFECT : TT_NO_EFFECT,
+            "the file's superblock");
 }
 
-static int query_metadata(const struct tt_file *file, hid_t access, struct tt_facts *facts)
+static void query_metadata(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
     hsize_t block = 0;
     hbool_t collective = 0;
-    int rc;
 
-    H5Pget_meta_block_size(access, &block);
-    H5Pget_coll_metadata_write(access, &collective);
-    rc = tt_facts_add(facts, "hdf5.metadata_block", words("%" PRIu64, o->metadata_block).text,
-                      words("%" PRIu64, (uint64_t)block).text, TT_UNCONFIRMED,
-                      "H5Fget_access_plist");
-    if (rc != TT_OK)
-        return rc;
-    return tt_facts_add(facts, "hdf5.collective_metadata", o->collective_metadata ? "yes" : "no",
-                        collective ? "yes" : "no", TT_UNCONFIRMED, "H5Fget_access_plist");
+    H5Pget_meta_block_size(q->access, &block);
+    H5Pget_coll_metadata_write(q->access, &collective);
+    add(q, "hdf5.metadata_block", words("%" PRIu64, q->opts->metadata_block).text,
+        words("%" PRIu64, (uint64_t)block).text, TT_UNCONFIRMED, "H5Fget_access_plist");
+    add(q, "hdf5.collective_metadata", q->opts->collective_metadata ? "yes" : "no",
+        collective ? "yes" : "no", TT_UNCONFIRMED, "H5Fget_access_plist");
 }
 
 /* MPI returns any nonsense it was given, so a hint that comes back proves nothing. */
-static int query_hints(const struct tt_file *file, struct tt_facts *facts)
+static void query_hints(struct query *q)
 {
-    const struct hdf5_opts *o = file->opts;
-    const struct hdf5_state *s = file->state;
+    const struct tt_words *hints = &q->opts->hints;
     MPI_Info info = MPI_INFO_NULL;
-    int rc = TT_OK;
 
-    if (o->hints.n == 0 || MPI_File_get_info(s->handle, &info) != MPI_SUCCESS)
-        return TT_OK;
-    for (size_t i = 0; rc == TT_OK && i < o->hints.n; i++) {
-        const char *word = o->hints.words[i], *equals = strchr(word, '=');
+    if (hints->n == 0 || MPI_File_get_info(q->state->handle, &info) != MPI_SUCCESS)
+        return;
+    for (size_t i = 0; i < hints->n; i++) {
+        const char *word = hints->words[i], *equals = strchr(word, '=');
         char key[MPI_MAX_INFO_KEY], value[96] = "";
         int found = 0;
 
         snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
         MPI_Info_get(info, key, sizeof value - 1, value, &found);
-        rc = tt_facts_add(facts, words("hdf5.hints.%.40s", key).text, equals + 1,
-                          found ? value : NULL, TT_UNCONFIRMED, "MPI_File_get_info");
+        add(q, words("hdf5.hints.%.40s", key).text, equals + 1, found ? value : NULL,
+            TT_UNCONFIRMED, "MPI_File_get_info");
     }
     MPI_Info_free(&info);
-    return rc;
 }
 
 /* What the file holds beyond the payload: metadata, padding, parts of chunks. HDF5 over MPI-IO
@@ -286,38 +281,27 @@ static void account(struct tt_file *file)
 int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e)
 {
     const struct hdf5_state *s = file->state;
-    const struct hdf5_opts *o = file->opts;
-    bool created = file->spec->access == TT_CREATE;
-    hid_t access = H5Fget_access_plist(s->file);
+    struct query q = {file, file->opts, s, H5Fget_access_plist(s->file), facts, TT_OK};
     unsigned major = 0, minor = 0, release = 0;
-    int rc;
 
     account(file);
     H5get_libversion(&major, &minor, &release);
-    rc = tt_facts_add(facts, "hdf5.version", NULL, words("%u.%u.%u", major, minor, release).text,
-                      TT_IN_EFFECT, "H5get_libversion");
-    if (rc == TT_OK)
-        rc = query_method(file, facts);
-    else
-        query_method(file, &(struct tt_facts){0});
-    if (rc == TT_OK && created)
-        rc = query_chunk(file, facts);
-    if (rc == TT_OK && created)
-        rc = query_compress(file, facts);
-    if (rc == TT_OK)
-        rc = query_delayed_close(file, facts);
-    if (rc == TT_OK && created)
-        rc = query_alignment(file, access, facts);
-    if (rc == TT_OK && created)
-        rc = query_libver(file, facts);
-    if (rc == TT_OK && created)
-        rc = tt_facts_add(facts, "hdf5.fill", o->fill ? "ifset" : "never", NULL, TT_UNCONFIRMED,
-                          NULL);
-    if (rc == TT_OK)
-        rc = query_metadata(file, access, facts);
-    if (rc == TT_OK)
-        rc = query_hints(file, facts);
-    if (access >= 0)
-        H5Pclose(access);
-    return rc == TT_OK ? TT_OK : tt_fail_nomem(e, "facts about the settings");
+    add(&q, "hdf5.version", NULL, words("%u.%u.%u", major, minor, release).text, TT_IN_EFFECT,
+        "H5get_libversion");
+    query_method(&q);
+    if (file->spec->access == TT_CREATE) {
+        query_chunk(&q);
+        query_compress(&q);
+    }
+    query_delayed_close(&q);
+    if (file->spec->access == TT_CREATE) {
+        query_alignment(&q);
+        query_libver(&q);
+        add(&q, "hdf5.fill", q.opts->fill ? "ifset" : "never", NULL, TT_UNCONFIRMED, NULL);
+    }
+    query_metadata(&q);
+    query_hints(&q);
+    if (q.access >= 0)
+        H5Pclose(q.access);
+    return q.rc == TT_OK ? TT_OK : tt_fail_nomem(e, "facts about the settings");
 }
