@@ -68,6 +68,12 @@ struct scan {
     struct tt_error *e;
     int results; /* the directory, open */
     bool any_refused;
+    size_t npending;
+    struct pending {
+        char stamp[STAMP_TEXT];
+        bool had_result;
+    } * pending;
+    char **paths; /* of those */
     sqlite3_stmt *q[NSTATEMENTS];
     int64_t run;                              /* whose values are being added */
     json_t *names[TT_STORED_ENVIRONMENT + 1]; /* {"key": {"unit": id}} of those met so far */
@@ -394,36 +400,52 @@ static int refuse_anew(struct scan *c, const char *directory, const char *stamp,
     return with_directory(c, REFUSE, directory);
 }
 
-/* What is wrong with a directory is its own affair; only what concerns the index ends the scan. */
-static int read_directory(struct scan *c, const char *directory, char *stamp, bool had_result)
+/* A directory that is to be read, when all have been looked at. */
+static int put_off(struct scan *c, const char *directory, const char *stamp, bool had_result)
 {
+    bool full = (c->npending & (c->npending - 1)) == 0; /* 0, 1, 2, 4, ... */
+    size_t room = 2 * (c->npending + 1);
+    struct pending *grown = full ? realloc(c->pending, room * sizeof *c->pending) : c->pending;
+    char **paths = full && grown ? realloc(c->paths, room * sizeof *c->paths) : c->paths;
     char *path = tt_directory_path(c->s->results, directory);
-    struct tt_error why = TT_ERROR_CLEAR;
-    json_t *plan = NULL, *result = NULL;
-    int rc = path ? tt__run_read(path, &plan, &result, &why) : tt_fail_nomem(&why, "a path");
+
+    c->pending = grown ? grown : c->pending;
+    c->paths = paths ? paths : c->paths;
+    if (!grown || !paths || !path) {
+        free(path);
+        return tt_fail_nomem(c->e, "the index");
+    }
+    c->paths[c->npending] = path;
+    grown[c->npending] = (struct pending){.had_result = had_result};
+    snprintf(grown[c->npending++].stamp, STAMP_TEXT, "%s", stamp);
+    return TT_OK;
+}
+
+/* What is wrong with a directory is its own affair; only what concerns the index ends the scan. */
+static int take_run(void *context, size_t i, const struct tt__run *run)
+{
+    struct scan *c = context;
+    struct pending *p = &c->pending[i];
+    const char *directory = c->paths[i] + strlen(c->s->results) + 1;
+    int rc = run->rc;
 
     if (rc == TT_OK) {
         bool there;
 
-        if (!had_result) /* it was made just now */
-            make_stamp(c, directory, stamp, &there, &had_result);
-        rc = add_run(c, directory, stamp, plan, result);
+        if (!p->had_result) /* it was made just now */
+            make_stamp(c, directory, p->stamp, &there, &p->had_result);
+        rc = add_run(c, directory, p->stamp, run->plan, run->result);
         c->report->added++;
     } else if (rc == TT_NOMEM) {
-        *c->e = why;
+        *c->e = run->why;
     } else if (rc == TT_BUSY) {
         c->report->unfinished++;
         rc = TT_OK;
     } else {
-        make_refused_stamp(c, directory, stamp);
-        rc = refuse_anew(c, directory, stamp, &why);
+        make_refused_stamp(c, directory, p->stamp);
+        rc = refuse_anew(c, directory, p->stamp, &run->why);
     }
-    if (rc == TT_OK)
-        rc = with_directory(c, SEEN, directory);
-    json_decref(plan);
-    json_decref(result);
-    free(path);
-    return rc;
+    return rc == TT_OK ? with_directory(c, SEEN, directory) : rc;
 }
 
 static int index_directory(struct scan *c, const char *directory, char *stamp, bool done)
@@ -450,7 +472,7 @@ static int index_directory(struct scan *c, const char *directory, char *stamp, b
     rc = with_directory(c, FORGET, directory);
     if (rc == TT_OK)
         rc = with_directory(c, FORGET_REFUSED, directory);
-    return rc == TT_OK ? read_directory(c, directory, stamp, done) : rc;
+    return rc == TT_OK ? put_off(c, directory, stamp, done) : rc;
 }
 
 /* ---- the directories below results ---- */
@@ -564,7 +586,15 @@ static int update(struct scan *c, bool rebuild)
     if (rc == TT_OK)
         rc = visit(c, "", 0);
     if (rc == TT_OK)
+        rc = tt__runs_read(c->npending, c->paths, take_run, c);
+    if (rc == TT_NOMEM)
+        tt_fail_nomem(c->e, "the index");
+    if (rc == TT_OK)
         rc = remove_unseen(c);
+    for (size_t i = 0; i < c->npending; i++)
+        free(c->paths[i]);
+    free(c->paths);
+    free(c->pending);
     for (int i = 0; i < NSTATEMENTS; i++)
         sqlite3_finalize(c->q[i]);
     for (int i = 0; i <= TT_STORED_ENVIRONMENT; i++)

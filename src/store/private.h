@@ -32,8 +32,16 @@ int tt__sql_step(struct tt_store *s, sqlite3_stmt *q, struct tt_error *e);
 /* Make the schema where there is none yet; refuse what is newer, or not ours. */
 int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e);
 
-/* Read a run directory as untrusted input; result.json is made if it is missing and the run is
- * over. TT_BUSY if the run is not over. New references. */
-int tt__run_read(const char *directory, json_t **plan, json_t **result, struct tt_error *e);
+/* A run directory as untrusted input; result.json is made if it is missing and the run is over.
+ * TT_BUSY if the run is not over. */
+struct tt__run {
+    json_t *plan, *result;
+    int rc;
+    struct tt_error why;
+};
+/* Hands over the runs of the directories in their order, in this thread, until `take` fails; where
+ * there are many they are read ahead by others. The runs are freed afterwards. */
+typedef int tt__take_run(void *context, size_t i, const struct tt__run *run);
+int tt__runs_read(size_t n, char *const *directories, tt__take_run *take, void *context);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,16 +186,118 @@ static int get_result(const char *directory, const json_t *plan, json_t **result
     return TT_OK;
 }
 
-int tt__run_read(const char *directory, json_t **plan, json_t **result, struct tt_error *e)
+static void read_run(const char *directory, struct tt__run *r)
 {
-    int rc = tt_directory_read_plan(directory, plan, e);
+    *r = (struct tt__run){.why = TT_ERROR_CLEAR};
+    r->rc = tt_directory_read_plan(directory, &r->plan, &r->why);
+    if (r->rc == TT_OK)
+        r->rc = check_plan(directory, r->plan, &r->why);
+    if (r->rc == TT_OK)
+        r->rc = get_result(directory, r->plan, &r->result, &r->why);
+    if (r->rc == TT_OK)
+        r->rc = check_size(directory, r->plan, r->result, &r->why);
+}
 
-    *result = NULL;
-    if (rc == TT_OK)
-        rc = check_plan(directory, *plan, e);
-    if (rc == TT_OK)
-        rc = get_result(directory, *plan, result, e);
-    if (rc == TT_OK)
-        rc = check_size(directory, *plan, *result, e);
+/* ---- many of them ---- */
+
+#define READERS 2
+#define AHEAD 32 /* runs in memory at most */
+#define FEW 16   /* for so many no thread is worth its while */
+
+struct ahead {
+    size_t n, next, taken; /* all, to be read, and handed over */
+    char *const *directories;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct slot {
+        struct tt__run run;
+        bool ready;
+    } slots[AHEAD];
+};
+
+/* Reading is half of the work of an index, and needs no database. */
+static void *read_ahead(void *context)
+{
+    struct ahead *a = context;
+
+    pthread_mutex_lock(&a->lock);
+    while (a->next < a->n) {
+        size_t i = a->next;
+
+        if (i >= a->taken + AHEAD) {
+            pthread_cond_wait(&a->changed, &a->lock);
+            continue;
+        }
+        a->next++;
+        pthread_mutex_unlock(&a->lock);
+        read_run(a->directories[i], &a->slots[i % AHEAD].run);
+        pthread_mutex_lock(&a->lock);
+        a->slots[i % AHEAD].ready = true;
+        pthread_cond_broadcast(&a->changed);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+/* Waits for a run that is being read, or reads it here if no thread could be had. */
+static void wait_for(struct ahead *a, size_t i, bool threads)
+{
+    if (!threads) {
+        read_run(a->directories[i], &a->slots[i % AHEAD].run);
+        return;
+    }
+    pthread_mutex_lock(&a->lock);
+    while (!a->slots[i % AHEAD].ready)
+        pthread_cond_wait(&a->changed, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void leave(struct ahead *a, size_t i)
+{
+    struct slot *slot = &a->slots[i % AHEAD];
+
+    json_decref(slot->run.plan);
+    json_decref(slot->run.result);
+    pthread_mutex_lock(&a->lock);
+    *slot = (struct slot){0};
+    a->taken = i + 1;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+int tt__runs_read(size_t n, char *const *directories, tt__take_run *take, void *context)
+{
+    struct ahead *a = calloc(1, sizeof *a);
+    pthread_t readers[READERS];
+    size_t nreaders = 0;
+    int rc = TT_OK;
+
+    if (!a)
+        return TT_NOMEM;
+    a->n = n;
+    a->directories = directories;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    while (n > FEW && nreaders < READERS &&
+           pthread_create(&readers[nreaders], NULL, read_ahead, a) == 0)
+        nreaders++;
+    for (size_t i = 0; i < n && rc == TT_OK; i++) {
+        wait_for(a, i, nreaders > 0);
+        rc = take(context, i, &a->slots[i % AHEAD].run);
+        leave(a, i);
+    }
+    pthread_mutex_lock(&a->lock);
+    a->n = 0; /* after a failure they end here */
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    while (nreaders > 0)
+        pthread_join(readers[--nreaders], NULL);
+    for (size_t i = 0; i < AHEAD; i++) {
+        json_decref(a->slots[i].run.plan);
+        json_decref(a->slots[i].run.result);
+    }
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
     return rc;
 }
