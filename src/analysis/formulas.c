@@ -3,9 +3,12 @@
  * they mean. A metric without a formula, or a formula without a metric, does not compile. What was
  * not measured is unknown, with the reason, and never 0. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/run_data.h"
+#include "analysis/statistics.h"
+#include "analysis/tables.h"
 #include "base/clock.h"
 #include "base/json.h"
 
@@ -144,24 +147,84 @@ static struct tt_value formula_bytes_read(const struct tt_run_data *run)
     return counted(run, run->bytes_read);
 }
 
+/* Rates of single frames: bytes over the median of all ranks' times, then their median. */
+
+/* Beyond so many a bootstrap takes long and tells no more than order statistics. */
+#define MOST_RESAMPLED 1000
+
+/* Rates of the frames that count, ascending; *n of them. NULL: no memory. */
+static double *frame_rates(const struct tt_run_data *run, bool reading, size_t *n)
+{
+    struct tt_rows t = tt_rows_of(run->plan, run->tables, "frames");
+    double *rates = malloc((t.n + 1) * sizeof *rates);
+
+    *n = 0;
+    for (size_t i = 0; rates && i < t.n; i++) {
+        double rate = tt_cell(&t, i, "bytes") / tt_cell(&t, i, "median");
+
+        if ((tt_cell(&t, i, "access") > 0) == reading && tt_cell(&t, i, "counted") > 0 &&
+            isfinite(rate))
+            rates[(*n)++] = rate;
+    }
+    if (rates)
+        tt_median(rates, *n); /* which sorts */
+    return rates;
+}
+
+static struct tt_value frame_rate(const struct tt_run_data *run, bool reading)
+{
+    struct tt_value v = {.note = TT_NOT_REPORTED};
+    size_t n;
+    double *rates = frame_rates(run, reading, &n);
+
+    if (rates && n > 0)
+        v = (struct tt_value){.known = true,
+                              .value = tt_median(rates, n),
+                              .note = run->finished ? NULL : "until the run ended early"};
+    free(rates);
+    return v;
+}
+
+static struct tt_value frame_rate_bound(const struct tt_run_data *run, bool upper)
+{
+    struct tt_value v = {.note = TT_NOT_REPORTED};
+    struct tt_interval interval = {0};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    size_t n;
+    double *rates = frame_rates(run, false, &n);
+    struct tt_sample sample = {n, rates};
+
+    if (n > MOST_RESAMPLED)
+        interval = tt_median_interval(&sample, TT_LEVEL);
+    if (rates && n > 0 &&
+        (n > MOST_RESAMPLED ||
+         tt_bootstrap_median(&sample, TT_LEVEL, 1, &interval, &ignored) == TT_OK)) {
+        v.known = interval.known;
+        v.value = upper ? interval.high : interval.low;
+        v.note = interval.known ? NULL : "too few frames for an interval";
+    }
+    free(rates);
+    return v;
+}
+
 static struct tt_value formula_frame_rate(const struct tt_run_data *run)
 {
-    return tt_frame_rate(run, false);
+    return frame_rate(run, false);
 }
 
 static struct tt_value formula_frame_rate_low(const struct tt_run_data *run)
 {
-    return tt_frame_rate_bound(run, false);
+    return frame_rate_bound(run, false);
 }
 
 static struct tt_value formula_frame_rate_high(const struct tt_run_data *run)
 {
-    return tt_frame_rate_bound(run, true);
+    return frame_rate_bound(run, true);
 }
 
 static struct tt_value formula_frame_read_rate(const struct tt_run_data *run)
 {
-    return tt_frame_rate(run, true);
+    return frame_rate(run, true);
 }
 
 /* Nonblocking calls of the library end unseen, some time before they are waited for. In baseline

@@ -92,10 +92,6 @@ bool tt_run_data_is_serial(const struct tt_run_data *run);
 /* The slowest rank's seconds in two phases together (the same one twice counts once). */
 double tt_run_data_slowest(const struct tt_run_data *run, enum tt_phase a, enum tt_phase b);
 
-/* frames.c: from the table that the workload frames leaves. */
-struct tt_value tt_frame_rate(const struct tt_run_data *run, bool reading);
-struct tt_value tt_frame_rate_bound(const struct tt_run_data *run, bool upper);
-
 int tt_epochs_collect(struct tt_run_data *run, struct tt_error *e);
 void tt_metrics_compute(struct tt_run_data *run);
 /* Append {"text": ...} for every rule that applies. */

@@ -29,9 +29,6 @@ sqlite3_stmt *tt__sql_prepare(struct tt_store *s, const char *sql, struct tt_err
 /* Run a statement that yields nothing, and make it ready for the next time. */
 int tt__sql_step(struct tt_store *s, sqlite3_stmt *q, struct tt_error *e);
 
-/* Make the schema where there is none yet; refuse what is newer, or not ours. */
-int tt__schema_ready(struct tt_store *s, bool writable, struct tt_error *e);
-
 /* A run directory as untrusted input; result.json is made if it is missing and the run is over.
  * TT_BUSY if the run is not over. */
 struct tt__run {

@@ -689,7 +689,7 @@ static void other_schemas_are_told_apart(void **unused)
     (void)unused;
     tt_store_close(s);
     run_sql("PRAGMA user_version = 99");
-    expect_refused("was made by a newer tutti (schema 99, this one knows 2)");
+    expect_refused("was made by a newer tutti (schema 99, this one knows 3)");
     run_sql("DROP VIEW value; DROP TABLE name; DROP TABLE named; DROP TABLE refused;"
             "CREATE TABLE value(run INTEGER); PRAGMA user_version = 1");
     s = open_store(); /* an older one is made again */
