@@ -155,13 +155,10 @@ static void print_too_few(FILE *out, const json_t *metrics)
 
     json_array_foreach(metrics, i, m)
     {
-        struct tt_paragraph p = {0};
-
         if (!is_verdict(m, "too few") || !strcmp(last, tt_text_of(m, "text")))
             continue;
         last = tt_text_of(m, "text");
-        tt_paragraph_add(&p, "%s", last);
-        tt_paragraph_print_marked(&p, out, "! ");
+        tt_say_marked(out, "! ", "%s", last);
     }
 }
 
@@ -195,20 +192,17 @@ static void print_plan(FILE *out, const json_t *plan)
 static void print_lonely(FILE *out, const json_t *plans, const char *has, const char *lacks)
 {
     size_t n = json_array_size(plans), runs = 0, i;
-    struct tt_paragraph p = {0};
     const json_t *plan;
 
     json_array_foreach(plans, i, plan) runs += (size_t)tt_integer_of(plan, "runs");
     if (n)
-        tt_paragraph_add(&p, "not compared: %s has %zu plan%s (%zu run%s) that %s has not", has, n,
-                         n == 1 ? "" : "s", runs, runs == 1 ? "" : "s", lacks);
-    tt_paragraph_print_marked(&p, out, "! ");
+        tt_say_marked(out, "! ", "not compared: %s has %zu plan%s (%zu run%s) that %s has not", has,
+                      n, n == 1 ? "" : "s", runs, runs == 1 ? "" : "s", lacks);
 }
 
 void tt_report_comparison(FILE *out, const json_t *comparison)
 {
     long long both = (long long)tt_integer_of(comparison, "in_both");
-    struct tt_paragraph p = {0};
     const json_t *plan;
     size_t i;
 
@@ -219,6 +213,5 @@ void tt_report_comparison(FILE *out, const json_t *comparison)
     print_lonely(out, json_object_get(comparison, "only_a"), "A", "B");
     print_lonely(out, json_object_get(comparison, "only_b"), "B", "A");
     if (both)
-        tt_paragraph_add(&p, "%lld run%s in both A and B", both, both == 1 ? " is" : "s are");
-    tt_paragraph_print_marked(&p, out, "! ");
+        tt_say_marked(out, "! ", "%lld run%s in both A and B", both, both == 1 ? " is" : "s are");
 }

@@ -251,21 +251,19 @@ static void print_phases(FILE *out, const json_t *step)
 
 static void explain_phases(FILE *out, const json_t *steps)
 {
-    struct tt_paragraph p = {0};
     const json_t *step;
     bool shown = false;
     size_t i;
 
     json_array_foreach(steps, i, step) shown |=
-        tt_number_or_nan(step, "others") > 0 &&
-        json_object_size(json_object_get(step, "phases")) > 0;
+        tt_number_of(step, "others") > 0 && json_object_size(json_object_get(step, "phases")) > 0;
     if (!shown)
         return;
-    tt_paragraph_add(&p, "Phases: total in a run; more than alone; median and 99th percentile of "
-                         "iterations, as multiples of those alone (-: no time alone). io_* is the "
-                         "I/O itself, inside of other phases or in threads of its own.");
     fprintf(out, "\n");
-    tt_paragraph_print_marked(&p, out, "  ");
+    tt_say_marked(out, "  ",
+                  "Phases: total in a run; more than alone; median and 99th percentile of "
+                  "iterations, as multiples of those alone (-: no time alone). io_* is the "
+                  "I/O itself, inside of other phases or in threads of its own.");
 }
 
 /* Without overlap nothing can be hidden. */
@@ -354,14 +352,11 @@ static void print_warnings(FILE *out, const json_t *step)
 
     json_array_foreach(json_object_get(step, "warnings"), i, one)
     {
-        struct tt_paragraph p = {0};
-
         if (others > 0)
-            tt_paragraph_add(&p, "with %lld other%s: %s", others, plural(others),
-                             json_string_value(one));
+            tt_say_marked(out, "  ! ", "with %lld other%s: %s", others, plural(others),
+                          json_string_value(one));
         else
-            tt_paragraph_add(&p, "alone: %s", json_string_value(one));
-        tt_paragraph_print_marked(&p, out, "  ! ");
+            tt_say_marked(out, "  ! ", "alone: %s", json_string_value(one));
     }
 }
 
@@ -390,13 +385,8 @@ static void print_verdicts(FILE *out, const json_t *answer)
         tt_paragraph_print(&p, out, "limit");
     }
     json_array_foreach(json_object_get(answer, "require"), i, one)
-    {
-        struct tt_paragraph p = {0};
-
-        tt_paragraph_add(&p, "%s: %s; %s", tt_text_of(one, "condition"), tt_text_of(one, "verdict"),
-                         tt_text_of(one, "text"));
-        tt_paragraph_print(&p, out, "require");
-    }
+        tt_say(out, "require", "%s: %s; %s", tt_text_of(one, "condition"),
+               tt_text_of(one, "verdict"), tt_text_of(one, "text"));
 }
 
 /* A job that was only repeated: what it measured, with intervals. */
@@ -570,11 +560,9 @@ void tt_report_systems(FILE *out, const json_t *systems, double limit)
     {
         const char *name =
             *tt_text_of(one, "label") ? tt_text_of(one, "label") : tt_text_of(one, "id");
-        struct tt_paragraph p = {0};
 
-        tt_paragraph_add(&p, "%s: %s; %s", name, tt_text_of(one, "verdict"),
-                         tt_text_of(one, "text"));
-        tt_paragraph_print_marked(&p, out, "  ");
+        tt_say_marked(out, "  ", "%s: %s; %s", name, tt_text_of(one, "verdict"),
+                      tt_text_of(one, "text"));
     }
 }
 

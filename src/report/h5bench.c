@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "build_info.h"
 #include "report/paragraph.h"
+#include "report/report.h"
 #include "report/table.h"
 #include "spec/units.h"
 
@@ -390,18 +391,6 @@ static void print_line(FILE *out, const json_t *figures, const char *name, const
             kind == SECONDS ? "s" : unit);
 }
 
-static void print_warnings(FILE *out, const json_t *result)
-{
-    const json_t *list = json_object_get(result, "warnings");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct tt_paragraph p = {0};
-
-        tt_paragraph_add(&p, "%s", tt_text_of(json_array_get(list, i), "text"));
-        tt_paragraph_print_marked(&p, out, "! ");
-    }
-}
-
 /* The lines of h5bench, with the verb between the two parts of a label that has two. */
 static void print_lines(FILE *out, const json_t *figures, const char *mode, const char *verb)
 {
@@ -460,13 +449,8 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
                                                : "write");
         fprintf(out, "===========================================================\n");
     }
-    print_warnings(out, result);
-    if (*tt_text_of(row, "notice")) {
-        struct tt_paragraph notice = {0};
-
-        tt_paragraph_add(&notice, "%s", tt_text_of(row, "notice"));
-        tt_paragraph_print_marked(&notice, out, "! ");
-    }
+    tt_report_warnings(out, result, "! ");
+    tt_say_marked(out, "! ", "%s", tt_text_of(row, "notice"));
 }
 
 /* ---- the summary ---- */
@@ -519,12 +503,9 @@ void tt_h5bench_summary(FILE *out, const json_t *rows)
     tt_table_print(&t, out, NULL);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        struct tt_paragraph p = {0};
 
-        if (!*tt_text_of(row, "reason"))
-            continue;
-        tt_paragraph_add(&p, "%s %s: %s", tt_text_of(row, "benchmark"), tt_text_of(row, "status"),
-                         tt_text_of(row, "reason"));
-        tt_paragraph_print_marked(&p, out, "! ");
+        if (*tt_text_of(row, "reason"))
+            tt_say_marked(out, "! ", "%s %s: %s", tt_text_of(row, "benchmark"),
+                          tt_text_of(row, "status"), tt_text_of(row, "reason"));
     }
 }

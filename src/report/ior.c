@@ -168,7 +168,7 @@ void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsig
         if (verbose > 0)
             print_stonewall(out, &r);
     }
-    tt_report_warning_lines(out, result);
+    tt_report_warnings(out, result, "WARNING: ");
 }
 
 /* ---- the summary ---- */

@@ -158,5 +158,5 @@ void tt_mdtest_print(FILE *out, const json_t *result, const char *command_line)
     fprintf(out, "   %-26s  %14s %14s %14s %14s\n", "---------", "---", "---", "----", "-------");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         print_row(out, &t, shown[i].operation, shown[i].directories, shown[i].label);
-    tt_report_warning_lines(out, result);
+    tt_report_warnings(out, result, "WARNING: ");
 }

@@ -17,15 +17,11 @@ void tt_disarm(char *text)
     }
 }
 
-void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
+static void add(struct tt_paragraph *p, const char *fmt, va_list args)
 {
     size_t room = sizeof p->text - p->n;
-    va_list args;
-    int length;
+    int length = vsnprintf(p->text + p->n, room, fmt, args);
 
-    va_start(args, fmt);
-    length = vsnprintf(p->text + p->n, room, fmt, args);
-    va_end(args);
     if (length < 0)
         return;
     if ((size_t)length >= room) {
@@ -34,6 +30,15 @@ void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
     }
     tt_disarm(p->text + p->n);
     p->n += (size_t)length;
+}
+
+void tt_paragraph_add(struct tt_paragraph *p, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add(p, fmt, args);
+    va_end(args);
 }
 
 size_t tt_text_columns(const char *text, size_t n)
@@ -101,4 +106,26 @@ void tt_print_entry(FILE *out, const char *name, int column, const char *text)
     }
     fprintf(out, "%*s", column - at, "");
     tt_paragraph_wrap(text, out, (size_t)column);
+}
+
+void tt_say(FILE *out, const char *label, const char *fmt, ...)
+{
+    struct tt_paragraph p = {0};
+    va_list args;
+
+    va_start(args, fmt);
+    add(&p, fmt, args);
+    va_end(args);
+    tt_paragraph_print(&p, out, label);
+}
+
+void tt_say_marked(FILE *out, const char *mark, const char *fmt, ...)
+{
+    struct tt_paragraph p = {0};
+    va_list args;
+
+    va_start(args, fmt);
+    add(&p, fmt, args);
+    va_end(args);
+    tt_paragraph_print_marked(&p, out, mark);
 }

@@ -28,6 +28,11 @@ size_t tt_text_columns(const char *text, size_t n);
 void tt_paragraph_wrap(const char *text, FILE *out, size_t indent);
 /* "! text", the lines below indented to the text. */
 void tt_paragraph_print_marked(const struct tt_paragraph *p, FILE *out, const char *mark);
+/* The same of a text in one piece. */
+void tt_say(FILE *out, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void tt_say_marked(FILE *out, const char *mark, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The same for text that is known: "mark text". */
 void tt_print_wrapped(FILE *out, const char *mark, const char *text);

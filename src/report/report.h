@@ -21,7 +21,7 @@ int tt_report_csv(const char *path, const json_t *result, const char *directory,
 /* What tt_compare made: at most 80 columns. */
 void tt_report_comparison(FILE *out, const json_t *comparison);
 
-/* "WARNING: ..." at most 80 columns wide, for tables in the manner of other programs. */
-void tt_report_warning_lines(FILE *out, const json_t *result);
+/* The warnings of a result, each after a mark: "! ", or what other programs print. */
+void tt_report_warnings(FILE *out, const json_t *result, const char *mark);
 
 #endif

@@ -165,7 +165,6 @@ static void print_warnings(FILE *out, const json_t *answer)
 void tt_report_survey(FILE *out, const json_t *answer)
 {
     const json_t *summary = json_object_get(answer, "summary");
-    struct tt_paragraph levels = {0}, directory = {0};
 
     fprintf(out, "tutti survey flash\n");
     for (size_t k = 0; k < TT_SURVEY_NTABLES; k++)
@@ -174,16 +173,14 @@ void tt_report_survey(FILE *out, const json_t *answer)
     print_warnings(out, answer);
     fputc('\n', out);
     if (json_array_size(summary) == 0)
-        tt_paragraph_add(&levels, "nothing has been measured so far");
+        tt_say(out, "figures", "nothing has been measured so far");
     else
-        tt_paragraph_add(
-            &levels, "naive and buffered figures are application-level: what a program sees, with "
-                     "the write buffers and caches on its way. Aged and direct ones are "
-                     "system-level: reads come from where data rests after more has been written, "
-                     "requests reach the storage one by one. N x p: processes in all; mean, "
-                     "deviation and CV (deviation / mean) are over all transfer sizes and "
-                     "repetitions with as many processes");
-    tt_paragraph_print(&levels, out, json_array_size(summary) > 0 ? "levels" : "figures");
-    tt_paragraph_add(&directory, "%s", tt_text_of(answer, "directory"));
-    tt_paragraph_print(&directory, out, "directory");
+        tt_say(out, "levels",
+               "naive and buffered figures are application-level: what a program sees, with "
+               "the write buffers and caches on its way. Aged and direct ones are "
+               "system-level: reads come from where data rests after more has been written, "
+               "requests reach the storage one by one. N x p: processes in all; mean, "
+               "deviation and CV (deviation / mean) are over all transfer sizes and "
+               "repetitions with as many processes");
+    tt_say(out, "directory", "%s", tt_text_of(answer, "directory"));
 }

@@ -153,18 +153,16 @@ static void print_overlap(FILE *out, const json_t *result)
     const json_t *overlap = json_object_get(result, "overlap");
     const char *kind = tt_result_parameter(result, "overlap"),
                *sync = tt_result_parameter(result, "sync");
-    struct tt_paragraph p = {0}, q = {0};
+    const char *transfers = tt_text_of(overlap, "transfers");
 
-    if (tt_text_of(overlap, "transfers")[0])
-        tt_paragraph_add(&p, "%s", tt_text_of(overlap, "transfers"));
+    if (*transfers)
+        tt_say(out, "transfers", "%s", transfers);
     else if (!strcmp(kind, "none"))
-        tt_paragraph_add(&p, "none: computation waits for each write");
-    else if (kind[0])
-        tt_paragraph_add(&p, "%s%s%s", kind, overlap ? ": " : "", tt_text_of(overlap, "how"));
-    tt_paragraph_print(&p, out, tt_text_of(overlap, "transfers")[0] ? "transfers" : "overlap");
-    if (sync[0])
-        tt_paragraph_add(&q, "%s: %s", sync, sync_in_words(sync));
-    tt_paragraph_print(&q, out, "sync");
+        tt_say(out, "overlap", "none: computation waits for each write");
+    else if (*kind)
+        tt_say(out, "overlap", "%s%s%s", kind, overlap ? ": " : "", tt_text_of(overlap, "how"));
+    if (*sync)
+        tt_say(out, "sync", "%s: %s", sync, sync_in_words(sync));
 }
 
 static void print_data(FILE *out, const json_t *result)
@@ -221,19 +219,19 @@ static const char *own_path(const json_t *result)
 /* Where files were left that would have been removed. */
 static void print_kept(FILE *out, const json_t *result)
 {
-    const json_t *data = tt_member_at(result, "environment/data");
     const char *path = own_path(result);
-    struct tt_paragraph p = {0};
+    bool absolute = path[0] == '/';
 
     if (strcmp(tt_result_parameter(result, "keep"), "yes") != 0 ||
         !(tt_result_metric(result, "files") > 0))
         return;
-    if (path[0])
-        tt_paragraph_add(&p, "%s%s%s", path[0] == '/' ? "" : tt_result_parameter(result, "dir"),
-                         path[0] == '/' ? "" : "/", path);
+    if (*path)
+        tt_say(out, "kept", "%s%s%s", absolute ? "" : tt_result_parameter(result, "dir"),
+               absolute ? "" : "/", path);
     else
-        tt_paragraph_add(&p, "%s/tutti-%s", tt_text_of(data, "path"), tt_text_of(result, "id"));
-    tt_paragraph_print(&p, out, "kept");
+        tt_say(out, "kept", "%s/tutti-%s",
+               tt_text_of(tt_member_at(result, "environment/data"), "path"),
+               tt_text_of(result, "id"));
 }
 
 /* Settings of libraries, with what is known about their effect. */
@@ -259,19 +257,15 @@ static void print_verified(FILE *out, const json_t *result)
 {
     const json_t *verify = json_object_get(result, "verify");
     double wrong = tt_number_of(verify, "wrong_blocks");
-    struct tt_paragraph p = {0};
-    char bytes[TT_UNIT_TEXT];
+    char found[64] = "all as written", bytes[TT_UNIT_TEXT];
 
     if (!json_is_object(verify))
         return;
-    tt_paragraph_add(&p,
-                     "%.0f blocks, %s, read back after the run: ", tt_number_of(verify, "blocks"),
-                     tt_format_bytes(tt_number_of(verify, "bytes"), bytes));
     if (wrong > 0)
-        tt_paragraph_add(&p, "%.0f are not what was written", wrong);
-    else
-        tt_paragraph_add(&p, "all as written");
-    tt_paragraph_print(&p, out, "verified");
+        snprintf(found, sizeof found, "%.0f are not what was written", wrong);
+    tt_say(out, "verified", "%.0f blocks, %s, read back after the run: %s",
+           tt_number_of(verify, "blocks"), tt_format_bytes(tt_number_of(verify, "bytes"), bytes),
+           found);
 }
 
 /* Unless it is known to be none. */
@@ -306,19 +300,15 @@ static void print_head(FILE *out, const json_t *result)
 {
     const char *workload = tt_text_of(json_object_get(result, "plan"), "workload");
     const char *status = tt_text_of(result, "status");
-    bool valid = tt_is_true(result, "valid");
-    const char *around = tt_result_parameter(result, "context");
-    struct tt_paragraph title = {0}, label = {0}, context = {0}, error = {0};
+    struct tt_paragraph title = {0};
 
     tt_paragraph_add(&title, "tutti %-50.50s%24.24s", workload,
-                     valid || strcmp(status, "done") ? status : "done, but not valid");
+                     tt_is_true(result, "valid") || strcmp(status, "done") ? status
+                                                                           : "done, but not valid");
     fprintf(out, "%s\n\n", title.text);
-    tt_paragraph_add(&label, "%s", tt_text_of(result, "label"));
-    tt_paragraph_print(&label, out, "label");
-    tt_paragraph_add(&context, "%s", around);
-    tt_paragraph_print(&context, out, "context");
-    tt_paragraph_add(&error, "%s", tt_text_of(result, "error"));
-    tt_paragraph_print(&error, out, "error");
+    tt_say(out, "label", "%s", tt_text_of(result, "label"));
+    tt_say(out, "context", "%s", tt_result_parameter(result, "context"));
+    tt_say(out, "error", "%s", tt_text_of(result, "error"));
     print_component(out, result, workload, false);
     print_ranks(out, result);
     print_periodic(out, result, "write");
@@ -472,45 +462,25 @@ static void print_saturated(FILE *out, const json_t *result)
     tt_paragraph_print(&p, out, "saturated");
 }
 
-static void print_warnings(FILE *out, const json_t *result)
+void tt_report_warnings(FILE *out, const json_t *result, const char *mark)
 {
-    const json_t *all = json_object_get(result, "warnings"), *warning;
+    const json_t *warning;
     size_t i;
 
-    if (json_array_size(all))
-        fputc('\n', out);
-    json_array_foreach(all, i, warning)
-    {
-        struct tt_paragraph p = {0};
-
-        tt_paragraph_add(&p, "%s", tt_text_of(warning, "text"));
-        tt_paragraph_print_marked(&p, out, "! ");
-    }
+    json_array_foreach(json_object_get(result, "warnings"), i, warning)
+        tt_say_marked(out, mark, "%s", tt_text_of(warning, "text"));
 }
 
 void tt_report_text(FILE *out, const json_t *result)
 {
-    struct tt_paragraph directory = {0};
-
     print_head(out, result);
     print_metrics(out, result);
     print_phases(out, result);
     print_calls(out, result);
     print_saturated(out, result);
-    print_warnings(out, result);
-    tt_paragraph_add(&directory, "%s", tt_text_of(result, "directory"));
+    if (json_array_size(json_object_get(result, "warnings")))
+        fputc('\n', out);
+    tt_report_warnings(out, result, "! ");
     fputc('\n', out);
-    tt_paragraph_print(&directory, out, "directory");
-}
-
-void tt_report_warning_lines(FILE *out, const json_t *result)
-{
-    const json_t *list = json_object_get(result, "warnings");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct tt_paragraph p = {0};
-
-        tt_paragraph_add(&p, "%s", tt_text_of(json_array_get(list, i), "text"));
-        tt_paragraph_print_marked(&p, out, "WARNING: ");
-    }
+    tt_say(out, "directory", "%s", tt_text_of(result, "directory"));
 }

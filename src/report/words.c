@@ -114,11 +114,8 @@ struct search {
 static void tell(struct search *s, const char *word, const char *what, const char *unit,
                  const char *text)
 {
-    struct tt_paragraph p = {0};
-
     fprintf(s->out, "%s: %s%s%s\n", word, what, unit && *unit ? ", unit " : "", unit ? unit : "");
-    tt_paragraph_add(&p, "%s", text);
-    tt_paragraph_print_marked(&p, s->out, "  ");
+    tt_say_marked(s->out, "  ", "%s", text);
     s->found = true;
 }
 
