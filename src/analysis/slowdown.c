@@ -119,6 +119,14 @@ static int collect(const struct step *s, const char *group, const char *name, co
 
 /* ---- effects ---- */
 
+/* "low" and "high" of an object; null where there are too few runs for an interval. */
+static json_t *with_interval(json_t *o, const struct tt_interval *i)
+{
+    json_object_set_new(o, "low", i->known ? tt_json_real(i->low) : json_null());
+    json_object_set_new(o, "high", i->known ? tt_json_real(i->high) : json_null());
+    return o;
+}
+
 /* Median of b over median of a, {"value", "low", "high"}; null if either has none. */
 static json_t *effect(struct values *a, struct values *b, uint64_t seed)
 {
@@ -129,9 +137,7 @@ static json_t *effect(struct values *a, struct values *b, uint64_t seed)
     if (x.n == 0 || y.n == 0 || x.values[0] <= 0)
         return json_null();
     tt_bootstrap_effect(TT_RATIO, &x, &y, TT_LEVEL, seed, &interval, &ignored);
-    return json_pack("{s:f, s:o, s:o}", "value", tt_effect(TT_RATIO, &x, &y), "low",
-                     interval.known ? tt_json_real(interval.low) : json_null(), "high",
-                     interval.known ? tt_json_real(interval.high) : json_null());
+    return with_interval(json_pack("{s:f}", "value", tt_effect(TT_RATIO, &x, &y)), &interval);
 }
 
 static json_t *runtime_json(struct values *v)
@@ -142,10 +148,9 @@ static json_t *runtime_json(struct values *v)
 
     for (size_t k = 0; k < s.n; k++)
         json_array_append_new(values, json_real(s.values[k]));
-    return json_pack("{s:o, s:o, s:o, s:o}", "values", values, "median",
-                     s.n ? json_real(tt_sample_median(&s)) : json_null(), "low",
-                     i.known ? json_real(i.low) : json_null(), "high",
-                     i.known ? json_real(i.high) : json_null());
+    return with_interval(json_pack("{s:o, s:o}", "values", values, "median",
+                                   s.n ? json_real(tt_sample_median(&s)) : json_null()),
+                         &i);
 }
 
 static void describe_slowdown(json_t *o, size_t alone, size_t loaded)
@@ -180,13 +185,6 @@ static json_t *slowdown_json(struct values *alone, struct values *loaded, uint64
                         json_pack("[f, f]", b.values[0] / median, b.values[b.n - 1] / median));
     describe_slowdown(o, a.n, b.n);
     return o;
-}
-
-/* Alone. */
-static json_t *by_definition(void)
-{
-    return json_pack("{s:f, s:f, s:f, s:s}", "value", 1.0, "low", 1.0, "high", 1.0, "text",
-                     "alone");
 }
 
 /* ---- parts of a step ---- */
@@ -276,14 +274,11 @@ static json_t *metrics_json(const struct step *alone, const struct step *loaded,
             collect(loaded, "metrics", tt_metrics[m].name, NULL, &b) == 0 && b.n > 0) {
             struct tt_sample x = sorted(&a), y = sorted(&b);
             struct tt_interval i = tt_median_interval(&y, TT_LEVEL);
+            json_t *one = with_interval(json_pack("{s:f}", "median", tt_sample_median(&y)), &i);
 
-            json_object_set_new(all, tt_metrics[m].name,
-                                json_pack("{s:f, s:o, s:o, s:o, s:o}", "median",
-                                          tt_sample_median(&y), "low",
-                                          i.known ? json_real(i.low) : json_null(), "high",
-                                          i.known ? json_real(i.high) : json_null(), "alone",
-                                          x.n ? json_real(tt_sample_median(&x)) : json_null(),
-                                          "ratio", effect(&a, &b, seed)));
+            json_object_set_new(one, "alone", x.n ? json_real(tt_sample_median(&x)) : json_null());
+            json_object_set_new(one, "ratio", effect(&a, &b, seed));
+            json_object_set_new(all, tt_metrics[m].name, one);
         }
         free(a.list);
         free(b.list);
@@ -291,35 +286,32 @@ static json_t *metrics_json(const struct step *alone, const struct step *loaded,
     return all;
 }
 
-/* The median over repetitions of a number at their top level. */
+/* The median, or NAN if there is no value; frees them. */
+static double median_once(struct values *v)
+{
+    struct tt_sample sample = sorted(v);
+    double median = v->n > 0 ? tt_sample_median(&sample) : NAN;
+
+    free(v->list);
+    return median;
+}
+
+/* Over repetitions: of a number at their top level, and of a metric of the reference. */
 static double median_of(const struct step *s, const char *name)
 {
     struct values v = {0};
-    double median = NAN;
 
     for (size_t i = 0; i < s->n; i++)
         add(&v, json_object_get(s->list[i], name));
-    if (v.n > 0) {
-        struct tt_sample sample = sorted(&v);
-
-        median = tt_sample_median(&sample);
-    }
-    free(v.list);
-    return median;
+    return median_once(&v);
 }
 
 static double median_metric(const struct step *s, const char *metric)
 {
-    struct values v = {0};
-    double median = NAN;
+    struct values v;
 
-    if (collect(s, "metrics", metric, NULL, &v) == 0 && v.n > 0) {
-        struct tt_sample sample = sorted(&v);
-
-        median = tt_sample_median(&sample);
-    }
-    free(v.list);
-    return median;
+    collect(s, "metrics", metric, NULL, &v);
+    return median_once(&v);
 }
 
 /* A repetition has one vote for a resource, on however many nodes it was saturated. */
@@ -464,7 +456,10 @@ static json_t *step_json(const struct step *alone, const struct step *s, uint64_
     json_object_set(o, "left_out", s->left_out);
     json_object_set_new(o, "runtime", runtime_json(&b));
     json_object_set_new(o, "slowdown",
-                        alone == s && s->n > 0 ? by_definition() : slowdown_json(&a, &b, seed));
+                        alone == s && s->n > 0
+                            ? json_pack("{s:f, s:f, s:f, s:s}", "value", 1.0, "low", 1.0, "high",
+                                        1.0, "text", "alone") /* by definition */
+                            : slowdown_json(&a, &b, seed));
     json_object_set_new(o, "grew", grew_json(phases, json_object_get(o, "slowdown")));
     json_object_set_new(o, "phases", phases);
     json_object_set_new(o, "metrics", metrics_json(alone, s, seed));
@@ -516,7 +511,8 @@ int tt_slowdown(const json_t *plan, const json_t *repetitions, uint64_t seed, js
 
 /* ---- how many others are possible ---- */
 
-static bool is_tested(const json_t *steps, json_int_t others)
+/* The first step with so many others; NULL: they were not tested. */
+static const json_t *step_with(const json_t *steps, json_int_t others)
 {
     const json_t *step;
     size_t i;
@@ -524,9 +520,9 @@ static bool is_tested(const json_t *steps, json_int_t others)
     json_array_foreach(steps, i, step)
     {
         if (tt_integer_of(step, "others") == others)
-            return true;
+            return step;
     }
-    return false;
+    return NULL;
 }
 
 /* Steps stand in the order of the file. */
@@ -544,7 +540,7 @@ static json_t *not_tested_json(const json_t *steps)
         most = others > most ? others : most;
     }
     for (json_int_t k = 0; k < most && json_array_size(list) < 1000; k++)
-        if (!is_tested(steps, k))
+        if (!step_with(steps, k))
             json_array_append_new(list, json_integer(k));
     return list;
 }
@@ -619,19 +615,6 @@ int tt_slowdown_limit(const json_t *steps, double limit, json_t **out, struct tt
 
 /* ---- which system suffices ---- */
 
-static const json_t *step_with(const json_t *answer, json_int_t others)
-{
-    const json_t *step;
-    size_t i;
-
-    json_array_foreach(json_object_get(answer, "steps"), i, step)
-    {
-        if (tt_integer_of(step, "others") == others)
-            return step;
-    }
-    return NULL;
-}
-
 /* The largest number of others that every answer has; 0 if there is none but that. */
 static json_int_t largest_common(const json_t *answers)
 {
@@ -644,7 +627,8 @@ static json_int_t largest_common(const json_t *answers)
         json_int_t others = tt_integer_of(step, "others");
         bool everywhere = true;
 
-        json_array_foreach(answers, k, answer) everywhere &= step_with(answer, others) != NULL;
+        json_array_foreach(answers, k, answer) everywhere &=
+            step_with(json_object_get(answer, "steps"), others) != NULL;
         if (everywhere && others > largest)
             largest = others;
     }
@@ -655,7 +639,8 @@ static json_t *system_json(const json_t *answer, json_int_t others, double limit
 {
     static const char *const verdicts[] = {
         [WITHIN] = "suffices", [UNDECIDED] = "cannot tell", [BEYOND] = "does not suffice"};
-    const json_t *slowdown = json_object_get(step_with(answer, others), "slowdown");
+    const json_t *slowdown =
+        json_object_get(step_with(json_object_get(answer, "steps"), others), "slowdown");
     const char *text = tt_text_of(slowdown, "text");
     enum reach reach = reach_with(json_object_get(answer, "steps"), others, limit);
 

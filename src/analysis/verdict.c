@@ -190,42 +190,28 @@ static json_t *sample_json(const struct tt_values *v, const struct tt_sample *s)
                      "interval", i.known ? json_pack("[f, f]", i.low, i.high) : json_null());
 }
 
-static json_t *effect_json(const struct judged *j)
-{
-    return j->compared ? json_pack("{s:f, s:f, s:f}", "value", j->effect, "low", j->interval.low,
-                                   "high", j->interval.high)
-                       : json_null();
-}
-
-static json_t *permutation_json(const struct judged *j)
-{
-    return j->compared
-               ? json_pack("{s:f, s:b}", "p", j->permutation.p, "exact", j->permutation.exact)
-               : json_null();
-}
-
-static json_t *ranks_json(const struct judged *j)
-{
-    return j->compared ? json_pack("{s:f, s:f, s:b}", "u", j->ranks.statistic, "p", j->ranks.p,
-                                   "exact", j->ranks.exact)
-                       : json_null();
-}
-
 static json_t *judged_json(const struct judged *j, const struct tt_values *a,
                            const struct tt_values *b)
 {
     static const char *const better[] = {"neither", "lower", "higher"};
     const struct tt_metric *m = j->metric;
     bool countable = j->needed > 0 && j->needed <= MOST_RUNS;
+    json_t *effect = json_null(), *permutation = json_null(), *ranks = json_null();
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:s, s:o}", "metric",
-                     m->name, "label", m->label, "unit", m->unit, "better",
-                     better[j->metric->direction.better], "a", sample_json(a, &j->a), "b",
-                     sample_json(b, &j->b), "kind",
-                     j->metric->direction.effect == TT_RATIO ? "ratio" : "difference", "effect",
-                     effect_json(j), "permutation", permutation_json(j), "mann_whitney",
-                     ranks_json(j), "verdict", j->verdict, "text", j->text, "runs_needed",
-                     countable ? json_integer((json_int_t)j->needed) : json_null());
+    if (j->compared) {
+        effect = json_pack("{s:f, s:f, s:f}", "value", j->effect, "low", j->interval.low, "high",
+                           j->interval.high);
+        permutation = json_pack("{s:f, s:b}", "p", j->permutation.p, "exact", j->permutation.exact);
+        ranks = json_pack("{s:f, s:f, s:b}", "u", j->ranks.statistic, "p", j->ranks.p, "exact",
+                          j->ranks.exact);
+    }
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:s, s:o}", "metric", m->name,
+        "label", m->label, "unit", m->unit, "better", better[m->direction.better], "a",
+        sample_json(a, &j->a), "b", sample_json(b, &j->b), "kind",
+        m->direction.effect == TT_RATIO ? "ratio" : "difference", "effect", effect, "permutation",
+        permutation, "mann_whitney", ranks, "verdict", j->verdict, "text", j->text, "runs_needed",
+        countable ? json_integer((json_int_t)j->needed) : json_null());
 }
 
 static double *sorted(const struct tt_values *v)
