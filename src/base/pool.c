@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -281,4 +282,89 @@ int tt_work_end(struct tt_work *w, bool now, struct tt_error *e)
     pthread_cond_destroy(&w->progress);
     free(w);
     return rc;
+}
+
+/* ---- now and then ---- */
+
+struct tt_ticker {
+    tt_tick *tick;
+    void *argument;
+    struct tt_pool *pool;
+    struct tt_task task;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    bool begun, stopping;
+};
+
+static int tick_on(void *argument, struct tt_error *unused)
+{
+    struct tt_ticker *t = argument;
+    int64_t next = t->tick(t->argument, false);
+
+    (void)unused;
+    pthread_mutex_lock(&t->lock);
+    t->begun = true;
+    pthread_cond_broadcast(&t->changed);
+    for (bool last = false; !last;) {
+        struct timespec at = {.tv_sec = next / 1000000000, .tv_nsec = next % 1000000000};
+
+        while (!t->stopping && pthread_cond_timedwait(&t->changed, &t->lock, &at) != ETIMEDOUT)
+            continue;
+        last = t->stopping;
+        pthread_mutex_unlock(&t->lock);
+        next = t->tick(t->argument, last);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return TT_OK;
+}
+
+static void free_ticker(struct tt_ticker *t)
+{
+    tt_pool_stop(t->pool);
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+int tt_ticker_start(struct tt_ticker **out, tt_tick *tick, void *argument, struct tt_error *e)
+{
+    struct tt_ticker *t = calloc(1, sizeof *t);
+    pthread_condattr_t monotonic;
+    int rc;
+
+    *out = NULL;
+    if (!t)
+        return tt_fail_nomem(e, "a thread");
+    t->tick = tick;
+    t->argument = argument;
+    t->task = (struct tt_task){.run = tick_on, .argument = t};
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&t->lock, NULL);
+    rc = tt_pool_start(&t->pool, 1, NULL, e);
+    if (rc != TT_OK) {
+        free_ticker(t);
+        return rc;
+    }
+    tt_pool_submit(t->pool, &t->task);
+    pthread_mutex_lock(&t->lock);
+    while (!t->begun)
+        pthread_cond_wait(&t->changed, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    *out = t;
+    return TT_OK;
+}
+
+void tt_ticker_stop(struct tt_ticker *t)
+{
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->stopping = true;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    free_ticker(t);
 }

@@ -61,4 +61,15 @@ void tt_work_wait(struct tt_work *work, uint64_t amount);
  * Returns what the first item that failed returned; the others are asked to stop by that, too. */
 int tt_work_end(struct tt_work *work, bool now, struct tt_error *e);
 
+/* ---- now and then ---- */
+/* A thread that does the same again and again. tick returns the instant (tt_now_ns) of the next
+ * time; with last set, which comes once, it is being stopped. */
+struct tt_ticker;
+typedef int64_t tt_tick(void *argument, bool last);
+
+/* It has ticked once when this returns. */
+int tt_ticker_start(struct tt_ticker **out, tt_tick *tick, void *argument, struct tt_error *e);
+/* Ticks for the last time, at once. NULL is fine. */
+void tt_ticker_stop(struct tt_ticker *ticker);
+
 #endif

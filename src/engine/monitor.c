@@ -2,9 +2,7 @@
 /* A thread of every rank in the measured time. It writes records and progress, and rank 0's looks
  * at what the driver says and at the free space: the main thread makes no system call for these
  * between two dumps. No MPI. */
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/private.h"
 #include "plan/directory.h"
@@ -15,11 +13,8 @@
 
 struct tt__monitor {
     struct tt_engine *engine;
-    struct tt_pool *pool;
-    struct tt_task task;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool stopping;
+    struct tt_ticker *ticker;
+    unsigned ticks;
     _Atomic uint64_t done, total; /* progress, as last told */
     _Atomic int64_t seen_ns;      /* since the start; 0: nothing was told */
     atomic_int reason;            /* to end, by the driver's word */
@@ -47,70 +42,35 @@ static void look(struct tt__monitor *m)
     }
 }
 
-static void sleep_a_tick(struct tt__monitor *m)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TICK_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&m->woken, &m->lock, &until);
-}
-
-static int watch(void *argument, struct tt_error *e)
+static int64_t tick(void *argument, bool last)
 {
     struct tt__monitor *m = argument;
 
-    (void)e;
-    pthread_mutex_lock(&m->lock);
-    for (unsigned tick = 1; !m->stopping; tick++) {
-        sleep_a_tick(m);
-        pthread_mutex_unlock(&m->lock);
-        if (m->engine->rank == 0)
-            look(m);
-        tt_recorder_flush(m->engine->p->recorder, tick % TICKS_OF_RECORDS == 0);
-        pthread_mutex_lock(&m->lock);
-    }
-    pthread_mutex_unlock(&m->lock);
-    return TT_OK;
+    (void)last;
+    if (m->engine->rank == 0)
+        look(m);
+    tt_recorder_flush(m->engine->p->recorder, ++m->ticks % TICKS_OF_RECORDS == 0);
+    return tt_now_ns() + TICK_NS;
 }
 
 int tt__monitor_start(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt__monitor *m = calloc(1, sizeof *m);
-    int rc;
 
     if (!m)
         return tt_fail_nomem(e, "the monitor");
     m->engine = engine;
-    m->task = (struct tt_task){.run = watch, .argument = m};
-    pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->woken, NULL);
     engine->p->monitor = m;
-    rc = tt_pool_start(&m->pool, 1, NULL, e);
-    if (rc == TT_OK)
-        tt_pool_submit(m->pool, &m->task);
-    else
-        tt__monitor_stop(engine);
-    return rc;
+    return tt_ticker_start(&m->ticker, tick, m, e);
 }
 
 void tt__monitor_stop(struct tt_engine *engine)
 {
-    struct tt__monitor *m = engine->p->monitor;
-
-    if (!m)
+    if (!engine->p->monitor)
         return;
-    pthread_mutex_lock(&m->lock);
-    m->stopping = true;
-    pthread_cond_signal(&m->woken);
-    pthread_mutex_unlock(&m->lock);
-    tt_pool_stop(m->pool);
+    tt_ticker_stop(engine->p->monitor->ticker);
+    free(engine->p->monitor);
     engine->p->monitor = NULL;
-    pthread_cond_destroy(&m->woken);
-    pthread_mutex_destroy(&m->lock);
-    free(m);
 }
 
 void tt__monitor_tell(struct tt_engine *engine, uint64_t done, uint64_t total, int64_t seen_ns)

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "node/sources.h"
 #include "plan/directory.h"
 
@@ -37,10 +36,8 @@ struct tt_counters {
     size_t used, room; /* of rows, which always has room for one more row */
     char *rows;
 
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool started, stopping; /* under the lock */
+    struct tt_ticker *ticker;
+    int64_t last; /* sample was due then */
 };
 
 /* ---- options ---- */
@@ -128,62 +125,23 @@ static void sample(struct tt_counters *c, bool all)
 /* ---- the thread ---- */
 
 /* As often as asked, unless that would cost more than a share of a core. */
-static int64_t next_instant(const struct tt_counters *c, int64_t last)
+static int64_t next_instant(const struct tt_counters *c)
 {
     int64_t cost = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID) / (int64_t)c->samples;
     int64_t least = (int64_t)((double)cost / MAX_SHARE), now = tt_now_ns();
-    int64_t next = last + (c->interval_ns > least ? c->interval_ns : least);
+    int64_t next = c->last + (c->interval_ns > least ? c->interval_ns : least);
 
     return next > now ? next : now + c->interval_ns;
 }
 
-static void wait_until(struct tt_counters *c, int64_t instant)
-{
-    struct timespec t = {.tv_sec = instant / 1000000000, .tv_nsec = instant % 1000000000};
-
-    while (!c->stopping && pthread_cond_timedwait(&c->changed, &c->lock, &t) != ETIMEDOUT)
-        continue;
-}
-
-static void *collect(void *argument)
+static int64_t collect(void *argument, bool last)
 {
     struct tt_counters *c = argument;
-    int64_t next = tt_now_ns();
 
-    sample(c, true);
-    pthread_mutex_lock(&c->lock);
-    c->started = true;
-    pthread_cond_broadcast(&c->changed);
-    for (bool last = false; !last;) {
-        next = next_instant(c, next);
-        wait_until(c, next);
-        last = c->stopping;
-        pthread_mutex_unlock(&c->lock);
-        sample(c, last);
-        pthread_mutex_lock(&c->lock);
-    }
-    pthread_mutex_unlock(&c->lock);
-    flush(c);
-    return NULL;
-}
-
-static int start_thread(struct tt_counters *c, struct tt_error *e)
-{
-    sigset_t all, before;
-    int failed;
-
-    /* Signals belong to the main thread, whose handler must not meet itself in a library. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&c->thread, NULL, collect, c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
-        return tt_fail_call(e, failed, "pthread_create", NULL, -1);
-    pthread_mutex_lock(&c->lock);
-    while (!c->started)
-        pthread_cond_wait(&c->changed, &c->lock);
-    pthread_mutex_unlock(&c->lock);
-    return TT_OK;
+    sample(c, last || c->samples == 0);
+    if (last)
+        flush(c);
+    return c->last = next_instant(c);
 }
 
 /* ---- start and stop ---- */
@@ -240,24 +198,11 @@ static int make_rows(struct tt_counters *c, struct tt_error *e)
 
 static void free_counters(struct tt_counters *c)
 {
-    pthread_cond_destroy(&c->changed);
-    pthread_mutex_destroy(&c->lock);
     tt_sources_close(&c->sources);
     if (c->fd >= 0)
         close(c->fd);
     free(c->rows);
     free(c);
-}
-
-static void init_locks(struct tt_counters *c)
-{
-    pthread_condattr_t monotonic;
-
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&c->lock, NULL);
 }
 
 int tt_counters_start(const char *directory, const struct tt_counters_options *o, size_t npids,
@@ -274,8 +219,7 @@ int tt_counters_start(const char *directory, const struct tt_counters_options *o
         return tt_fail_nomem(e, "the counters");
     c->fd = -1;
     c->interval_ns = (int64_t)(o->interval * 1e9);
-    c->flushed_ns = tt_now_ns();
-    init_locks(c);
+    c->flushed_ns = c->last = tt_now_ns();
     rc = tt_sources_open(&c->sources, "", o, npids, pids, e);
     c->cost_column = c->sources.ncolumns;
     if (rc == TT_OK)
@@ -285,7 +229,7 @@ int tt_counters_start(const char *directory, const struct tt_counters_options *o
     if (rc == TT_OK)
         rc = make_file(c, directory, e);
     if (rc == TT_OK)
-        rc = start_thread(c, e);
+        rc = tt_ticker_start(&c->ticker, collect, c, e);
     if (rc == TT_OK)
         *out = c;
     else
@@ -297,10 +241,6 @@ void tt_counters_stop(struct tt_counters *c)
 {
     if (!c)
         return;
-    pthread_mutex_lock(&c->lock);
-    c->stopping = true;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
-    pthread_join(c->thread, NULL);
+    tt_ticker_stop(c->ticker);
     free_counters(c);
 }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/pool.h"
 
 enum { TASKS = 2000, THREADS = 5, ITEMS = 2000, WORKERS = 5 };
@@ -270,6 +271,36 @@ static void items_hear_of_the_stop(void **unused)
     assert_int_equal(tt_work_end(work, false, &e), TT_OK);
 }
 
+/* ---- now and then ---- */
+
+struct clockwork {
+    int ticks, last;
+};
+
+static int64_t count_tick(void *argument, bool last)
+{
+    struct clockwork *c = argument;
+
+    c->ticks++;
+    c->last += last;
+    return c->ticks < 20 ? tt_now_ns() : INT64_MAX; /* in the end not before it is stopped */
+}
+
+static void a_ticker_ticks_until_it_is_stopped(void **unused)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct clockwork c = {0};
+    struct tt_ticker *t;
+
+    (void)unused;
+    assert_int_equal(tt_ticker_start(&t, count_tick, &c, &e), TT_OK);
+    tt_sleep_until(tt_now_ns() + 50000000);
+    tt_ticker_stop(t);
+    assert_in_range(c.ticks, 2, 21);
+    assert_int_equal(c.last, 1);
+    tt_ticker_stop(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +313,7 @@ int main(void)
         cmocka_unit_test(workers_work_at_the_same_time),
         cmocka_unit_test(a_failure_ends_it),
         cmocka_unit_test(items_hear_of_the_stop),
+        cmocka_unit_test(a_ticker_ticks_until_it_is_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
