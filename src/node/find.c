@@ -17,6 +17,13 @@
 /* A node with more disks, interfaces or file systems than this is watched in part. */
 #define MAX_COLUMNS 2048
 
+/* The search goes on after a failure, but adds nothing any more. */
+struct search {
+    struct tt_sources *s;
+    int rc;
+    struct tt_error *e;
+};
+
 /* ---- lists that grow ---- */
 
 /* Names come from the node: what would break the line becomes '_'. */
@@ -55,54 +62,99 @@ int tt_sources_column(struct tt_sources *s, struct tt_error *e, const char *fmt,
     return TT_OK;
 }
 
-static int add_key(struct tt_source *source, const char *key, struct tt_error *e)
+static void add_column(struct search *f, const char *group, const char *name, const char *field)
 {
-    char **keys = realloc(source->keys, (source->nkeys + 1) * sizeof *keys);
-
-    source->keys = keys ? keys : source->keys;
-    if (!keys || !(keys[source->nkeys] = strdup(key)))
-        return tt_fail_nomem(e, "the counters");
-    source->nkeys++;
-    return TT_OK;
+    if (f->rc == TT_OK)
+        f->rc = tt_sources_column(f->s, f->e, "%s%s%s.%s", group, *name ? "." : "", name, field);
 }
 
-/* *out is NULL, which is no error, if the file is not there or there are too many columns. It is
- * valid until the next one is added; its columns follow those that there are. */
-static int add_source(struct tt_sources *s, const char *path, const struct tt_format *format,
-                      struct tt_source **out, struct tt_error *e)
+static void add_columns(struct search *f, const char *group, const char *name,
+                        const char *const *fields)
 {
+    for (; *fields; fields++)
+        add_column(f, group, name, *fields);
+}
+
+/* A column that does not change. */
+static void add_speed(struct search *f, double value, const char *group, const char *name)
+{
+    if (!(value > 0))
+        return;
+    add_column(f, group, name, "speed[B/s]");
+    if (f->rc == TT_OK)
+        f->s->values[f->s->ncolumns - 1] = value;
+}
+
+static void add_key(struct search *f, struct tt_source *source, const char *key)
+{
+    char **keys;
+
+    if (f->rc != TT_OK)
+        return;
+    keys = realloc(source->keys, (source->nkeys + 1) * sizeof *keys);
+    source->keys = keys ? keys : source->keys;
+    if (!keys || !(keys[source->nkeys] = strdup(key)))
+        f->rc = tt_fail_nomem(f->e, "the counters");
+    else
+        source->nkeys++;
+}
+
+/* NULL if the file is not there or there are too many columns. It is valid until the next one is
+ * added; its columns follow those that there are. */
+static struct tt_source *add_source(struct search *f, const char *path,
+                                    const struct tt_format *format)
+{
+    struct tt_sources *s = f->s;
+    struct tt_source *source;
     int fd;
 
-    *out = NULL;
+    if (f->rc != TT_OK || s->ncolumns >= MAX_COLUMNS)
+        return NULL;
     if (s->n == s->capacity) {
         size_t capacity = 2 * s->capacity + 16;
         struct tt_source *list = realloc(s->list, capacity * sizeof *list);
 
-        if (!list)
-            return tt_fail_nomem(e, "the counters");
+        if (!list) {
+            f->rc = tt_fail_nomem(f->e, "the counters");
+            return NULL;
+        }
         s->list = list;
         s->capacity = capacity;
     }
-    fd = s->ncolumns < MAX_COLUMNS ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return TT_OK;
-    *out = &s->list[s->n++];
-    **out = (struct tt_source){
+        return NULL;
+    source = &s->list[s->n++];
+    *source = (struct tt_source){
         .fd = fd, .format = *format, .limit = TT_SOURCE_BYTES, .first = s->ncolumns};
-    return TT_OK;
+    return source;
 }
 
 /* A file whose first line holds it all. */
-static int add_line(struct tt_sources *s, const char *path, const struct tt_format *format,
-                    bool *added, struct tt_error *e)
+static void add_line(struct search *f, const char *path, const struct tt_format *format,
+                     const char *group, const char *name, const char *const *fields)
 {
-    struct tt_source *source;
-    int rc = add_source(s, path, format, &source, e);
+    struct tt_source *source = add_source(f, path, format);
 
-    if (source)
-        source->nkeys = 1;
-    *added = source != NULL;
-    return rc;
+    if (!source)
+        return;
+    source->nkeys = 1;
+    add_columns(f, group, name, fields);
+}
+
+/* A file with a line for each key. */
+static struct tt_source *add_lines(struct search *f, const char *path,
+                                   const struct tt_format *format, const char *const *keys,
+                                   const char *group, const char *name, const char *const *fields)
+{
+    struct tt_source *source = add_source(f, path, format);
+
+    if (!source)
+        return NULL;
+    for (; *keys; keys++)
+        add_key(f, source, *keys);
+    add_columns(f, group, name, fields);
+    return source;
 }
 
 static bool read_start(const char *path, char *text, size_t size)
@@ -116,102 +168,68 @@ static bool read_start(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* A column that does not change. */
-static int add_constant(struct tt_sources *s, double value, struct tt_error *e, const char *kind,
-                        const char *name, const char *field)
-{
-    int rc = tt_sources_column(s, e, "%s.%s.%s", kind, name, field);
-
-    if (rc == TT_OK)
-        s->values[s->ncolumns - 1] = value;
-    return rc;
-}
-
-static int add_columns(struct tt_sources *s, const char *group, const char *name,
-                       const char *const *fields, struct tt_error *e)
-{
-    int rc = TT_OK;
-
-    for (; rc == TT_OK && *fields; fields++)
-        rc = tt_sources_column(s, e, "%s%s%s.%s", group, *name ? "." : "", name, *fields);
-    return rc;
-}
-
 /* ---- CPUs, pressure, memory ---- */
 
-static int add_cpus(struct tt_sources *s, struct tt_error *e)
+static void add_cpus(struct search *f)
 {
+    static const char *const keys[] = {"cpu", NULL};
     static const char *const names[] = {"user[ms]",    "nice[ms]",   "system[ms]",
                                         "idle[ms]",    "iowait[ms]", "irq[ms]",
                                         "softirq[ms]", "steal[ms]",  NULL};
     struct tt_format format = {.separators = " ", .absent = NAN, .nfields = 8};
     struct tt_source *source;
     char path[PATH];
-    int rc;
 
     for (unsigned i = 0; i < 8; i++) {
         format.fields[i].word = i + 1;
-        format.fields[i].scale = s->tick_ms;
+        format.fields[i].scale = f->s->tick_ms;
     }
-    snprintf(path, sizeof path, "%s/proc/stat", s->root);
-    rc = add_source(s, path, &format, &source, e);
-    if (!source)
-        return rc;
-    source->limit = 512; /* the first line sums up what follows */
-    rc = add_key(source, "cpu", e);
-    return rc == TT_OK ? add_columns(s, "cpu", "", names, e) : rc;
+    snprintf(path, sizeof path, "%s/proc/stat", f->s->root);
+    source = add_lines(f, path, &format, keys, "cpu", "", names);
+    if (source)
+        source->limit = 512; /* the first line sums up what follows */
 }
 
-static int add_run_queue(struct tt_sources *s, struct tt_error *e)
+static void add_run_queue(struct search *f)
 {
     static const struct tt_format format = {" /", NAN, 1, {{3, 1}}};
+    static const char *const names[] = {"running[1]", NULL};
     char path[PATH];
-    bool added;
-    int rc;
 
-    snprintf(path, sizeof path, "%s/proc/loadavg", s->root);
-    rc = add_line(s, path, &format, &added, e);
-    return rc == TT_OK && added ? tt_sources_column(s, e, "queue.running[1]") : rc;
+    snprintf(path, sizeof path, "%s/proc/loadavg", f->s->root);
+    add_line(f, path, &format, "queue", "", names);
 }
 
 /* Kernels differ in whether they tell the time in which all processes waited for a CPU. */
-static int add_pressure(struct tt_sources *s, const char *resource, struct tt_error *e)
+static void add_pressure(struct search *f, const char *resource)
 {
     static const struct tt_format format = {" =", NAN, 1, {{8, 1}}};
-    static const char *const keys[] = {"some", "full"};
+    static const char *const keys[][2] = {{"some", "some[us]"}, {"full", "full[us]"}};
     struct tt_source *source;
     char path[PATH], text[256];
-    int rc;
 
-    snprintf(path, sizeof path, "%s/proc/pressure/%s", s->root, resource);
+    snprintf(path, sizeof path, "%s/proc/pressure/%s", f->s->root, resource);
     if (!read_start(path, text, sizeof text)) /* it may be there and switched off */
-        return TT_OK;
-    rc = add_source(s, path, &format, &source, e);
-    for (size_t i = 0; source && rc == TT_OK && i < 2; i++) {
-        if (!strstr(text, keys[i]))
-            continue;
-        rc = add_key(source, keys[i], e);
-        if (rc == TT_OK)
-            rc = tt_sources_column(s, e, "pressure.%s.%s[us]", resource, keys[i]);
-    }
-    return rc;
+        return;
+    source = add_source(f, path, &format);
+    for (size_t i = 0; source && i < 2; i++)
+        if (strstr(text, keys[i][0])) {
+            add_key(f, source, keys[i][0]);
+            add_column(f, "pressure", resource, keys[i][1]);
+        }
 }
 
-static int add_memory(struct tt_sources *s, struct tt_error *e)
+static void add_memory(struct search *f)
 {
     static const struct tt_format format = {": ", NAN, 1, {{1, 1024}}};
-    static const char *const keys[] = {"MemFree", "MemAvailable", "Cached", "Dirty", "Writeback"};
+    static const char *const keys[] = {"MemFree", "MemAvailable", "Cached",
+                                       "Dirty",   "Writeback",    NULL};
     static const char *const names[] = {"free[B]",  "available[B]", "cached[B]",
                                         "dirty[B]", "writeback[B]", NULL};
-    struct tt_source *source;
     char path[PATH];
-    int rc;
 
-    snprintf(path, sizeof path, "%s/proc/meminfo", s->root);
-    rc = add_source(s, path, &format, &source, e);
-    for (size_t i = 0; source && rc == TT_OK && i < sizeof keys / sizeof *keys; i++)
-        rc = add_key(source, keys[i], e);
-    return source && rc == TT_OK ? add_columns(s, "memory", "", names, e) : rc;
+    snprintf(path, sizeof path, "%s/proc/meminfo", f->s->root);
+    add_lines(f, path, &format, keys, "memory", "", names);
 }
 
 /* ---- block devices ---- */
@@ -229,37 +247,27 @@ static bool is_disk(const struct tt_sources *s, const char *name)
 }
 
 /* /sys/block/NAME/stat is the device's line of /proc/diskstats. */
-static int add_disk(struct tt_sources *s, const char *name, struct tt_error *e)
+static void add_disks(struct search *f)
 {
     static const struct tt_format format = {" ", NAN, 4, {{2, 512}, {6, 512}, {9, 1}, {8, 1}}};
-    static const char *const names[] = {"read[B]", "written[B]", "busy[ms]", "in_flight[1]", NULL};
-    char path[PATH];
-    bool added;
-    int rc;
-
-    if (!is_disk(s, name))
-        return TT_OK;
-    snprintf(path, sizeof path, "%s/sys/block/%s/stat", s->root, name);
-    rc = add_line(s, path, &format, &added, e);
-    return rc == TT_OK && added ? add_columns(s, "disk", name, names, e) : rc;
-}
-
-static int add_disks(struct tt_sources *s, struct tt_error *e)
-{
+    static const char *const fields[] = {"read[B]", "written[B]", "busy[ms]", "in_flight[1]", NULL};
     struct dirent **names;
     char path[PATH];
-    int n, rc = TT_OK;
+    int n;
 
-    snprintf(path, sizeof path, "%s/sys/block", s->root);
+    snprintf(path, sizeof path, "%s/sys/block", f->s->root);
     n = scandir(path, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        if (rc == TT_OK)
-            rc = add_disk(s, names[i]->d_name, e);
+        const char *name = names[i]->d_name;
+
+        if (is_disk(f->s, name)) {
+            snprintf(path, sizeof path, "%s/sys/block/%s/stat", f->s->root, name);
+            add_line(f, path, &format, "disk", name, fields);
+        }
         free(names[i]);
     }
     if (n >= 0)
         free(names);
-    return rc;
 }
 
 /* ---- networks ---- */
@@ -276,53 +284,47 @@ static bool is_used(const struct tt_sources *s, const char *name, const char *nu
     return received || sent || (read_start(path, state, sizeof state) && !strcmp(state, "up\n"));
 }
 
-static int add_interface(struct tt_sources *s, struct tt_source *source, char *line,
-                         struct tt_error *e)
+static void add_interface(struct search *f, struct tt_source *source, char *line)
 {
     static const char *const fields[] = {"received[B]", "transmitted[B]", NULL};
     char *colon = strchr(line, ':'), *name = line + strspn(line, " ");
-    int rc;
 
-    if (!colon || s->ncolumns >= MAX_COLUMNS)
-        return TT_OK;
+    if (!colon || f->s->ncolumns >= MAX_COLUMNS)
+        return;
     *colon = '\0';
-    if (!is_used(s, name, colon + 1))
-        return TT_OK;
-    rc = add_key(source, name, e);
-    return rc == TT_OK ? add_columns(s, "net", name, fields, e) : rc;
+    if (!is_used(f->s, name, colon + 1))
+        return;
+    add_key(f, source, name);
+    add_columns(f, "net", name, fields);
 }
 
 /* What the driver says, in Mbit/s; -1 or an error if it does not know. */
-static int add_speed(struct tt_sources *s, const char *name, struct tt_error *e)
+static double interface_speed(const struct tt_sources *s, const char *name)
 {
     char path[PATH], text[32];
-    double megabits;
 
     snprintf(path, sizeof path, "%s/sys/class/net/%s/speed", s->root, name);
-    megabits = read_start(path, text, sizeof text) ? strtod(text, NULL) : 0;
-    return megabits > 0 ? add_constant(s, megabits * 1e6 / 8, e, "net", name, "speed[B/s]") : TT_OK;
+    return read_start(path, text, sizeof text) ? strtod(text, NULL) * 1e6 / 8 : 0;
 }
 
-static int add_interfaces(struct tt_sources *s, struct tt_error *e)
+static void add_interfaces(struct search *f)
 {
     static const struct tt_format format = {": ", NAN, 2, {{1, 1}, {9, 1}}};
     struct tt_source *source;
     char path[PATH], *line = NULL;
     size_t size = 0;
-    FILE *f;
-    int rc;
+    FILE *file;
 
-    snprintf(path, sizeof path, "%s/proc/net/dev", s->root);
-    rc = add_source(s, path, &format, &source, e);
-    f = source ? fopen(path, "re") : NULL;
-    while (f && rc == TT_OK && getline(&line, &size, f) > 0)
-        rc = add_interface(s, source, line, e);
-    if (f)
-        fclose(f);
+    snprintf(path, sizeof path, "%s/proc/net/dev", f->s->root);
+    source = add_source(f, path, &format);
+    file = source ? fopen(path, "re") : NULL;
+    while (file && getline(&line, &size, file) > 0)
+        add_interface(f, source, line);
+    if (file)
+        fclose(file);
     free(line);
-    for (size_t i = 0; source && rc == TT_OK && i < source->nkeys; i++)
-        rc = add_speed(s, source->keys[i], e);
-    return rc;
+    for (size_t i = 0; source && i < source->nkeys; i++)
+        add_speed(f, interface_speed(f->s, source->keys[i]), "net", source->keys[i]);
 }
 
 /* "100 Gb/sec (4X EDR)" */
@@ -334,157 +336,122 @@ static double infiniband_speed(const char *port)
     return read_start(path, text, sizeof text) ? strtod(text, NULL) * 1e9 / 8 : 0;
 }
 
-/* Data counters of InfiniBand count words of four bytes. */
-static int add_port(struct tt_sources *s, const char *port, const char *name, struct tt_error *e)
-{
-    static const struct tt_format format = {" ", NAN, 1, {{0, 4}}};
-    static const char *const files[][2] = {{"port_rcv_data", "received[B]"},
-                                           {"port_xmit_data", "transmitted[B]"}};
-    double speed = infiniband_speed(port);
-    char path[PATH];
-    bool added;
-    int rc = TT_OK;
-
-    for (int i = 0; rc == TT_OK && i < 2; i++) {
-        snprintf(path, sizeof path, "%s/counters/%s", port, files[i][0]);
-        rc = add_line(s, path, &format, &added, e);
-        if (rc == TT_OK && added)
-            rc = tt_sources_column(s, e, "infiniband.%s.%s", name, files[i][1]);
-    }
-    return rc == TT_OK && speed > 0 ? add_constant(s, speed, e, "infiniband", name, "speed[B/s]")
-                                    : rc;
-}
-
 /* ---- what has patterns for paths ---- */
 
-typedef int add_fn(struct tt_sources *s, const char *path, struct tt_error *e);
+typedef void add_fn(struct search *f, const char *path);
 
-static int each_match(struct tt_sources *s, const char *pattern, add_fn *add, struct tt_error *e)
+static void each_match(struct search *f, const char *pattern, add_fn *add)
 {
     char path[PATH];
     glob_t found;
-    int rc = TT_OK;
 
-    snprintf(path, sizeof path, "%s%s", s->root, pattern);
+    snprintf(path, sizeof path, "%s%s", f->s->root, pattern);
     if (glob(path, 0, NULL, &found) != 0)
-        return TT_OK;
-    for (size_t i = 0; rc == TT_OK && i < found.gl_pathc; i++)
-        rc = add(s, found.gl_pathv[i], e);
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        add(f, found.gl_pathv[i]);
     globfree(&found);
-    return rc;
 }
 
-/* ".../infiniband/mlx5_0/ports/1" is named mlx5_0/1. */
-static int add_matched_port(struct tt_sources *s, const char *path, struct tt_error *e)
+/* ".../infiniband/mlx5_0/ports/1" is named mlx5_0/1. Data counters count words of four bytes. */
+static void add_port(struct search *f, const char *port)
 {
-    const char *device = strstr(path + strlen(s->root), "/infiniband/") + strlen("/infiniband/");
-    char name[128];
+    static const struct tt_format format = {" ", NAN, 1, {{0, 4}}};
+    static const char *const files[] = {"port_rcv_data", "port_xmit_data"};
+    static const char *const fields[][2] = {{"received[B]", NULL}, {"transmitted[B]", NULL}};
+    const char *device = strstr(port + strlen(f->s->root), "/infiniband/") + strlen("/infiniband/");
+    char name[128], path[PATH];
 
     snprintf(name, sizeof name, "%.*s/%s", (int)strcspn(device, "/"), device,
-             strrchr(path, '/') + 1);
-    return add_port(s, path, name, e);
+             strrchr(port, '/') + 1);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/counters/%s", port, files[i]);
+        add_line(f, path, &format, "infiniband", name, fields[i]);
+    }
+    add_speed(f, infiniband_speed(port), "infiniband", name);
 }
 
 /* ".../llite/scratch-ffff9d5a/stats": a line comes with the first call of its kind. */
-static int add_lustre(struct tt_sources *s, const char *path, struct tt_error *e)
+static void add_lustre(struct search *f, const char *path)
 {
     static const struct tt_format format = {" ", 0, 1, {{6, 1}}};
+    static const char *const keys[] = {"read_bytes", "write_bytes", NULL};
     static const char *const names[] = {"read[B]", "written[B]", NULL};
-    const char *mount = strstr(path + strlen(s->root), "/llite/") + strlen("/llite/");
-    struct tt_source *source;
+    const char *mount = strstr(path + strlen(f->s->root), "/llite/") + strlen("/llite/");
     char name[128];
-    int rc = add_source(s, path, &format, &source, e);
 
-    if (!source)
-        return rc;
-    rc = add_key(source, "read_bytes", e);
-    if (rc == TT_OK)
-        rc = add_key(source, "write_bytes", e);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(mount, "/"), mount);
-    return rc == TT_OK ? add_columns(s, "lustre", name, names, e) : rc;
+    add_lines(f, path, &format, keys, "lustre", name, names);
 }
 
 /* ---- the job and the user ---- */
 
-static int add_job(struct tt_sources *s, size_t npids, const int *pids, struct tt_error *e)
+static void add_job(struct search *f, size_t npids, const int *pids)
 {
+    struct tt_sources *s = f->s;
     char path[PATH];
 
-    if (npids == 0)
-        return TT_OK;
+    if (npids == 0 || f->rc != TT_OK)
+        return;
     s->pid_fds = malloc(npids * sizeof *s->pid_fds);
     s->pid_ms = calloc(npids, sizeof *s->pid_ms);
-    if (!s->pid_fds || !s->pid_ms)
-        return tt_fail_nomem(e, "the counters");
+    if (!s->pid_fds || !s->pid_ms) {
+        f->rc = tt_fail_nomem(f->e, "the counters");
+        return;
+    }
     for (; s->npids < npids; s->npids++) {
         snprintf(path, sizeof path, "%s/proc/%d/stat", s->root, pids[s->npids]);
         s->pid_fds[s->npids] = open(path, O_RDONLY | O_CLOEXEC);
     }
     s->job_column = s->ncolumns;
-    return tt_sources_column(s, e, "job.cpu[ms]");
+    add_column(f, "job", "", "cpu[ms]");
 }
 
-static int add_watched(struct tt_sources *s, const struct tt_words *watch, struct tt_error *e)
+static void add_watched(struct search *f, const struct tt_words *watch)
 {
-    int rc = TT_OK;
+    struct tt_sources *s = f->s;
 
     s->watched = calloc(watch->n + 1, sizeof *s->watched);
     if (!s->watched)
-        return tt_fail_nomem(e, "the counters");
-    for (size_t i = 0; rc == TT_OK && i < watch->n; i++) {
+        f->rc = tt_fail_nomem(f->e, "the counters");
+    for (size_t i = 0; f->rc == TT_OK && i < watch->n; i++) {
         const char *word = watch->words[i], *equals = strchr(word, '=');
 
         if (!equals)
             continue; /* refused by tt_counters_check */
         s->watched[s->nwatched++] = (struct tt_watched){equals + 1, s->ncolumns};
-        rc = tt_sources_column(s, e, "watched.%.*s.value[1]", (int)(equals - word), word);
+        f->rc = tt_sources_column(s, f->e, "watched.%.*s.value[1]", (int)(equals - word), word);
     }
-    return rc;
-}
-
-static int find_all(struct tt_sources *s, const struct tt_counters_options *o, size_t npids,
-                    const int *pids, struct tt_error *e)
-{
-    static const char *const resources[] = {"cpu", "io", "memory"};
-    int rc = add_cpus(s, e);
-
-    if (rc == TT_OK)
-        rc = add_job(s, npids, pids, e);
-    if (rc == TT_OK)
-        rc = add_run_queue(s, e);
-    for (int i = 0; rc == TT_OK && i < 3; i++)
-        rc = add_pressure(s, resources[i], e);
-    if (rc == TT_OK)
-        rc = add_memory(s, e);
-    if (rc == TT_OK)
-        rc = add_watched(s, &o->watch, e);
-    if (rc == TT_OK)
-        rc = add_disks(s, e);
-    if (rc == TT_OK)
-        rc = add_interfaces(s, e);
-    if (rc == TT_OK)
-        rc = each_match(s, "/sys/class/infiniband/*/ports/*", add_matched_port, e);
-    if (rc == TT_OK)
-        rc = each_match(s, "/proc/fs/lustre/llite/*/stats", add_lustre, e);
-    if (rc == TT_OK)
-        rc = each_match(s, "/sys/kernel/debug/lustre/llite/*/stats", add_lustre, e);
-    return rc;
 }
 
 int tt_sources_open(struct tt_sources *s, const char *root, const struct tt_counters_options *o,
                     size_t npids, const int *pids, struct tt_error *e)
 {
+    struct search f = {.s = s, .e = e};
     long hertz = sysconf(_SC_CLK_TCK);
-    int rc;
 
     memset(s, 0, sizeof *s);
     s->root = root;
     s->tick_ms = 1000.0 / (double)(hertz > 0 ? hertz : 100);
     s->buffer = malloc(TT_SOURCE_BYTES);
-    rc = s->buffer ? find_all(s, o, npids, pids, e) : tt_fail_nomem(e, "the counters");
-    if (rc != TT_OK)
+    if (!s->buffer)
+        return tt_fail_nomem(e, "the counters");
+    add_cpus(&f);
+    add_job(&f, npids, pids);
+    add_run_queue(&f);
+    add_pressure(&f, "cpu");
+    add_pressure(&f, "io");
+    add_pressure(&f, "memory");
+    add_memory(&f);
+    add_watched(&f, &o->watch);
+    add_disks(&f);
+    add_interfaces(&f);
+    each_match(&f, "/sys/class/infiniband/*/ports/*", add_port);
+    each_match(&f, "/proc/fs/lustre/llite/*/stats", add_lustre);
+    each_match(&f, "/sys/kernel/debug/lustre/llite/*/stats", add_lustre);
+    if (f.rc != TT_OK)
         tt_sources_close(s);
-    return rc;
+    return f.rc;
 }
 
 static void close_source(struct tt_source *s)
