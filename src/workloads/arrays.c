@@ -236,7 +236,7 @@ static void fill(const struct grid *g, struct tt_stream_slot *slot)
     tt_phase_add(g->engine, TT_COMPUTE, t);
 }
 
-/* What has landed, if it was read. */
+/* What is complete, if it was read. */
 static int look_at(const struct grid *g, const struct tt_stream_slot *slot, struct tt_error *e)
 {
     uint64_t n = tile_bytes(g->options) / sizeof(double), i = 0;
