@@ -181,7 +181,7 @@ static FILE *open_file(const char *path, struct tt_error *e)
     if (fd < 0)
         tt_fail_call(e, errno, "open", path, -1);
     else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
+        tt_fail(e, TT_CORRUPT, "'%s' is not a file that tutti wrote", path);
     else if (!(f = fdopen(fd, "r")))
         tt_fail_nomem(e, "the counters");
     if (!f && fd >= 0)

@@ -131,7 +131,7 @@ static int follow_same(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_e
     if (!p->o.same)
         return TT_OK;
     if (!other || other == p || other->o.same)
-        return tt_fail(e, TT_USAGE, "%s: same: '%.80s' is no other job with a workload", p->name,
+        return tt_fail(e, TT_USAGE, "%s: same: '%.80s' is not another job with a workload", p->name,
                        p->o.same);
     if (p->o.workload || p->o.command.n > 0)
         return tt_fail(e, TT_USAGE, "%s: give either same or a workload or command", p->name);

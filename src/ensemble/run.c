@@ -118,7 +118,7 @@ static int add_job(const struct tt_job_spec *p, uint64_t bytes, struct disk *dis
                        run->dir, p->name);
     if (!S_ISDIR(st.st_mode))
         return tt_fail(e, TT_FAILED,
-                       "data directory '%s' of %s is no directory; choose another with dir",
+                       "data directory '%s' of %s is not a directory; choose another with dir",
                        run->dir, p->name);
     if (bytes == 0)
         return TT_OK;

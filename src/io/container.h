@@ -4,8 +4,9 @@
  * sticks, the check for space before a flush, which variables are defined when, and how a block
  * becomes calls that every rank makes equally often. A library supplies the hooks below.
  *
- * A backend's state begins with a struct tt_container. Its open calls tt_container_prepare() and
- * tt_container_open(); define, write, read, sync and close of the table are those of the container.
+ * A backend's state begins with a struct tt_container. Its prepare calls
+ * tt_container_prepare(); open, define, write, read, sync and close of the table are those of the
+ * container.
  */
 #ifndef TT_IO_CONTAINER_H
 #define TT_IO_CONTAINER_H

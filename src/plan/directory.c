@@ -185,7 +185,7 @@ int tt_directory_read_json(const char *directory, const char *name, json_t **val
     if (!in && errno != ELOOP && errno != EINVAL)
         rc = tt_fail_call(e, errno, "open", path, -1);
     else if (!in || fstat(fileno(in), &st) != 0 || st.st_size > MAX_JSON_BYTES)
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", path);
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is not a file that tutti wrote", path);
     else if (!(*value = load_json(in, (size_t)st.st_size, &why)))
         rc = tt_fail(e, TT_CORRUPT, "%s:%d:%d: %s", path, why.line, why.column, why.text);
     else if (!json_is_object(*value)) {

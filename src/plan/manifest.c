@@ -243,8 +243,8 @@ static int read_lines(FILE *in, const char *directory, const char *name, size_t 
             break;
         line[n - 1] = '\0';
         if (strlen(line) + 1 != (size_t)n || !take_line(line, &ev))
-            now = tt_fail(e, TT_CORRUPT, "%s/%s:%zu is no line that tutti wrote", directory, name,
-                          at);
+            now = tt_fail(e, TT_CORRUPT, "%s/%s:%zu is not a line that tutti wrote", directory,
+                          name, at);
         else
             now = keep(all, &ev, e);
         rc = rc == TT_OK ? now : rc;
@@ -279,7 +279,7 @@ static int read_files(const char *directory, struct events *all, struct tt_error
     int n, rc;
 
     if (!in && (errno == ELOOP || errno == EINVAL))
-        return tt_fail(e, TT_CORRUPT, "'%s/manifest' is no file", directory);
+        return tt_fail(e, TT_CORRUPT, "'%s/manifest' is not a file", directory);
     if (!in)
         return fail_open(directory, e);
     rc = read_lines(in, directory, "manifest", &number, all, e);

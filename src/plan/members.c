@@ -275,7 +275,7 @@ static int walk(const char *directory, const char *name, tt_member *member, void
         return tt_fail_nomem(e, "a path");
     r.f = tt_directory_open_file(directory, name);
     if (!r.f && (errno == ELOOP || errno == EINVAL))
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that tutti wrote", r.path);
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is not a file that tutti wrote", r.path);
     else if (!r.f)
         rc = tt_fail_call(e, errno, "open", r.path, -1);
     else

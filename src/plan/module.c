@@ -38,7 +38,8 @@ static int add(const void **list, const void *component, const char *file, struc
 static int check(const struct tt_module *m, const char *file, struct tt_error *e)
 {
     if (!m)
-        return tt_fail(e, TT_USAGE, "'%s' is no module of tutti: it has no TT_MODULE line", file);
+        return tt_fail(e, TT_USAGE, "'%s' is not a module of tutti: it has no TT_MODULE line",
+                       file);
     if (m->abi != TT_MODULE_ABI || m->sizes != TT_MODULE_SIZES)
         return tt_fail(e, TT_USAGE,
                        "'%s' was built for another version of tutti (module ABI %zu, this is %d); "

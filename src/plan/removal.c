@@ -47,7 +47,8 @@ const char *tt_plan_id(const char *directory, const json_t *plan, struct tt_erro
 
     if (id && tt_id_is_valid(id))
         return id;
-    tt_fail(e, TT_CORRUPT, "%.200s/plan.json: '%.60s' is no id of a run", directory, id ? id : "");
+    tt_fail(e, TT_CORRUPT, "%.200s/plan.json: '%.60s' is not the id of a run", directory,
+            id ? id : "");
     return NULL;
 }
 
@@ -447,7 +448,7 @@ int tt_check_data(const char *id, const char *path, struct tt_error *e)
         rc = tt_fail_call(e, x.why, "open", path, -1);
     else if (!S_ISREG(x.st.stx_mode) || (x.mark[0] && !is_mark_of(&x, id)) ||
              (!x.mark[0] && !inside && (x.has_marks || x.st.stx_uid != geteuid())))
-        rc = tt_fail(e, TT_CORRUPT, "'%s' is no file that run %s has made", path, id);
+        rc = tt_fail(e, TT_CORRUPT, "'%s' is not a file that run %s has made", path, id);
     close_entry(&x);
     return rc;
 }

@@ -79,7 +79,7 @@ static int read_lines(FILE *in, const char *directory, size_t npoints,
         if (!whole && feof(in))
             break;
         if (!whole || repetition_parse(line, npoints, &r) != 0)
-            rc = tt_fail(e, TT_CORRUPT, "%s/" JOURNAL ":%u: is no repetition that tutti wrote",
+            rc = tt_fail(e, TT_CORRUPT, "%s/" JOURNAL ":%u: is not a repetition that tutti wrote",
                          directory, n);
         else
             rc = append(report, &r, e);
@@ -95,7 +95,7 @@ int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_repo
 
     *report = (struct tt_runner_report){0};
     if (!in && errno == EINVAL)
-        return tt_fail(e, TT_CORRUPT, "'%s/" JOURNAL "' is no file that tutti wrote", directory);
+        return tt_fail(e, TT_CORRUPT, "'%s/" JOURNAL "' is not a file that tutti wrote", directory);
     if (!in)
         return errno == ENOENT ? TT_OK : tt_directory_fail(directory, JOURNAL, errno, "open", e);
     rc = read_lines(in, directory, npoints, report, e);
@@ -127,7 +127,8 @@ static int open_journal(const char *directory, int *fd, struct tt_error *e)
         return tt_directory_fail(directory, JOURNAL, errno, "open", e);
     if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1)
         rc = tt_fail(e, TT_CORRUPT,
-                     "'%s/" JOURNAL "' is no file of tutti's alone: it has another name, or is no "
+                     "'%s/" JOURNAL
+                     "' is not a file of tutti's alone: it has another name, or is no "
                      "file; copy it to a new one",
                      directory);
     else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)

@@ -107,7 +107,7 @@ static int take_text(struct filter *f, const char *value, struct tt_error *e)
 {
     if (strcmp(f->operator, "=") && strcmp(f->operator, "<>"))
         return tt_fail(e, TT_USAGE,
-                       "filter: '%.80s' is no number: compare it with = or !=", f->key);
+                       "filter: '%.80s' is not a number: compare it with = or !=", f->key);
     f->text = strdup(value);
     return f->text ? TT_OK : tt_fail_nomem(e, "a filter");
 }
@@ -233,7 +233,7 @@ static const char *split(const char *word, struct filter *f, struct tt_error *e)
                 *c = *c == '-' ? '_' : *c;
             return f->key ? word + length + strlen(operators[i].text) : NULL;
         }
-    tt_fail(e, TT_USAGE, "'%.80s' is no filter: expected KEY=VALUE (or != >= <= > <)", word);
+    tt_fail(e, TT_USAGE, "'%.80s' is not a filter: expected KEY=VALUE (or != >= <= > <)", word);
     return NULL;
 }
 

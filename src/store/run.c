@@ -89,7 +89,7 @@ static int check_plan(const char *directory, const json_t *plan, struct tt_error
         !json_is_string(json_object_get(plan, "hash")) || tt_integer_of(plan, "ranks") < 1 ||
         !json_is_object(json_object_get(plan, "parameters")))
         return tt_fail(e, TT_CORRUPT,
-                       "%s/plan.json is no plan: it needs workload, hash, ranks and parameters",
+                       "%s/plan.json is not a plan: it needs workload, hash, ranks and parameters",
                        directory);
     return json_object_get(plan, "id") && !tt_plan_id(directory, plan, e) ? TT_CORRUPT : TT_OK;
 }

@@ -88,7 +88,7 @@ static int gather(void *context, size_t point, const char *directory, struct tt_
     struct tt_rows rows = tt_result_rows(result, "accesses");
 
     if (rc == TT_OK && rows.n == 0)
-        rc = tt_fail(e, TT_CORRUPT, "%s/result.json is no result of a run of bulk", directory);
+        rc = tt_fail(e, TT_CORRUPT, "%s/result.json is not a result of a run of bulk", directory);
     if (rc == TT_OK && (add_sample(context, point, &rows, 0, result) != 0 ||
                         add_sample(context, point, &rows, 2, result) != 0))
         rc = tt_fail_nomem(e, "a sample");

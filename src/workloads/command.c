@@ -23,10 +23,11 @@ static int command_check(const struct tt_config *config, struct tt_error *e)
     if (o->words.n == 0)
         return tt_fail(e, TT_USAGE, "command.words: no program; give it as a list: sleep,1");
     if (o->words.n == 1 && strchr(o->words.words[0], ' ') && access(o->words.words[0], X_OK) != 0)
-        return tt_fail(e, TT_USAGE,
-                       "'%.80s' is no program; give a program and its arguments as a list, such as "
-                       "[sleep, 1], or leave it to a shell: [sh, -c, '...']",
-                       o->words.words[0]);
+        return tt_fail(
+            e, TT_USAGE,
+            "'%.80s' is not a program; give a program and its arguments as a list, such as "
+            "[sleep, 1], or leave it to a shell: [sh, -c, '...']",
+            o->words.words[0]);
     return TT_OK;
 }
 

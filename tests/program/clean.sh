@@ -74,7 +74,7 @@ mkdir -p pipe/records
 cp "$directory/plan.json" pipe
 mkfifo pipe/manifest
 expect 1 "$TUTTI" clean pipe
-one_line "manifest' is no file"
+one_line "manifest' is not a file"
 
 # Those that a later run put in their place stay.
 job=(stencil --size 64 --iterations 4 --write "every=2,path=$data/kept" --keep --quiet --results "$runs" --min-free 0)

@@ -105,7 +105,7 @@ equal 1 $status "status"
 one_line "gone/"
 no_data_left
 
-# What a library would wait for or in for ever is no file to read from.
+# What a library would wait for or in for ever is not a file to read from.
 mkfifo pipe
 for backend in posix mpiio hdf5; do
     "$TUTTI" list backends | grep -qw $backend || continue

@@ -17,14 +17,14 @@ END
 # Files.
 usage "load needs keys" "${ensemble[@]}" <(echo 'reference: {command: [sleep, "1"]}
 load: []') "${here[@]}" --quiet
-usage "is no other job" "${ensemble[@]}" <(echo 'reference: {same: load}
+usage "is not another job" "${ensemble[@]}" <(echo 'reference: {same: load}
 load: {same: reference}') "${here[@]}" --quiet
 usage "cpus is 0 to" "${ensemble[@]}" sleep.yaml --cpus 1e300 "${here[@]}" --quiet
 usage "cpus 0 to" "${ensemble[@]}" sleep.yaml --set reference.cpus=1e300 "${here[@]}" --quiet
 expect 1 "${ensemble[@]}" sleep.yaml --others 100000 --set load.ranks=1000 "${here[@]}" --quiet
 one_line "others: 100000 are [0-9]+ processes at once"
 expect 1 "${ensemble[@]}" sleep.yaml --dir "$work/sleep.yaml" --results "$runs" --dry-run
-one_line "sleep.yaml' of reference is no directory"
+one_line "sleep.yaml' of reference is not a directory"
 # What a workload would do is found out once, not for every job.
 expect 0 "${ensemble[@]}" <(echo 'reference: {workload: stencil, size: 64, iterations: 10}
 load: {same: reference}') "${here[@]}" --others 2000 --dry-run
@@ -37,11 +37,11 @@ copy
 rm copy/journal
 mkfifo copy/journal
 expect 1 "${ensemble[@]}" show copy
-one_line "journal' is no file that tutti wrote"
+one_line "journal' is not a file that tutti wrote"
 rm copy/journal
 mkdir copy/journal
 expect 1 "${ensemble[@]}" show copy
-one_line "journal' is no file that tutti wrote"
+one_line "journal' is not a file that tutti wrote"
 copy
 echo mine >thesis
 rm copy/journal

@@ -34,7 +34,7 @@ wrong 'no load says what they do'
 file 'load: {workload: stencil}'
 wrong 'an ensemble needs a reference'
 file "$good" 'load: {same: nobody}' 'others: [1]'
-wrong "same: 'nobody' is no other job"
+wrong "same: 'nobody' is not another job"
 file "$good" 'lod: {same: reference}'
 wrong "unknown key 'lod"
 file "$good" 'load: {same: reference, workload: stencil}' 'others: [1]'
@@ -117,7 +117,7 @@ one_line 'newer/ensemble.json'
 cp "$directory/ensemble.json" newer
 echo '{"point": 7}' >>newer/journal
 expect 1 "${ensemble[@]}" --resume newer --quiet
-one_line 'newer/journal:2: is no repetition'
+one_line 'newer/journal:2: is not a repetition'
 cp "$directory/journal" newer/journal
 rm newer/step0-run1/repetition.json
 expect 1 "${ensemble[@]}" show newer

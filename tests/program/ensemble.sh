@@ -140,7 +140,7 @@ no_process_left
 expect 1 "${ensemble[@]}" <(echo 'reference: {command: [no-such-program]}') --others 0 "${here[@]}" --quiet
 one_line "there is no program 'no-such-program'"
 expect 2 "${ensemble[@]}" <(echo 'reference: {command: sleep 1}') --others 0 "${here[@]}" --quiet
-one_line "'sleep 1' is no program; give a program and its arguments as a list"
+one_line "'sleep 1' is not a program; give a program and its arguments as a list"
 expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --others 1 --require 'slowdown(7) <= 2' --quiet
 one_line "7 is not among others"
 expect 2 "${ensemble[@]}" balancd "${here[@]}" --quiet

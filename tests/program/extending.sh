@@ -61,7 +61,7 @@ echo "no module" >mine/backend_text.so
 usage "cannot open module .*backend_text.so" there/bin/tutti run stencil -n 1 --backend text "${here[@]}"
 echo "int nothing;" >nothing.c
 build mine/backend_nothing.so nothing.c
-usage "backend_nothing.so' is no module of tutti" there/bin/tutti run stencil -n 1 --backend nothing "${here[@]}"
+usage "backend_nothing.so' is not a module of tutti" there/bin/tutti run stencil -n 1 --backend nothing "${here[@]}"
 build mine/backend_other.so backend.c
 usage "backend_other.so' holds backend 'mine'; file and table must have the same name" there/bin/tutti run stencil -n 1 --backend other "${here[@]}"
 ln -s nowhere mine/backend_dangling.so

@@ -74,9 +74,9 @@ for directory in tutti-thesis tutti-runs "tutti-$(basename "$kept")"; do echo mi
 for id in thesis runs '' .. 20261116T151448Z-0123ABCD; do
     forged "$id" "$work/tutti-thesis" "$work/tutti-thesis/thesis" "$work/tutti-runs/thesis"
     expect 1 "$TUTTI" clean forged
-    one_line 'is no id of a run'
+    one_line 'is not the id of a run'
     expect 1 "$TUTTI" show forged
-    one_line 'is no id of a run'
+    one_line 'is not the id of a run'
     precious tutti-thesis/thesis
     precious tutti-runs/thesis
 done
@@ -133,12 +133,12 @@ if "${keep[@]}" 2>/dev/null; then # a file system with extended attributes: what
     cp "$data/out" moved
     mv moved "$data/out"
     expect 1 "$TUTTI" verify "$(last_run)"
-    one_line "out' is no file that run $(basename "$(last_run)") has made"
+    one_line "out' is not a file that run $(basename "$(last_run)") has made"
 fi
 rm "$data/out"
 mkfifo "$data/out"
 expect 1 "$TUTTI" verify "$(last_run)"
-one_line "out' is no file that run"
+one_line "out' is not a file that run"
 rm "$data/out"
 
 # What cannot be removed is an error of its own, with its rank; it can be removed later.

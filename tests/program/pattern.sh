@@ -37,7 +37,7 @@ jq -e '.metrics.bytes_read.value / .phases.io_read.max / .metrics.read_rate.valu
 
 usage "pattern.dims" "${pattern[@]}" --dims 0:3
 usage "1 to 4 dimensions" "${pattern[@]}" --dims 1:2:3:4:5
-usage "'f65' is no type" "${pattern[@]}" --element f65
+usage "'f65' is not a type" "${pattern[@]}" --element f65
 usage "two fields are called 'x'" "${pattern[@]}" --element x:f64,x:i32
 usage "no room for 100 runs" "${pattern[@]}" --selection runs --dims 99
 usage "needs pattern.path" "${pattern[@]}" --phase read

@@ -46,7 +46,7 @@ usage '^tutti: --size: size would change what is measured by a resumed survey' "
 cp "$result" "$work/result"
 echo '{"a": 1}' >"$result"
 expect 1 "$TUTTI" survey --resume "$done" --quiet
-one_line "^tutti: $result is no result of a run of bulk"
+one_line "^tutti: $result is not a result of a run of bulk"
 mv "$work/result" "$result"
 cp "$done/survey.json" "$work/plan"
 echo '{"format": 2}' >"$done/survey.json"

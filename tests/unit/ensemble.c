@@ -136,7 +136,7 @@ static void wrong_ensembles_are_explained(void **unused)
         {"reference.size=64", "reference: names neither a workload nor a command", false},
         {PLAIN ";reference.command=sleep,1", "give either a workload or a command", false},
         {PLAIN ";others=1", "no load says what they do; add 'load: {same: reference}'", false},
-        {PLAIN ";load.same=none", "'none' is no other job with a workload", false},
+        {PLAIN ";load.same=none", "'none' is not another job with a workload", false},
         {PLAIN ";load.same=reference;load.workload=stencil", "give either same or a workload",
          false},
         {PLAIN ";referense.size=1", "did you mean 'reference'", false},

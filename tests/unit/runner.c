@@ -360,7 +360,7 @@ static void journal_is_garbage(void **unused)
         write_journal("a", line);
         write_journal("a", GOOD);
         assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_CORRUPT);
-        assert_non_null(strstr(e.text, "journal:2: is no repetition"));
+        assert_non_null(strstr(e.text, "journal:2: is not a repetition"));
         free(report.list);
         free(run(&o, (struct tt_runner_rules){.repeat = 1}, TT_CORRUPT).list);
     }

@@ -104,7 +104,7 @@ static double number(const json_t *o, const char *path)
     const json_t *value = at(o, path);
 
     if (!json_is_number(value))
-        fail_msg("%s is no number", path);
+        fail_msg("%s is not a number", path);
     return json_number_value(value);
 }
 

@@ -412,9 +412,9 @@ static void filters_find_runs(void **unused)
 static void bad_filters_have_their_line(void **unused)
 {
     static const char *const cases[][2] = {
-        {"label", "'label' is no filter: expected KEY=VALUE (or != >= <= > <)"},
-        {"=nightly", "'=nightly' is no filter: expected KEY=VALUE (or != >= <= > <)"},
-        {"label!nightly", "'label!nightly' is no filter: expected KEY=VALUE (or != >= <= > <)"},
+        {"label", "'label' is not a filter: expected KEY=VALUE (or != >= <= > <)"},
+        {"=nightly", "'=nightly' is not a filter: expected KEY=VALUE (or != >= <= > <)"},
+        {"label!nightly", "'label!nightly' is not a filter: expected KEY=VALUE (or != >= <= > <)"},
         {"labl=x", "filter: unknown key 'labl' (did you mean 'label'?)"},
         {"wirte_rate>=1g", "filter: unknown key 'wirte_rate' (did you mean 'write_rate'?)"},
         {"stencil.siez=1", "filter: unknown key 'stencil.siez' (did you mean 'stencil.size'?)"},
@@ -425,13 +425,13 @@ static void bad_filters_have_their_line(void **unused)
         {"valid=maybe", "filter: valid is yes or no, not 'maybe'"},
         {"overlap=asinc", "filter: overlap: 'asinc' is not one of none, async (did you mean "
                           "'async'?)"},
-        {"backend>=posix", "filter: 'backend' is no number: compare it with = or !="},
-        {"label<x", "filter: 'label' is no number: compare it with = or !="},
+        {"backend>=posix", "filter: 'backend' is not a number: compare it with = or !="},
+        {"label<x", "filter: 'label' is not a number: compare it with = or !="},
         {"stencil.size=4k", "filter: stencil.size: '4k' is not a count: expected a whole number "
                             "such as 4096"},
         {"runtime<3parsec", "filter: runtime: '3parsec' has an unknown unit: expected a duration "
                             "such as 5s, 200ms, 3us, 2min or 1h"},
-        {"host>5.5x", "filter: 'host' is no number: compare it with = or !="},
+        {"host>5.5x", "filter: 'host' is not a number: compare it with = or !="},
     };
     struct tt_store *s = three_runs();
     struct tt_run_rows rows;
@@ -509,13 +509,13 @@ static void garbage_is_refused_with_its_reason(void **unused)
         {"[]", "does not hold a JSON object"},
         {"{}", "was made by an older tutti"},
         {"{\"format\": 99}", "was made by a newer tutti"},
-        {"{\"format\": 2}", "is no plan"},
+        {"{\"format\": 2}", "is not a plan"},
         {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 0, "
          "\"parameters\": {}}",
-         "is no plan"},
+         "is not a plan"},
         {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, "
          "\"parameters\": []}",
-         "is no plan"},
+         "is not a plan"},
         {"{\"format\": 2, \"workload\": \"stencil\", \"hash\": \"1\", \"ranks\": 1, "
          "\"parameters\": {}}",
          "records"},

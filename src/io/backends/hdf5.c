@@ -228,13 +228,6 @@ static int hdf5_prepare(struct tt_file *file, struct tt_error *e)
     return tt_container_prepare(file, &library, e);
 }
 
-static int hdf5_open(struct tt_file *file, struct tt_error *e)
-{
-    int rc = hdf5_prepare(file, e);
-
-    return rc == TT_OK ? tt_container_open(file, e) : rc;
-}
-
 static bool hdf5_is_collective(const void *opts)
 {
     return ((const struct hdf5_opts *)opts)->method != 0;
@@ -252,7 +245,8 @@ const struct tt_backend tt_backend_hdf5 = {
     .params = params,
     .check = check,
     .is_collective = hdf5_is_collective,
-    .open = hdf5_open,
+    .prepare = hdf5_prepare,
+    .open = tt_container_open,
     .define = tt_container_define,
     .write = tt_hdf5_write,
     .read = tt_hdf5_read,

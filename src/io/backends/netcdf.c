@@ -166,13 +166,6 @@ static int netcdf_prepare(struct tt_file *file, struct tt_error *e)
     return tt_container_prepare(file, &library, e);
 }
 
-static int netcdf_open(struct tt_file *file, struct tt_error *e)
-{
-    int rc = netcdf_prepare(file, e);
-
-    return rc == TT_OK ? tt_container_open(file, e) : rc;
-}
-
 static int netcdf_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                         struct tt_error *e)
 {
@@ -283,7 +276,8 @@ const struct tt_backend tt_backend_netcdf = {
     .params = params,
     .check = check,
     .is_collective = netcdf_is_collective,
-    .open = netcdf_open,
+    .prepare = netcdf_prepare,
+    .open = tt_container_open,
     .define = tt_container_define,
     .write = netcdf_write,
     .read = tt_container_read,

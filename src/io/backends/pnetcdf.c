@@ -248,11 +248,9 @@ static const struct tt_library library = {
     .close = close_file,
 };
 
-static int pnetcdf_open(struct tt_file *file, struct tt_error *e)
+static int pnetcdf_prepare(struct tt_file *file, struct tt_error *e)
 {
-    int rc = tt_container_prepare(file, &library, e);
-
-    return rc == TT_OK ? tt_container_open(file, e) : rc;
+    return tt_container_prepare(file, &library, e);
 }
 
 /* ---- facts ---- */
@@ -310,7 +308,8 @@ const struct tt_backend tt_backend_pnetcdf = {
     .params = params,
     .check = check,
     .is_collective = pnetcdf_is_collective,
-    .open = pnetcdf_open,
+    .prepare = pnetcdf_prepare,
+    .open = tt_container_open,
     .define = pnetcdf_define,
     .write = tt_pnetcdf_write,
     .read = tt_pnetcdf_read,

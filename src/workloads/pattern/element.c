@@ -11,7 +11,7 @@ static int take_kind(const char *text, enum tt_kind *kind, struct tt_error *e)
 {
     if (tt_kind_from_name(text, kind) && *kind != TT_RECORD)
         return TT_OK;
-    return tt_fail(e, TT_USAGE, "pattern.element: '%s' is no type; use %s", text, kinds);
+    return tt_fail(e, TT_USAGE, "pattern.element: '%s' is not a type; use %s", text, kinds);
 }
 
 /* "tag:char*8" */

@@ -267,7 +267,7 @@ static int open_file(const char *path, struct hand *hand, struct stat *st, int *
     tt_histogram_add(&hand->opens, tt_now_ns() - t);
     if (*fd < 0 || fstat(*fd, st) != 0)
         return tt_fail_call(e, errno, "open", path, -1);
-    return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is no regular file", path);
+    return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is not a regular file", path);
 }
 
 static int look_into_cache(struct reader *r, int fd, const char *path, uint64_t size,

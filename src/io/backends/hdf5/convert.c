@@ -80,7 +80,7 @@ int tt_hdf5_convert_field(struct tt_file *file, enum tt_direction direction,
     int rc = TT_OK;
 
     if (!found || found->kind != v->element->kind || found->count != 1)
-        return tt_fail(e, TT_UNSUPPORTED, "variable '%s' is no field of the records in memory",
+        return tt_fail(e, TT_UNSUPPORTED, "variable '%s' is not a field of the records in memory",
                        v->path);
     alone = *found;
     alone.offset = 0;

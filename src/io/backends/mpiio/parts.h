@@ -22,7 +22,7 @@ struct mpiio_view {
 };
 
 struct mpiio_ticket {
-    struct mpiio_flight *flights; /* one per piece */
+    struct mpiio_request *requests; /* one per piece */
     int rc;
     struct tt_error error;
 };
@@ -31,7 +31,7 @@ struct mpiio_state {
     MPI_File shared, own; /* own: on MPI_COMM_SELF, opened when first needed */
     MPI_Info info;
     struct mpiio_view shared_view, own_view;
-    struct mpiio_flight *flying; /* started and not completed, oldest first */
+    struct mpiio_request *flying; /* started and not completed, oldest first */
     struct tt_shape_cache shapes;
     struct tt_mpi_proof proof;
     uint64_t end; /* behind everything this rank has written */

@@ -6,8 +6,8 @@
 
 #include "build_info.h"
 
-struct mpiio_flight {
-    struct mpiio_flight *next;
+struct mpiio_request {
+    struct mpiio_request *next;
     MPI_File handle;
     MPI_Request request; /* MPI_REQUEST_NULL: a split collective call */
     enum tt_direction direction;
@@ -46,11 +46,11 @@ static int end_call(MPI_File handle, enum tt_direction direction, void *data, ui
                                    : MPI_File_read_at_all_end(handle, data, status);
 }
 
-/* Complete the oldest flight; its ticket keeps what became of it. */
+/* Complete the oldest request; its ticket keeps what became of it. */
 static void land(struct tt_file *file)
 {
     struct mpiio_state *s = file->state;
-    struct mpiio_flight *f = s->flying;
+    struct mpiio_request *f = s->flying;
     MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
     int rc, result;
 
@@ -140,11 +140,11 @@ static int run_blocking(struct tt_file *file, const struct call *c, struct tt_er
     return tt_mpiio_check_result(file, c->direction, rc, errno, &status, c->bytes, c->place, e);
 }
 
-static int start(struct tt_file *file, const struct call *c, struct mpiio_flight *f,
+static int start(struct tt_file *file, const struct call *c, struct mpiio_request *f,
                  struct tt_error *e)
 {
     struct mpiio_state *s = file->state;
-    struct mpiio_flight **last = &s->flying;
+    struct mpiio_request **last = &s->flying;
     int rc;
 
     f->handle = c->handle;
@@ -219,7 +219,7 @@ static int prepare_handle(struct tt_file *file, struct mpiio_view wanted, MPI_Da
  * before: others may be waiting in it. */
 static int move_piece(struct tt_file *file, enum tt_direction direction,
                       const struct tt_shape_piece *piece, uint64_t base, struct mpiio_view view,
-                      bool change, char *data, struct mpiio_flight *f, struct tt_error *e)
+                      bool change, char *data, struct mpiio_request *f, struct tt_error *e)
 {
     struct call c = {.direction = direction, .type = MPI_BYTE};
     int rc = prepare_handle(file, view, piece ? piece->file : MPI_DATATYPE_NULL, change, &c, e);
@@ -248,7 +248,7 @@ static int move_pieces(struct tt_file *file, enum tt_direction direction,
     for (int i = 0; i < a.pieces; i++) {
         const struct tt_shape_piece *piece =
             shape && (size_t)i < shape->npieces ? &shape->pieces[i] : NULL;
-        struct mpiio_flight *f = ticket ? &ticket->flights[i] : NULL;
+        struct mpiio_request *f = ticket ? &ticket->requests[i] : NULL;
         int result = move_piece(file, direction, piece, base, view_of(shape, (uint64_t)i, base),
                                 a.change, data, f, e);
 
@@ -281,12 +281,12 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
         tt_mpiio_land_all(file);
     a = agree_on(file, shape, base);
     if (ticket && a.pieces > 0) {
-        ticket->flights = calloc((size_t)a.pieces, sizeof *ticket->flights);
-        for (int i = 0; ticket->flights && i < a.pieces; i++)
-            ticket->flights[i].ticket = ticket;
+        ticket->requests = calloc((size_t)a.pieces, sizeof *ticket->requests);
+        for (int i = 0; ticket->requests && i < a.pieces; i++)
+            ticket->requests[i].ticket = ticket;
     }
     result = move_pieces(file, direction, shape, base, a, b->data,
-                         ticket && ticket->flights ? ticket : NULL, e);
+                         ticket && ticket->requests ? ticket : NULL, e);
     if (rc == TT_OK)
         rc = result;
     if (rc == TT_OK && direction == TT_WRITING && shape->npieces > 0 && !a.failed &&
@@ -321,7 +321,7 @@ int tt_mpiio_submit(struct tt_file *file, enum tt_direction direction, uint64_t 
     if (tt_mpiio_method(file) != NONBLOCKING && tt_mpiio_method(file) != SPLIT)
         return tt_fail(e, TT_UNSUPPORTED, "mpiio.method %s has no nonblocking transfers",
                        tt_mpiio_method(file) == COLLECTIVE ? "collective" : "independent");
-    ticket->flights = NULL;
+    ticket->requests = NULL;
     ticket->rc = TT_OK;
     tt_error_clear(&ticket->error);
     return transfer(file, direction, step, b, ticket, e);
@@ -329,7 +329,7 @@ int tt_mpiio_submit(struct tt_file *file, enum tt_direction direction, uint64_t 
 
 static bool is_flying(const struct mpiio_state *s, const struct mpiio_ticket *ticket)
 {
-    for (const struct mpiio_flight *f = s->flying; f; f = f->next)
+    for (const struct mpiio_request *f = s->flying; f; f = f->next)
         if (f->ticket == ticket)
             return true;
     return false;
@@ -341,8 +341,8 @@ int tt_mpiio_wait(struct tt_file *file, struct tt_ticket *t, struct tt_error *e)
 
     while (is_flying(file->state, ticket))
         land(file);
-    free(ticket->flights);
-    ticket->flights = NULL;
+    free(ticket->requests);
+    ticket->requests = NULL;
     if (ticket->rc != TT_OK && e->code == TT_OK)
         *e = ticket->error;
     return ticket->rc;

@@ -408,7 +408,7 @@ int tt_ledger_load(struct tt_ledger *l, const char *path, struct tt_error *e)
         if (XXH3_64bits(r.next, r.left) != sum)
             rc = tt_fail(e, TT_CORRUPT, "'%s' is damaged: its checksum is wrong", path);
         else if (!take_ledger(&r, l))
-            rc = tt_fail(e, TT_CORRUPT, "'%s' is no ledger of a run", path);
+            rc = tt_fail(e, TT_CORRUPT, "'%s' is not a ledger of a run", path);
         else if (tt_ledger_index(l) != TT_OK)
             rc = tt_fail_nomem(e, "a ledger");
     }
