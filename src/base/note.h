@@ -27,6 +27,7 @@
     X(INIT, "MPI_Init_thread") \
     X(FINALIZE, "MPI_Finalize") \
     X(WORK, "computation or communication") \
+    X(RECORD, "a wait for the thread that writes its records") \
     X(HELPER, "a wait for its helper thread") \
     X(AGREE, "a wait for other ranks") \
     X(IDLE, "nothing")

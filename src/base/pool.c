@@ -120,12 +120,14 @@ int tt_pool_wait(struct tt_pool *pool, struct tt_task *task, struct tt_error *e)
 
 struct tt_task *tt_pool_wait_any(struct tt_pool *pool, struct tt_tasks *ended)
 {
+    uint64_t before = tt_note_waiting(TT_DOING_HELPER);
     struct tt_task *task;
 
     pthread_mutex_lock(&pool->lock);
     while (!(task = get(ended)))
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+    tt_note_end(before);
     return task;
 }
 

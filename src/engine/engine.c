@@ -160,6 +160,8 @@ static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
     }
     rc = tt_agree_patiently(engine->comm, rc, e);
     MPI_Bcast(&go, 1, MPI_INT64_T, 0, engine->comm);
+    if (rc == TT_OK) /* not before: others are measured while this run is held */
+        rc = tt_agree(engine->comm, tt__monitor_start(engine, e), e);
     tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
     return rc;
 }
@@ -183,9 +185,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
         return TT_OK;
     }
     tt_node_watch(engine);
-    rc = tt_agree(engine->comm, tt__monitor_start(engine, e), e);
-    if (rc == TT_OK)
-        rc = wait_for_start(engine, e);
+    rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
     tt_guard_enter(TT_GUARD_MEASURED);
     p->start_ns = tt_now_ns();
@@ -194,6 +194,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     tt_recorder_iteration(p->recorder, &before);
     memset(&p->now, 0, sizeof p->now);
     p->unnamed_ns = 0;
+    p->room = UINT64_MAX;
     p->next_check = 2;
     return rc;
 }
@@ -217,7 +218,7 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
     struct tt_engine_private *p = engine->p;
     int64_t ns = tt_now_ns() - p->start_ns;
     double seconds = tt_seconds(ns);
-    int64_t decision[2] = {TT_OK, 0};
+    int64_t decision[3] = {TT_OK, 0, 0};
 
     if (engine->rank == 0) {
         double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
@@ -226,9 +227,11 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
         decision[1] = (int64_t)iteration + (per_check < 1     ? 1
                                             : per_check > 1e9 ? 1000000000
                                                               : (int64_t)per_check);
+        decision[2] = (int64_t)(tt__monitor_room(engine) / 2); /* halved, it has no sign */
         tt__monitor_tell(engine, iteration - 1, total, ns);
     }
-    MPI_Bcast(decision, 2, MPI_INT64_T, 0, engine->comm);
+    MPI_Bcast(decision, 3, MPI_INT64_T, 0, engine->comm);
+    p->room = 2 * (uint64_t)decision[2];
     p->next_check = (uint64_t)decision[1];
     p->ended = decision[0] != TT_OK;
     return decision[0] ? end_because(engine, (int)decision[0], iteration, total, e) : TT_OK;

@@ -129,9 +129,10 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
 /* Of a dump of so many bytes of this rank those by which its file will grow: what is written over,
  * or into a file that replaces another, needs no new room. */
 uint64_t tt_series_growth(const struct tt_series *s, uint64_t step, uint64_t bytes);
-/* Before a dump of this many bytes on this rank, by which its files grow so much: --max-bytes and
+/* Before dumps of this many bytes on this rank, by which its files grow so much; copies, how many
+ * dumps, is the same on all ranks: --max-bytes and
  * --min-free once more. Collective; a workload that does not use tt_output calls it itself. */
-int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
+int tt_limits_check_dump(struct tt_engine *engine, uint64_t copies, uint64_t bytes, uint64_t added,
                          struct tt_error *e);
 /* Read; waits for dumps in flight on this series first. Collective. After tt_engine_stop() it
  * counts and times nothing: a workload may check then what it has read or written. */

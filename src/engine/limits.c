@@ -6,18 +6,23 @@
 /* Room for so many dumps like the last is enough not to look now. */
 #define DUMPS_AHEAD 16
 
-int tt_limits_check_dump(struct tt_engine *engine, uint64_t bytes, uint64_t added,
+int tt_limits_check_dump(struct tt_engine *engine, uint64_t copies, uint64_t bytes, uint64_t added,
                          struct tt_error *e)
 {
     const struct tt_run_options *run = engine->config->run;
     uint64_t mine[3] = {engine->p->bytes_written + bytes, added}, all[3];
     struct tt__closing closed = engine->p->closed;
+    uint64_t room = closed.room < engine->p->room ? closed.room : engine->p->room;
+    bool is_like_last = copies <= engine->p->copies;
     struct tt_error why = TT_ERROR_CLEAR;
     int refused = 0;
 
     engine->p->closed = (struct tt__closing){0};
-    /* While the limits are far, what the closing agreements have told all ranks is enough. */
-    if (run->max_bytes == 0 && closed.bytes > 0 && closed.room / DUMPS_AHEAD >= closed.bytes) {
+    engine->p->copies = copies;
+    /* While the limits are far, what agreements have told all ranks is enough: the one that closed
+     * the last dump, and the look at the clock since then. */
+    if (run->max_bytes == 0 && closed.bytes > 0 && is_like_last &&
+        room / DUMPS_AHEAD >= closed.bytes) {
         tt__monitor_grant(engine, closed.bytes);
         return TT_OK;
     }

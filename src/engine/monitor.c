@@ -4,7 +4,9 @@
  * between two dumps. No MPI. */
 #include <stdlib.h>
 
+#include "base/note.h"
 #include "engine/private.h"
+#include "io/calls.h"
 #include "plan/directory.h"
 #include "plan/limits.h"
 
@@ -15,6 +17,7 @@ struct tt__monitor {
     struct tt_engine *engine;
     struct tt_ticker *ticker;
     unsigned ticks;
+    uint64_t looked;              /* granted when the free space was last looked at */
     _Atomic uint64_t done, total; /* progress, as last told */
     _Atomic int64_t seen_ns;      /* since the start; 0: nothing was told */
     atomic_int reason;            /* to end, by the driver's word */
@@ -35,10 +38,12 @@ static void look(struct tt__monitor *m)
     }
     if (p->how.loop && m->reason == TT_OK)
         m->reason = tt_control_listen(p->directory, &p->listener);
-    if (tt_stack_caps(&p->stack) & TT_CAP_STORES) {
-        uint64_t before = m->granted;
-
-        m->may_grant = before + tt_limits_room(m->engine->config);
+    /* Asking costs a call to the servers that are measured: only after something was written, and
+     * else seldom, for what others write. */
+    if ((tt_stack_caps(&p->stack) & TT_CAP_STORES) && m->granted > 0 &&
+        (m->granted != m->looked || m->ticks % TICKS_OF_RECORDS == 0)) {
+        m->looked = m->granted;
+        m->may_grant = m->looked + tt_limits_room(m->engine->config);
     }
 }
 
@@ -46,10 +51,10 @@ static int64_t tick(void *argument, bool last)
 {
     struct tt__monitor *m = argument;
 
-    (void)last;
+    tt_calls_unseen = true; /* they are not those of the library */
     if (m->engine->rank == 0)
         look(m);
-    tt_recorder_flush(m->engine->p->recorder, ++m->ticks % TICKS_OF_RECORDS == 0);
+    tt_recorder_flush(m->engine->p->recorder, last || ++m->ticks % TICKS_OF_RECORDS == 0);
     return tt_now_ns() + TICK_NS;
 }
 
@@ -66,9 +71,13 @@ int tt__monitor_start(struct tt_engine *engine, struct tt_error *e)
 
 void tt__monitor_stop(struct tt_engine *engine)
 {
+    uint64_t before;
+
     if (!engine->p->monitor)
         return;
+    before = tt_note_waiting(TT_DOING_RECORD);
     tt_ticker_stop(engine->p->monitor->ticker);
+    tt_note_end(before);
     free(engine->p->monitor);
     engine->p->monitor = NULL;
 }

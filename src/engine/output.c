@@ -238,7 +238,7 @@ static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
     for (uint64_t i = 0; i < n; i++)
         added += tt_series_growth(o->copies[i], o->steps[i], each);
     if (rc == TT_OK)
-        rc = tt_limits_check_dump(o->engine, bytes, added, e);
+        rc = tt_limits_check_dump(o->engine, n, bytes, added, e);
     if (rc != TT_OK)
         return rc;
     begin_epoch(o, iteration, baseline);

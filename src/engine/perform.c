@@ -81,10 +81,11 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
 static int probe(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
+    int sync = engine->config->run->sync;
     char *path;
     int rc = TT_OK;
 
-    if (!p->helper || engine->config->run->sync == TT_SYNC_BACKGROUND ||
+    if (!p->helper || sync == TT_SYNC_BACKGROUND || sync == TT_SYNC_DUMP || sync == TT_SYNC_WRITE ||
         !(tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING) || p->stack.n > 1)
         return TT_OK;
     for (int contiguous = 0; contiguous < 2 && rc == TT_OK; contiguous++) {

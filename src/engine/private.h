@@ -75,6 +75,8 @@ struct tt_engine_private {
         *unmeasured;           /* the accounts when the unmeasured section began; NULL: measured */
     uint64_t bytes_written;    /* by this rank */
     struct tt__closing closed; /* of dumps completed since limits were looked at */
+    uint64_t room;             /* that rank 0 saw at the last look at the clock */
+    uint64_t copies;           /* of the last dump */
     uint64_t next_check;       /* iteration of the next look at the clock */
     int progress_fd;           /* rank 0 only, else -1 */
     json_t *results, *tables, *warnings, *facts;

@@ -147,6 +147,8 @@ static void end_request(struct tt_request *r, int rc)
     struct tt_batch *b = r->batch;
     const struct tt_queue_spec *spec = &b->queue->spec;
 
+    if (rc == TT_OK && b->direction == TT_READING && spec->calls->judge)
+        rc = spec->calls->judge(r, &b->error);
     if (spec->sync_each && (rc == TT_OK || spec->sync_failed)) {
         int synced = spec->calls->sync(r, &b->error);
 
@@ -312,8 +314,8 @@ struct tt_batch *tt_queue_complete(struct tt_queue *q)
     *(b->next ? &b->next->before : &q->newest) = b->before;
     q->in_flight--;
     q->staged -= b->staged;
-    if (b->staged && q->spec.limit)
-        release_buffer(q, b); /* what is not in flight is not held either */
+    if (b->staged && q->spec.limit && q->spec.limit / q->spec.depth < b->staged)
+        release_buffer(q, b); /* all batches together would hold more than the limit */
     b->staged = 0;
     tt_queue_give_back(q, b);
     return b;

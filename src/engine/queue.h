@@ -68,6 +68,8 @@ struct tt_queue_calls {
     int (*sync)(struct tt_request *r, struct tt_error *e);
     /* After the last request: ranks agree, and all get what is returned. NULL: they do not. */
     int (*end)(struct tt_batch *b, int rc, struct tt_error *e);
+    /* Whether a read has read; not part of its time. NULL: it is believed. */
+    int (*judge)(struct tt_request *r, struct tt_error *e);
 };
 
 /* Where buffers come from: aligned to pages; later also pinned, or of a device. */

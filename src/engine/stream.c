@@ -149,6 +149,9 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
     if (is_writing(stream) && !stream->spec.overlapping)
         tt__sample_transfer(s->sample, stream->spec.step, &shown->block);
     tt_batch_add(b);
+    if (!is_writing(stream))
+        tt__spoil(&b->requests->spoilt, &s->spec.variables[shown->block.variable],
+                  b->requests->block);
     in_flight = tt_queue_start(&stream->queue, b);
     if (stream->queue.spec.executor == TT_BY_CALLER)
         return count_directly(stream, e);

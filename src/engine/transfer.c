@@ -196,7 +196,7 @@ int tt__close_file(void *dump, struct tt_error *e)
 /* ---- one request ---- */
 
 /* A read that left any of the spoilt words has not read. */
-static int judge_read(const struct tt_request *r, struct tt_error *e)
+static int judge_read(struct tt_request *r, struct tt_error *e)
 {
     const struct tt_file *file = r->batch->file, *bottom = file;
 
@@ -213,29 +213,18 @@ static int judge_read(const struct tt_request *r, struct tt_error *e)
     return TT_FAILED;
 }
 
-static void spoil(struct tt_request *r)
-{
-    tt__spoil(&r->spoilt, &r->batch->file->spec->variables[r->block->variable], r->block);
-}
-
 static int transfer(struct tt_request *r, struct tt_error *e)
 {
-    struct tt_batch *b = r->batch;
-    int rc;
+    const struct tt_batch *b = r->batch;
 
-    if (b->direction == TT_WRITING)
-        return tt_file_write(b->file, b->step, r->block, e);
-    spoil(r);
-    rc = tt_file_read(b->file, b->step, r->block, e);
-    return rc == TT_OK ? judge_read(r, e) : rc;
+    return b->direction == TT_WRITING ? tt_file_write(b->file, b->step, r->block, e)
+                                      : tt_file_read(b->file, b->step, r->block, e);
 }
 
 static int submit(struct tt_request *r, struct tt_error *e)
 {
-    struct tt_batch *b = r->batch;
+    const struct tt_batch *b = r->batch;
 
-    if (b->direction == TT_READING)
-        spoil(r);
     return tt_file_submit(b->file, b->direction, b->step, r->block, &r->ticket, e);
 }
 
@@ -263,6 +252,9 @@ static int begin_dump(struct tt_batch *b, struct tt_error *e)
         rc = tt__define_step(s, d->file, b->step, e);
         d->define_ns = tt_now_ns() - t;
     }
+    for (unsigned i = 0; !writing && rc == TT_OK && i < b->n; i++)
+        tt__spoil(&b->requests[i].spoilt, &s->spec.variables[b->requests[i].block->variable],
+                  b->requests[i].block);
     return rc;
 }
 
@@ -320,8 +312,13 @@ static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
                             &d->closing.bytes, e);
 }
 
-const struct tt_queue_calls tt__dump_calls = {begin_dump, transfer_noted, submit,
-                                              wait_one,   sync_noted,     end_dump};
+static int judge_noted(struct tt_request *r, struct tt_error *e)
+{
+    return tt__noted(series_of(r->batch), judge_read(r, e), e);
+}
+
+const struct tt_queue_calls tt__dump_calls = {begin_dump, transfer_noted, submit,     wait_one,
+                                              sync_noted, end_dump,       judge_noted};
 
 /* ---- streams, whose owner notes failures and counts ---- */
 
@@ -332,8 +329,6 @@ static int wait_any(struct tt_request *r, struct tt_request **done, struct tt_er
 
     if (ticket)
         *done = (struct tt_request *)((char *)ticket - offsetof(struct tt_request, ticket));
-    if (rc == TT_OK && r->batch->direction == TT_READING)
-        rc = judge_read(*done, e);
     return rc;
 }
 
@@ -342,5 +337,8 @@ static int sync_transfer(struct tt_request *r, struct tt_error *e)
     return tt_file_sync(r->batch->file, e);
 }
 
-const struct tt_queue_calls tt__stream_calls = {
-    .transfer = transfer, .submit = submit, .wait = wait_any, .sync = sync_transfer};
+const struct tt_queue_calls tt__stream_calls = {.transfer = transfer,
+                                                .submit = submit,
+                                                .wait = wait_any,
+                                                .sync = sync_transfer,
+                                                .judge = judge_read};

@@ -249,8 +249,9 @@ int tt_container_prepare(struct tt_file *file, const struct tt_library *library,
     c->info = MPI_INFO_NULL;
     tt_error_clear(&c->late);
     c->at_hand = calloc(file->spec->nvariables + 1, sizeof *c->at_hand);
-    rc = c->at_hand ? library->prepare(file, e) : tt_fail_nomem(e, "the variables");
-    rc = tt_file_agree(file, rc, e);
+    rc = tt_file_agree(file, c->at_hand ? TT_OK : tt_fail_nomem(e, "the variables"), e);
+    if (rc == TT_OK)
+        rc = tt_file_agree(file, library->prepare(file, e), e);
     if (rc == TT_OK)
         rc = tt_disk_open_first(file, false, e);
     return rc == TT_OK ? TT_OK : give_up(file, rc, e);
@@ -303,7 +304,7 @@ static int define_file(struct tt_file *file, struct tt_error *e)
         rc = define_variables(file, true, step, e);
     rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK && l->begin_data)
-        rc = l->begin_data(file, true, e);
+        rc = tt_file_agree(file, l->begin_data(file, true, e), e);
     if (rc == TT_OK)
         rc = extend_fixed(file, false, 0, e);
     for (uint64_t step = 0; rc == TT_OK && step < (groups ? ahead : 1); step++)
@@ -340,7 +341,7 @@ static int add_own(struct tt_file *file, uint64_t step, struct tt_error *e)
         rc = define_variables(file, true, step, e);
     rc = tt_file_agree(file, rc, e);
     if (rc == TT_OK && l->begin_data)
-        rc = l->begin_data(file, true, e);
+        rc = tt_file_agree(file, l->begin_data(file, true, e), e);
     return rc == TT_OK ? extend_fixed(file, true, step, e) : rc;
 }
 

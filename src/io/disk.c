@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sys.h"
 #include "build_info.h"
 
@@ -97,8 +98,11 @@ void tt_disk_unmake(const struct tt_file *file)
 static int open_here(struct tt_file *file, int flags, struct tt_error *e)
 {
     const char *path = file->spec->path;
+    int64_t t = tt_now_ns();
     int fds[4] = {open(path, flags | O_CLOEXEC, 0666), -1, -1, -1}, rc = TT_OK;
 
+    if (flags & O_CREAT)
+        file->made_ns = tt_now_ns() - t;
     for (int i = 0; i < 4 && rc == TT_OK; i++) {
         if (i > 0)
             fds[i] = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);

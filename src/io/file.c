@@ -257,7 +257,7 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
     t = tt_now_ns();
     if (rc == TT_OK)
         rc = file->backend->open(file, e);
-    file->open_ns = tt_now_ns() - t;
+    file->open_ns = tt_now_ns() - t + file->made_ns;
     tt_note_end(before);
     file->is_open = rc == TT_OK;
     return rc;

@@ -151,6 +151,8 @@ struct tt_file {
     const char *directory; /* run directory, where a layer may leave records; NULL in unit tests */
     bool is_open;          /* kept by the core, and so are the durations of the calls themselves */
     int64_t open_ns, close_ns;
+    int64_t
+        made_ns; /* the part of open in which rank 0 made the file, before the library opens it */
     struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
     uint32_t note;                /* the file's number in what the rank notes of its calls */
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "io/calls.h"
 #include "base/pool.h"
 #include "node/sources.h"
 #include "plan/directory.h"
@@ -138,6 +139,7 @@ static int64_t collect(void *argument, bool last)
 {
     struct tt_counters *c = argument;
 
+    tt_calls_unseen = true; /* they are not those of a library */
     sample(c, last || c->samples == 0);
     if (last)
         flush(c);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #define BUFFERED 2048
 /* How long a dying rank waits for the thread that is writing. */
 #define PATIENCE_MS 1000
+#define LOOK_NS 50000 /* between two looks whether it has finished */
 
 /* Filled by the main thread. Counts only rise: claimed before it is written, since a signal in the
  * middle must not write it twice, and taken after that, when the place may be filled again. */
@@ -30,7 +32,8 @@ struct tt_recorder {
     char *path;
     struct tt_records_header header;
     atomic_flag writing;
-    volatile sig_atomic_t main_writes; /* its own handler must not wait for it */
+    pthread_t main;
+    volatile sig_atomic_t main_writes; /* a handler in that thread must not wait for it */
     struct ring iterations_ring, epochs_ring;
     struct tt_iteration_record iterations[BUFFERED];
     struct tt_epoch_record epochs[BUFFERED];
@@ -71,28 +74,23 @@ static void drain_all(struct tt_recorder *r)
 }
 
 /* False if another thread has not finished in time. */
-static bool lock(struct tt_recorder *r, int most_ms)
+static bool lock(struct tt_recorder *r, long looks)
 {
     while (atomic_flag_test_and_set(&r->writing)) {
-        if (most_ms-- == 0)
+        if (looks-- == 0)
             return false;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
     return true;
 }
 
-static void flush(struct tt_recorder *r)
+static void flush(struct tt_recorder *r, bool is_main)
 {
     lock(r, -1);
+    r->main_writes = is_main;
     drain_all(r);
-    atomic_flag_clear(&r->writing);
-}
-
-static void flush_in_main(struct tt_recorder *r)
-{
-    r->main_writes = 1;
-    flush(r);
     r->main_writes = 0;
+    atomic_flag_clear(&r->writing);
 }
 
 static bool is_filling(const struct ring *ring)
@@ -103,7 +101,7 @@ static bool is_filling(const struct ring *ring)
 void tt_recorder_flush(struct tt_recorder *r, bool all)
 {
     if (all || is_filling(&r->iterations_ring) || is_filling(&r->epochs_ring))
-        flush(r);
+        flush(r, false);
 }
 
 static void set_state(struct tt_recorder *r, enum tt_rank_state state)
@@ -149,6 +147,7 @@ int tt_recorder_open(const char *directory, int rank, int size, struct tt_record
         free(r);
         return rc;
     }
+    r->main = pthread_self();
     start_header(r, rank, size);
     set_state(r, TT_RANK_RUNNING);
     if (lseek(r->fd, sizeof r->header, SEEK_SET) < 0)
@@ -167,7 +166,7 @@ void tt_recorder_iteration(struct tt_recorder *r, const struct tt_iteration_reco
     struct ring *ring = &r->iterations_ring;
 
     if (ring->put - ring->taken == BUFFERED)
-        flush_in_main(r);
+        flush(r, true);
     r->iterations[ring->put % BUFFERED] = *record;
     ring->put++;
 }
@@ -177,7 +176,7 @@ void tt_recorder_epoch(struct tt_recorder *r, const struct tt_epoch_record *reco
     struct ring *ring = &r->epochs_ring;
 
     if (ring->put - ring->taken == BUFFERED)
-        flush_in_main(r);
+        flush(r, true);
     r->epochs[ring->put % BUFFERED] = *record;
     ring->put++;
 }
@@ -218,12 +217,14 @@ int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt
 
 void tt_recorder_terminate(struct tt_recorder *r, const struct tt_iteration_record *last)
 {
-    bool locked = !r->main_writes && lock(r, PATIENCE_MS);
+    bool is_mine = r->main_writes && pthread_equal(pthread_self(), r->main);
 
+    if (!is_mine && !lock(r, PATIENCE_MS * (1000000L / LOOK_NS)))
+        return; /* who holds it is stuck in the file: so would this thread be */
     drain_all(r);
     if (last)
         append(r, TT_CHUNK_ITERATIONS, last, sizeof *last);
     set_state(r, TT_RANK_TERMINATED);
-    if (locked)
+    if (!is_mine)
         atomic_flag_clear(&r->writing);
 }

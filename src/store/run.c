@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,7 @@ int tt__runs_read(size_t n, char *const *directories, tt__take_run *take, void *
     struct ahead *a = calloc(1, sizeof *a);
     pthread_t readers[READERS];
     size_t nreaders = 0;
+    sigset_t every, before;
     int rc = TT_OK;
 
     if (!a)
@@ -278,9 +280,12 @@ int tt__runs_read(size_t n, char *const *directories, tt__take_run *take, void *
     a->directories = directories;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
+    sigfillset(&every); /* signals are for the main thread */
+    pthread_sigmask(SIG_SETMASK, &every, &before);
     while (n > FEW && nreaders < READERS &&
            pthread_create(&readers[nreaders], NULL, read_ahead, a) == 0)
         nreaders++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (size_t i = 0; i < n && rc == TT_OK; i++) {
         wait_for(a, i, nreaders > 0);
         rc = take(context, i, &a->slots[i % AHEAD].run);

@@ -148,8 +148,11 @@ static int begin_data(struct tt_file *file, bool defined, struct tt_error *e)
     MPI_Offset minimum = file->spec->policy == TT_GROUP && !file->spec->steps ? HEADER_ROOM : 0;
     int rc = defined ? ncmpi__enddef(s->file, minimum, 0, 0, 0) : NC_NOERR;
 
-    if (rc != NC_NOERR)
-        return tt_pnetcdf_judge(file, rc, "ncmpi_enddef", NULL, e);
+    rc = tt_pnetcdf_judge(file, rc, "ncmpi_enddef", NULL, e);
+    if (defined) /* what follows is collective, too */
+        rc = tt_file_agree(file, rc, e);
+    if (rc != TT_OK)
+        return rc;
     for (unsigned i = 0; defined && i < file->spec->nvariables; i++)
         s->container.at_hand[i] = 0; /* what lies behind the header may have moved */
     s->in_data_mode = true;

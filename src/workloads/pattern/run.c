@@ -134,7 +134,7 @@ static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
     for (unsigned i = 0; i < p->nblocks; i++)
         bytes += tt_selection_count(&p->blocks[i].file) *
                  p->variables[p->blocks[i].variable].element->size;
-    rc = tt_limits_check_dump(p->engine, bytes, tt_series_growth(p->series, step, bytes), e);
+    rc = tt_limits_check_dump(p->engine, 1, bytes, tt_series_growth(p->series, step, bytes), e);
     return rc == TT_OK ? tt_series_dump(p->series, step, p->nblocks, p->blocks, e) : rc;
 }
 

@@ -240,7 +240,7 @@ static int make_file(void *context, struct tt_work *work, unsigned worker, uint6
 /* Collective. */
 static int make_files(struct reader *r, struct tt_error *e)
 {
-    int rc = tt_limits_check_dump(r->engine, r->bytes, r->bytes, e);
+    int rc = tt_limits_check_dump(r->engine, 1, r->bytes, r->bytes, e);
 
     if (rc != TT_OK)
         return rc;
