@@ -121,6 +121,30 @@ static int judge(struct tt_store *s, enum state *state, struct tt_error *e)
     return TT_OK;
 }
 
+/* Whatever an older tutti has defined: indices and triggers go with their tables. */
+static int drop_all(struct tt_store *s, struct tt_error *e)
+{
+    sqlite3_stmt *q =
+        tt__sql_prepare(s,
+                        "SELECT group_concat(printf('DROP %s \"%w\"', type, name), ';')"
+                        " FROM sqlite_schema WHERE type IN ('table', 'view')"
+                        " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                        e);
+    char *drops = NULL;
+    int rc = q && sqlite3_step(q) == SQLITE_ROW ? TT_OK : tt__sql_fail(s, e);
+
+    if (rc == TT_OK) {
+        const unsigned char *text = sqlite3_column_text(q, 0);
+
+        drops = strdup(text ? (const char *)text : "");
+    }
+    sqlite3_finalize(q); /* first: nothing is dropped while it is being read */
+    if (rc == TT_OK)
+        rc = drops ? tt__sql_run(s, drops, e) : tt_fail_nomem(e, s->file);
+    free(drops);
+    return rc;
+}
+
 /* Everything in an older index is in the directories, too: it is made again. */
 static int make(struct tt_store *s, struct tt_error *e)
 {
@@ -131,10 +155,7 @@ static int make(struct tt_store *s, struct tt_error *e)
         return rc;
     rc = judge(s, &state, e); /* again: another tutti may have been faster */
     if (rc == TT_OK && state == OLDER)
-        rc = tt__sql_run(s,
-                         "DROP TABLE IF EXISTS value; DROP TABLE IF EXISTS run;"
-                         "DROP TABLE IF EXISTS refused",
-                         e);
+        rc = drop_all(s, e);
     if (rc == TT_OK && state != READY)
         rc = tt__sql_run(s, schema, e);
     if (rc == TT_OK)
