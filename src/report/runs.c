@@ -14,7 +14,7 @@
 
 /* ---- for a terminal ---- */
 
-static const struct tt_column listed[] = {
+static const struct tt_column before_metrics[] = {
     {.title = "id", .least = 8, .optional = true},
     {.title = "label", .least = 5, .optional = true},
     {.title = "context", .least = 12, .optional = true},
@@ -22,10 +22,22 @@ static const struct tt_column listed[] = {
     {.title = "ranks", .right = true},
     {.title = "backend", .least = 4},
     {.title = "overlap/sync", .least = 6},
-    {.title = "runtime", .right = true},
-    {.title = "write rate", .right = true},
-    {.title = "status", .least = 6},
 };
+#define NBEFORE (sizeof before_metrics / sizeof *before_metrics)
+static const struct tt_column after_metrics = {.title = "status", .least = 6};
+
+/* In the order in which add_run adds cells; returns how many there are. */
+static unsigned list_columns(struct tt_column columns[NBEFORE + TT_NMETRICS + 1])
+{
+    unsigned n = NBEFORE;
+
+    memcpy(columns, before_metrics, sizeof before_metrics);
+    for (int i = 0; i < TT_NMETRICS; i++)
+        if (tt_metrics[i].shown & TT_SHOWN_LISTED)
+            columns[n++] = (struct tt_column){.title = tt_metrics[i].label, .right = true};
+    columns[n++] = after_metrics;
+    return n;
+}
 
 static int add_metric(struct tt_table *t, struct tt_store *s, int64_t run,
                       const struct tt_metric *metric, struct tt_error *e)
@@ -87,7 +99,8 @@ static int add_run(struct tt_table *t, struct tt_store *s, const struct tt_run_r
 int tt_report_runs(FILE *out, struct tt_store *s, const struct tt_run_rows *runs,
                    struct tt_error *e)
 {
-    struct tt_table t = {listed, sizeof listed / sizeof *listed, .tight = true};
+    struct tt_column columns[NBEFORE + TT_NMETRICS + 1];
+    struct tt_table t = {columns, list_columns(columns), .tight = true};
     int rc = TT_OK;
 
     for (size_t i = 0; rc == TT_OK && i < runs->n; i++)
