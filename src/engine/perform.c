@@ -15,7 +15,7 @@
 #include "base/note.h"
 #include "engine/guard.h"
 #include "engine/private.h"
-#include "engine/sample.h"
+#include "engine/spot_check.h"
 #include "engine/stripe.h"
 #include "io/layers/verify/check.h"
 #include "plan/directory.h"
@@ -173,8 +173,8 @@ static bool has_layer(const struct tt_stack *stack, const char *name)
     return false;
 }
 
-/* Read back outside the measured time: everything that the layer verify has seen, or a sample; also
- * of a run that a limit has ended. rc is how it went so far. */
+/* Read back outside the measured time: everything that the layer verify has seen, or the spot
+ * checks; also of a run that a limit has ended. rc is how it went so far. */
 static int verify(struct tt_engine *engine, int rc, struct tt_verify_report *report, bool *verified,
                   struct tt_error *e)
 {
@@ -186,7 +186,7 @@ static int verify(struct tt_engine *engine, int rc, struct tt_verify_report *rep
     if (*verified)
         found = tt_verify_directory(engine->comm, &p->stack, p->directory, NULL, report, &why);
     else if (rc == TT_OK || rc == TT_LIMIT)
-        found = tt__samples_check(engine, &why);
+        found = tt__spot_checks_verify(engine, &why);
     if (found == TT_OK)
         return rc;
     *e = why;
@@ -357,7 +357,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
     rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
     tt_guard_agreed();
     rc = leave(&engine, comm, rc, e);
-    tt__samples_free(&engine);
+    tt__spot_checks_free(&engine);
     free_private(&p);
     MPI_Comm_free(&engine.comm);
     if (rc == TT_OK && engine.rank == 0)

@@ -87,10 +87,11 @@ struct tt_engine_private {
     void *filler;                          /* buffers of the collective filler */
     bool facts_asked[2];                   /* of the first file that was closed, written and read */
     struct tt__shared *shared;             /* directories of the user's that all ranks see */
-    struct tt_sample **samples; /* what was written, to be read back after the run; see sample.h */
-    uint64_t sampled;           /* files that could have been */
-    bool samples_broken, verifies; /* no memory for one; the layer verify reads everything back */
-    bool failure_noted;            /* this rank's first failed call is in the directory */
+    struct tt_spot_check **spot_checks;    /* of what was written, read back after the run */
+    uint64_t spot_checked;                 /* files that could have been */
+    bool spot_checks_broken;               /* no memory for one */
+    bool verifies;      /* the layer verify reads everything back, so there are no spot checks */
+    bool failure_noted; /* this rank's first failed call is in the directory */
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */

@@ -10,19 +10,12 @@
 #define TT_ENGINE_QUEUE_H
 
 #include "base/pool.h"
+#include "engine/spot_check.h"
 #include "io/model.h"
 
 struct tt_file;
 struct tt_queue;
 struct tt_batch;
-
-/* Words in memory that a read is about to fill, by which it is judged; see engine/sample.h. */
-#define TT_SPOILT 3
-struct tt_spoilt {
-    uint64_t word; /* drawn anew for each read */
-    unsigned n;
-    void *at[TT_SPOILT];
-};
 
 struct tt_request {
     uint64_t id; /* counts through all requests of a queue, from 1 */

@@ -179,12 +179,12 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
     s->replaces =
         spec->policy == TT_FILE_PER_STEP && spec->access == TT_CREATE && bytes_replaced(s, 0) > 0;
     if (spec->policy != TT_FILE_PER_STEP) {
-        s->sample = tt__sample_begin(engine, &s->file_spec);
+        s->spot_check = tt__spot_check_begin(engine, &s->file_spec);
         rc = tt_pool_call(engine->p->helper, tt__open_series_file, s, e);
     }
     tt_phase_add(engine, TT_OPEN, t);
     if (rc != TT_OK) {
-        tt__sample_settle(s->sample);
+        tt__spot_check_settle(s->spot_check);
         free_series(s);
     } else {
         *out = s;
@@ -336,8 +336,8 @@ static void look_at_dump(const struct tt_batch *b)
         return;
     own.path = d->path;
     if (own_file)
-        d->sample = tt__sample_begin(s->engine, &own);
-    tt__sample_dump(own_file ? d->sample : s->sample, b->step, b->n, b->blocks);
+        d->spot_check = tt__spot_check_begin(s->engine, &own);
+    tt__spot_check_dump(own_file ? d->spot_check : s->spot_check, b->step, b->n, b->blocks);
 }
 
 static void start_dump(struct tt_series *s, struct tt_batch *b)
@@ -460,8 +460,8 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
         now = close_step_file(d, e);
         rc = rc == TT_OK ? now : rc;
     }
-    tt__sample_settle(d->sample);
-    d->sample = NULL;
+    tt__spot_check_settle(d->spot_check);
+    d->spot_check = NULL;
     tt_phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
     tt_phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
     tt_phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
@@ -586,7 +586,7 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
         tt_phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
         rc = rc == TT_OK ? now : rc;
     }
-    tt__sample_settle(s->sample);
+    tt__spot_check_settle(s->spot_check);
     free_series(s);
     return rc;
 }

@@ -6,7 +6,7 @@
 
 #include "engine/private.h"
 #include "engine/queue.h"
-#include "engine/sample.h"
+#include "engine/spot_check.h"
 
 #define TT__STEP_PATH "%s.%06llu" /* of a step's own file */
 
@@ -17,9 +17,9 @@ struct tt__dump {
     char *path; /* of a file of this step only */
     struct tt_file_spec file_spec;
     struct tt_file *file;
-    struct tt_sample *sample; /* of a file of this step */
-    int64_t open_ns;          /* of a file of this step */
-    int64_t define_ns;        /* part of the writing */
+    struct tt_spot_check *spot_check; /* of a file of this step */
+    int64_t open_ns;                  /* of a file of this step */
+    int64_t define_ns;                /* part of the writing */
     int64_t write_ns, sync_ns, read_ns;
     struct tt__closing closing; /* its agreement: this rank's before it, all ranks' after it */
 };
@@ -31,11 +31,11 @@ struct tt_series {
     MPI_Comm comm;      /* of all ranks, for agreement */
     MPI_Comm file_comm; /* of the file: all ranks, or this one alone */
     struct tt_file_spec file_spec;
-    struct tt_file *file;     /* NULL with a file per step */
-    struct tt_sample *sample; /* likewise */
-    struct tt_queue writes;   /* dumps */
-    struct tt_queue reads;    /* one load or prefetch */
-    struct tt__dump *dumps;   /* of all batches, that of the reads last */
+    struct tt_file *file;             /* NULL with a file per step */
+    struct tt_spot_check *spot_check; /* likewise */
+    struct tt_queue writes;           /* dumps */
+    struct tt_queue reads;            /* one load or prefetch */
+    struct tt__dump *dumps;           /* of all batches, that of the reads last */
     bool way_chosen, fixed_written;
     uint64_t defined; /* the last step defined, plus one */
     uint64_t there;   /* bytes of a file that is updated */

@@ -147,7 +147,7 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
         return rc;
     }
     if (is_writing(stream) && !stream->spec.overlapping)
-        tt__sample_transfer(s->sample, stream->spec.step, &shown->block);
+        tt__spot_check_transfer(s->spot_check, stream->spec.step, &shown->block);
     tt_batch_add(b);
     if (!is_writing(stream))
         tt__spoil(&b->requests->spoilt, &s->spec.variables[shown->block.variable],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "engine/sample.h"
+#include "engine/spot_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "base/agree.h"
 #include "base/mix.h"
+#include "engine/private.h"
 #include "io/disk.h"
 #include "io/layers/verify/ledger.h"
 #include "io/layers/verify/check.h"
@@ -25,7 +26,7 @@ enum {
 #define BYTES_APART (UINT64_C(1) << 20) /* places of a large block */
 #define MOST_BYTES (UINT64_C(64) << 10) /* of a block */
 
-struct tt_sample {
+struct tt_spot_check {
     struct tt_ledger ledger; /* entry i has selection i, until it is settled */
     struct tt_engine *engine;
     bool settled;
@@ -226,7 +227,7 @@ static void drop_entry(struct tt_ledger *l, size_t i)
     l->entries[i].selection = i;
 }
 
-static void put_entry(struct tt_sample *s, size_t i, uint64_t step, const struct blocks *blocks,
+static void put_entry(struct tt_spot_check *s, size_t i, uint64_t step, const struct blocks *blocks,
                       const struct tt_block *b)
 {
     struct tt_ledger *l = &s->ledger;
@@ -248,7 +249,7 @@ static void put_entry(struct tt_sample *s, size_t i, uint64_t step, const struct
 
 /* Files that overwrite hold the last step only; of others a random choice of steps is kept. False:
  * not this one. */
-static bool keep_step(struct tt_sample *s, uint64_t step)
+static bool keep_step(struct tt_spot_check *s, uint64_t step)
 {
     uint64_t seed = s->engine->config->run->seed ^ s->dumps, victim = s->nkept;
     bool overwrites = s->ledger.spec.policy == TT_OVERWRITE;
@@ -271,8 +272,8 @@ static bool keep_step(struct tt_sample *s, uint64_t step)
     return true;
 }
 
-void tt__sample_dump(struct tt_sample *s, uint64_t step, unsigned nblocks,
-                     const struct tt_block *blocks)
+void tt__spot_check_dump(struct tt_spot_check *s, uint64_t step, unsigned nblocks,
+                         const struct tt_block *blocks)
 {
     const struct blocks all = {nblocks, blocks};
     unsigned n = nblocks < MOST_BLOCKS ? nblocks : MOST_BLOCKS;
@@ -287,7 +288,7 @@ void tt__sample_dump(struct tt_sample *s, uint64_t step, unsigned nblocks,
         put_entry(s, SIZE_MAX, step, &all, &blocks[place(nblocks, n, i, 1, s->dumps)]);
 }
 
-void tt__sample_transfer(struct tt_sample *s, uint64_t step, const struct tt_block *b)
+void tt__spot_check_transfer(struct tt_spot_check *s, uint64_t step, const struct tt_block *b)
 {
     const struct blocks alone = {1, b};
     uint64_t i;
@@ -304,7 +305,7 @@ void tt__sample_transfer(struct tt_sample *s, uint64_t step, const struct tt_blo
 
 /* ---- files ---- */
 
-static void free_sample(struct tt_sample *s)
+static void free_spot_check(struct tt_spot_check *s)
 {
     if (s)
         tt_ledger_free(&s->ledger);
@@ -314,18 +315,19 @@ static void free_sample(struct tt_sample *s)
 /* The place in the list for a new file, or -1. A file that is open keeps its place. */
 static int find_place(struct tt_engine_private *p, uint64_t seed)
 {
-    uint64_t n = p->sampled++;
+    uint64_t n = p->spot_checked++;
 
     for (int i = 0; i < MOST_FILES; i++)
-        if (!p->samples[i])
+        if (!p->spot_checks[i])
             return i;
     n = tt_mix(seed ^ n) % (n + 1);
-    return n < MOST_FILES && p->samples[n]->settled ? (int)n : -1;
+    return n < MOST_FILES && p->spot_checks[n]->settled ? (int)n : -1;
 }
 
-static struct tt_sample *make_sample(struct tt_engine *engine, const struct tt_file_spec *spec)
+static struct tt_spot_check *make_spot_check(struct tt_engine *engine,
+                                             const struct tt_file_spec *spec)
 {
-    struct tt_sample *s = calloc(1, sizeof *s + strlen(spec->path) + 1);
+    struct tt_spot_check *s = calloc(1, sizeof *s + strlen(spec->path) + 1);
     size_t most = spec->policy == TT_OVERWRITE ? MOST_TRANSFERS : MOST_DUMPS * MOST_BLOCKS;
     struct tt_ledger *l;
     int size;
@@ -344,11 +346,12 @@ static struct tt_sample *make_sample(struct tt_engine *engine, const struct tt_f
     }
     if (l->entries && l->selections)
         return s;
-    free_sample(s);
+    free_spot_check(s);
     return NULL;
 }
 
-struct tt_sample *tt__sample_begin(struct tt_engine *engine, const struct tt_file_spec *spec)
+struct tt_spot_check *tt__spot_check_begin(struct tt_engine *engine,
+                                           const struct tt_file_spec *spec)
 {
     struct tt_engine_private *p = engine->p;
     unsigned caps = tt_stack_caps(&p->stack);
@@ -356,49 +359,49 @@ struct tt_sample *tt__sample_begin(struct tt_engine *engine, const struct tt_fil
 
     if (spec->access == TT_READ_ONLY || !(caps & TT_CAP_STORES) || p->verifies)
         return NULL;
-    if (!p->samples)
-        p->samples = calloc(MOST_FILES, sizeof *p->samples);
-    if (!p->samples) {
-        p->samples_broken = true;
+    if (!p->spot_checks)
+        p->spot_checks = calloc(MOST_FILES, sizeof *p->spot_checks);
+    if (!p->spot_checks) {
+        p->spot_checks_broken = true;
         return NULL;
     }
     for (int i = 0; i < MOST_FILES; i++)
-        if (p->samples[i] && !strcmp(p->samples[i]->path, spec->path)) {
-            free_sample(p->samples[i]);
-            p->samples[i] = NULL;
+        if (p->spot_checks[i] && !strcmp(p->spot_checks[i]->path, spec->path)) {
+            free_spot_check(p->spot_checks[i]);
+            p->spot_checks[i] = NULL;
         }
     at = find_place(p, engine->config->run->seed);
     if (at < 0)
         return NULL;
-    free_sample(p->samples[at]);
-    p->samples[at] = make_sample(engine, spec);
-    p->samples_broken = p->samples_broken || !p->samples[at];
-    return p->samples[at];
+    free_spot_check(p->spot_checks[at]);
+    p->spot_checks[at] = make_spot_check(engine, spec);
+    p->spot_checks_broken = p->spot_checks_broken || !p->spot_checks[at];
+    return p->spot_checks[at];
 }
 
-void tt__sample_settle(struct tt_sample *s)
+void tt__spot_check_settle(struct tt_spot_check *s)
 {
     if (!s)
         return;
     s->settled = true;
     if (tt_ledger_detach(&s->ledger) != TT_OK)
-        s->engine->p->samples_broken = true;
+        s->engine->p->spot_checks_broken = true;
 }
 
-void tt__samples_free(struct tt_engine *engine)
+void tt__spot_checks_free(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
 
-    for (int i = 0; p->samples && i < MOST_FILES; i++)
-        free_sample(p->samples[i]);
-    free(p->samples);
-    p->samples = NULL;
+    for (int i = 0; p->spot_checks && i < MOST_FILES; i++)
+        free_spot_check(p->spot_checks[i]);
+    free(p->spot_checks);
+    p->spot_checks = NULL;
 }
 
 /* ---- reading back ---- */
 
 /* What is asked for here was not asked for by the user: where it cannot be done, it is left. */
-static int check_file(struct tt_engine *engine, struct tt_sample *s, struct tt_error *e)
+static int check_file(struct tt_engine *engine, struct tt_spot_check *s, struct tt_error *e)
 {
     const struct tt_stack *stack = &engine->p->stack;
     const struct tt_backend *backend = stack->elements[stack->n - 1];
@@ -433,15 +436,15 @@ static int check_file(struct tt_engine *engine, struct tt_sample *s, struct tt_e
     return rc;
 }
 
-int tt__samples_check(struct tt_engine *engine, struct tt_error *e)
+int tt__spot_checks_verify(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
-    int rc = p->samples_broken ? tt_fail_nomem(e, "samples of what was written") : TT_OK;
+    int rc = p->spot_checks_broken ? tt_fail_nomem(e, "spot checks of what was written") : TT_OK;
 
     rc = tt_agree(engine->comm, rc, e);
-    for (int i = 0; rc == TT_OK && p->sampled > 0 && i < MOST_FILES; i++)
-        if (p->samples[i]) {
-            int found = check_file(engine, p->samples[i], e);
+    for (int i = 0; rc == TT_OK && p->spot_checked > 0 && i < MOST_FILES; i++)
+        if (p->spot_checks[i]) {
+            int found = check_file(engine, p->spot_checks[i], e);
 
             if (found != TT_OK && e->rank < 0)
                 e->rank = engine->rank;
