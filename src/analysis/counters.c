@@ -19,7 +19,7 @@
 
 enum how { RATE, MEAN, LEAST, MOST };
 
-static double number(const struct tt_column *c, enum how how)
+static double number(const struct tt_counter_column *c, enum how how)
 {
     switch (how) {
     case RATE:
@@ -57,7 +57,7 @@ static int add_node_numbers(const struct tt_columns *c, json_t *host)
     int rc = 0;
 
     for (size_t i = 0; i < sizeof of_node / sizeof *of_node; i++) {
-        const struct tt_column *column = tt_columns_find(c, of_node[i].column);
+        const struct tt_counter_column *column = tt_columns_find(c, of_node[i].column);
 
         if (column)
             rc |= json_object_set_new(
@@ -70,7 +70,7 @@ static int add_node_numbers(const struct tt_columns *c, json_t *host)
 /* The one that read the list was running, too. */
 static int add_run_queue(const struct tt_columns *c, json_t *host)
 {
-    const struct tt_column *queue = tt_columns_find(c, "queue.running");
+    const struct tt_counter_column *queue = tt_columns_find(c, "queue.running");
 
     return queue ? json_object_set_new(host, "run_queue",
                                        tt_json_real(fmax(number(queue, MEAN) - 1, 0)))
@@ -79,7 +79,7 @@ static int add_run_queue(const struct tt_columns *c, json_t *host)
 
 static double growth(const struct tt_columns *c, const char *name)
 {
-    const struct tt_column *column = tt_columns_find(c, name);
+    const struct tt_counter_column *column = tt_columns_find(c, name);
 
     return column ? column->growth : 0;
 }
@@ -137,7 +137,7 @@ static json_t *inside(json_t *object, const char *key)
     return found;
 }
 
-static int add_thing(const struct tt_column *c, json_t *host)
+static int add_thing(const struct tt_counter_column *c, json_t *host)
 {
     int rc = 0;
 

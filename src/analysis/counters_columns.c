@@ -48,14 +48,14 @@ static char *keep(struct reader *r, const char *text, size_t length)
 }
 
 /* "disk.vda.busy[ms]": between the first dot and the last is the instance. */
-static void name_column(struct reader *r, struct tt_column *c, const char *cell)
+static void name_column(struct reader *r, struct tt_counter_column *c, const char *cell)
 {
     size_t length = strcspn(cell, "[");
     const char *first = memchr(cell, '.', length);
     const char *last = first ? memrchr(cell, '.', length) : cell + length;
     size_t group = first ? (size_t)(first - cell) : length;
 
-    *c = (struct tt_column){.min = INFINITY, .max = -INFINITY};
+    *c = (struct tt_counter_column){.min = INFINITY, .max = -INFINITY};
     c->name = keep(r, cell, length);
     c->group = keep(r, cell, group);
     c->instance = last > first && first ? keep(r, first + 1, (size_t)(last - first) - 1) : "";
@@ -107,7 +107,8 @@ static bool parse_row(const struct reader *r, int64_t *wall, double *values)
 }
 
 /* What a column did from one sample to the next, of which a part is in the window. */
-static void add_change(struct tt_column *c, double before, double now, double seconds, double part)
+static void add_change(struct tt_counter_column *c, double before, double now, double seconds,
+                       double part)
 {
     c->min = fmin(c->min, fmin(before, now)); /* these take a number rather than none */
     c->max = fmax(c->max, fmax(before, now));
@@ -223,7 +224,7 @@ void tt_columns_free(struct tt_columns *c)
     memset(c, 0, sizeof *c);
 }
 
-const struct tt_column *tt_columns_find(const struct tt_columns *c, const char *name)
+const struct tt_counter_column *tt_columns_find(const struct tt_columns *c, const char *name)
 {
     for (size_t i = 0; i < c->n; i++)
         if (!strcmp(c->list[i].name, name))

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-struct tt_column {
+struct tt_counter_column {
     const char *name;                     /* "disk.vda.busy" */
     const char *group, *instance, *field; /* instance is "" if there is none */
     double seconds;                       /* of the window in which it is known */
@@ -19,7 +19,7 @@ struct tt_column {
 
 struct tt_columns {
     size_t n;
-    struct tt_column *list;
+    struct tt_counter_column *list;
     double seconds; /* of the window that samples cover */
     char *text;     /* the names */
 };
@@ -31,6 +31,6 @@ int tt_columns_load(const char *path, int64_t from_ns, int64_t to_ns, struct tt_
 void tt_columns_free(struct tt_columns *c);
 
 /* By full name; NULL if there is none, or nothing is known of it in the window. */
-const struct tt_column *tt_columns_find(const struct tt_columns *c, const char *name);
+const struct tt_counter_column *tt_columns_find(const struct tt_columns *c, const char *name);
 
 #endif
