@@ -139,7 +139,7 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
                            layer->name);
         layout = layout || layer->kind == TT_LAYOUT_LAYER;
     }
-    if (layout && !(backend->caps & TT_CAP_CONTAINER))
+    if (layout && !(backend->caps & TT_CAP_CARRIES_LAYOUT))
         return tt_fail(e, TT_USAGE,
                        "a layout layer needs a backend that stores byte ranges; %s does not",
                        backend->name);

@@ -55,8 +55,9 @@ int tt_facts_add(struct tt_facts *facts, const char *key, const char *given, con
 void tt_facts_free(struct tt_facts *facts);
 
 enum tt_capability {
-    TT_CAP_STORES = 1 << 0,    /* what is written can be read again (discard cannot) */
-    TT_CAP_CONTAINER = 1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
+    TT_CAP_STORES = 1 << 0, /* what is written can be read again (discard cannot) */
+    TT_CAP_CARRIES_LAYOUT =
+        1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
     TT_CAP_RAW = 1 << 9, /* variables lie where tt_raw_offset() says, and nothing else is there */

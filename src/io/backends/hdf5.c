@@ -237,8 +237,8 @@ const struct tt_backend tt_backend_hdf5 = {
     .name = "hdf5",
     .summary = "parallel HDF5: one dataset per variable",
     .kind = TT_BACKEND,
-    .caps = TT_CAP_STORES | TT_CAP_CONTAINER | TT_CAP_UPDATES | TT_CAP_GROWS | TT_CAP_CONVERTS |
-            TT_CAP_BESIDE,
+    .caps = TT_CAP_STORES | TT_CAP_CARRIES_LAYOUT | TT_CAP_UPDATES | TT_CAP_GROWS |
+            TT_CAP_CONVERTS | TT_CAP_BESIDE,
     .library = "hdf5",
     .state_size = sizeof(struct hdf5_state),
     .opts_size = sizeof(struct hdf5_opts),

@@ -227,8 +227,8 @@ static const struct tt_param params[] = {
 const struct tt_backend tt_backend_mpiio = {
     .name = "mpiio",
     .summary = "raw files through MPI-IO: independent, collective, split or nonblocking",
-    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_CONTAINER | TT_CAP_NONBLOCKING | TT_CAP_UPDATES |
-            TT_CAP_BESIDE,
+    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_CARRIES_LAYOUT | TT_CAP_NONBLOCKING |
+            TT_CAP_UPDATES | TT_CAP_BESIDE,
     .library = "mpi",
     .state_size = sizeof(struct mpiio_state),
     .ticket_size = sizeof(struct mpiio_ticket),

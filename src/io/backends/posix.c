@@ -135,7 +135,7 @@ static int posix_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
 const struct tt_backend tt_backend_posix = {
     .name = "posix",
     .summary = "plain files through pwritev and preadv",
-    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER |
+    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CARRIES_LAYOUT |
             TT_CAP_SYSTEM_CALLS | TT_CAP_UPDATES,
     .state_size = sizeof(struct posix_state),
     .opts_size = sizeof(struct tt_raw_opts),

@@ -227,7 +227,7 @@ static const struct tt_param params[] = {
 const struct tt_backend tt_backend_uring = {
     .name = "uring",
     .summary = "plain files through io_uring, many requests in flight",
-    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CONTAINER |
+    .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CARRIES_LAYOUT |
             TT_CAP_NONBLOCKING | TT_CAP_UPDATES,
     .library = "uring",
     .state_size = sizeof(struct uring_state),
