@@ -30,7 +30,7 @@ struct file {
 };
 
 /* What a thread has to itself. */
-struct hand {
+struct worker {
     unsigned char *buffer; /* transfer bytes */
     struct tt_histogram opens, reads;
 };
@@ -41,8 +41,8 @@ struct reader {
     uint64_t nfiles, bytes;    /* this rank's */
     uint64_t mine, iterations; /* of a pass: until this rank has read all; and every rank */
     struct file *files;
-    unsigned nhands;
-    struct hand *hands;
+    unsigned nworkers;
+    struct worker *workers;
     struct tt_work *work;
     int64_t since;           /* until when reading has been accounted for */
     uint64_t iteration;      /* through all passes */
@@ -149,16 +149,16 @@ static void count_iterations(struct reader *r)
     MPI_Allreduce(&r->mine, &r->iterations, 1, MPI_UINT64_T, MPI_MAX, r->engine->comm);
 }
 
-static int allocate_hands(struct reader *r, struct tt_error *e)
+static int allocate_workers(struct reader *r, struct tt_error *e)
 {
     const struct tt_reader_options *o = r->options;
     uint64_t n = r->nfiles < o->concurrency ? r->nfiles : o->concurrency;
 
-    r->hands = calloc(n + 1, sizeof *r->hands);
-    if (!r->hands)
+    r->workers = calloc(n + 1, sizeof *r->workers);
+    if (!r->workers)
         return tt_fail_nomem(e, "threads");
-    while (r->nhands < n)
-        if (posix_memalign((void **)&r->hands[r->nhands++].buffer, 4096, o->transfer) != 0)
+    while (r->nworkers < n)
+        if (posix_memalign((void **)&r->workers[r->nworkers++].buffer, 4096, o->transfer) != 0)
             return tt_fail_nomem(e, "the threads' buffers");
     return TT_OK;
 }
@@ -208,12 +208,12 @@ static int write_all(int fd, const char *path, const unsigned char *data, size_t
     return TT_OK;
 }
 
-static int make_file(void *context, struct tt_work *work, unsigned worker, uint64_t task,
+static int make_file(void *context, struct tt_work *work, unsigned number, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
     struct file *f = &r->files[task];
-    unsigned char *buffer = r->hands[worker].buffer;
+    unsigned char *buffer = r->workers[number].buffer;
     uint64_t piece = r->options->transfer / 8 * 8; /* content is words */
     int fd = open(f->path, O_WRONLY | O_CLOEXEC), rc = TT_OK;
     XXH3_state_t state;
@@ -246,7 +246,7 @@ static int make_files(struct reader *r, struct tt_error *e)
         return rc;
     rc = claim_files(r, e);
     if (rc == TT_OK)
-        rc = tt_work_start(&r->work, r->nhands, r->nfiles, make_file, r, e);
+        rc = tt_work_start(&r->work, r->nworkers, r->nfiles, make_file, r, e);
     if (rc == TT_OK)
         rc = tt_work_end(r->work, false, e);
     r->work = NULL;
@@ -258,13 +258,13 @@ static int make_files(struct reader *r, struct tt_error *e)
 /* ---- reading, by threads ---- */
 
 /* A file that is there may have become a pipe since it was listed. */
-static int open_file(const char *path, struct hand *hand, struct stat *st, int *fd,
+static int open_file(const char *path, struct worker *worker, struct stat *st, int *fd,
                      struct tt_error *e)
 {
     int64_t t = tt_now_ns();
 
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    tt_histogram_add(&hand->opens, tt_now_ns() - t);
+    tt_histogram_add(&worker->opens, tt_now_ns() - t);
     if (*fd < 0 || fstat(*fd, st) != 0)
         return tt_fail_call(e, errno, "open", path, -1);
     return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is not a regular file", path);
@@ -285,10 +285,10 @@ static int look_into_cache(struct reader *r, int fd, const char *path, uint64_t 
 }
 
 /* From beginning to end, or until told to stop; *at is how far it came. */
-static int read_through(struct reader *r, int fd, const char *path, struct hand *hand,
+static int read_through(struct reader *r, int fd, const char *path, struct worker *worker,
                         XXH3_state_t *state, struct tt_work *work, uint64_t *at, struct tt_error *e)
 {
-    struct iovec piece = {hand->buffer, r->options->transfer};
+    struct iovec piece = {worker->buffer, r->options->transfer};
 
     for (*at = 0; !tt_work_should_stop(work);) {
         int64_t t = tt_now_ns();
@@ -300,12 +300,12 @@ static int read_through(struct reader *r, int fd, const char *path, struct hand 
             return tt_fail_call(e, errno, "read", path, (long long)*at);
         if (n == 0)
             break;
-        tt_histogram_add(&hand->reads, tt_now_ns() - t);
+        tt_histogram_add(&worker->reads, tt_now_ns() - t);
         r->unread += (uint64_t)n;
         tt_work_advance(work, (uint64_t)n);
         *at += (uint64_t)n;
         if (r->options->checksum == TT_READER_XXHASH)
-            XXH3_64bits_update(state, hand->buffer, (size_t)n);
+            XXH3_64bits_update(state, worker->buffer, (size_t)n);
     }
     return TT_OK;
 }
@@ -324,22 +324,22 @@ static int compare(const struct reader *r, struct file *f, uint64_t bytes, uint6
     return TT_OK;
 }
 
-static int read_file(void *context, struct tt_work *work, unsigned worker, uint64_t task,
+static int read_file(void *context, struct tt_work *work, unsigned number, uint64_t task,
                      struct tt_error *e)
 {
     struct reader *r = context;
     struct file *f = &r->files[task];
-    struct hand *hand = &r->hands[worker];
+    struct worker *worker = &r->workers[number];
     XXH3_state_t state;
     uint64_t bytes = 0;
     struct stat st;
-    int fd, rc = open_file(f->path, hand, &st, &fd, e);
+    int fd, rc = open_file(f->path, worker, &st, &fd, e);
 
     XXH3_64bits_reset(&state);
     if (rc == TT_OK)
         rc = look_into_cache(r, fd, f->path, (uint64_t)st.st_size, e);
     if (rc == TT_OK)
-        rc = read_through(r, fd, f->path, hand, &state, work, &bytes, e);
+        rc = read_through(r, fd, f->path, worker, &state, work, &bytes, e);
     if (rc == TT_OK && !tt_work_should_stop(work))
         rc = compare(r, f, bytes, XXH3_64bits_digest(&state), e);
     if (fd >= 0)
@@ -374,7 +374,7 @@ static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
     int rc = TT_OK;
 
     r->since = tt_now_ns();
-    r->failed = tt_work_start(&r->work, r->nhands, r->nfiles, read_file, r, &r->failure);
+    r->failed = tt_work_start(&r->work, r->nworkers, r->nfiles, read_file, r, &r->failure);
     for (uint64_t i = 1; rc == TT_OK && i <= r->iterations; i++) {
         bool reading = r->work && i <= r->mine;
         int64_t t;
@@ -399,9 +399,9 @@ static void report(struct reader *r)
 {
     int mine = r->cache_unknown, unknown;
 
-    for (unsigned i = 0; i < r->nhands; i++) {
-        tt_calls_merge(r->engine, TT_CALL_OPEN, &r->hands[i].opens);
-        tt_calls_merge(r->engine, TT_CALL_READ, &r->hands[i].reads);
+    for (unsigned i = 0; i < r->nworkers; i++) {
+        tt_calls_merge(r->engine, TT_CALL_OPEN, &r->workers[i].opens);
+        tt_calls_merge(r->engine, TT_CALL_READ, &r->workers[i].reads);
     }
     MPI_Allreduce(&mine, &unknown, 1, MPI_INT, MPI_MAX, r->engine->comm);
     if (!unknown)
@@ -425,10 +425,10 @@ static void free_reader(struct reader *r)
 {
     for (uint64_t i = 0; r->files && i < r->nfiles; i++)
         free(r->files[i].path);
-    for (unsigned i = 0; i < r->nhands; i++)
-        free(r->hands[i].buffer);
+    for (unsigned i = 0; i < r->nworkers; i++)
+        free(r->workers[i].buffer);
     free(r->files);
-    free(r->hands);
+    free(r->workers);
 }
 
 int tt_reader_run(struct tt_engine *engine, struct tt_error *e)
@@ -439,7 +439,7 @@ int tt_reader_run(struct tt_engine *engine, struct tt_error *e)
     int rc = makes_files(&r) ? name_new_files(&r, e) : find_files(&r, e);
 
     if (rc == TT_OK)
-        rc = allocate_hands(&r, e);
+        rc = allocate_workers(&r, e);
     rc = tt_agree(engine->comm, rc, e);
     if (rc == TT_OK)
         count_iterations(&r);
