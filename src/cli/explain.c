@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti explain: what a word of a report means, with its unit. */
-#include "base/text.h"
 #include "cli/command.h"
 #include "report/words.h"
 

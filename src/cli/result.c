@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "analysis/result.h"
-#include "base/json.h"
 #include "cli/choose.h"
 #include "ensemble/run.h"
 #include "plan/directory.h"

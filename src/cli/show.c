@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/result.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/result.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/agree.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/rank.h"
@@ -20,7 +19,6 @@
 #include "plan/directory.h"
 #include "plan/module.h"
 #include "plan/removal.h"
-#include "spec/read.h"
 #include "spec/units.h"
 
 /* ---- as ranks ---- */

@@ -12,7 +12,6 @@
 #include "engine/guard.h"
 #include "engine/private.h"
 #include "plan/control.h"
-#include "plan/directory.h"
 
 /* Time between looks at the clock of rank 0, for --max-time and the progress display. */
 #define CHECK_SECONDS 0.2

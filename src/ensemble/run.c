@@ -22,7 +22,6 @@
 #include "plan/limits.h"
 #include "plan/settings_json.h"
 #include "plan/workload.h"
-#include "spec/units.h"
 
 #define PLAN_FORMAT 2
 

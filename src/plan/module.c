@@ -98,7 +98,8 @@ static int open_module(const char *file, const struct tt_module **m, struct tt_e
     return rc;
 }
 
-int tt_module_open(const char *file, struct tt_error *e)
+/* A file that is no module, one of another version, a library that it misses: TT_USAGE. */
+static int open_file(const char *file, struct tt_error *e)
 {
     const struct tt_module *m;
 
@@ -112,7 +113,7 @@ int tt_module_open_listed(const char *list, struct tt_error *e)
     int rc = tt_param_set(param, &files, list, e);
 
     for (size_t i = 0; rc == TT_OK && i < files.n; i++)
-        rc = tt_module_open(files.words[i], e);
+        rc = open_file(files.words[i], e);
     tt_params_free(param, &files);
     return rc;
 }
@@ -214,7 +215,7 @@ static bool open_directory(const char *directory, void *context)
 
         if (is_module(entries[i]->d_name) &&
             asprintf(&file, "%s/%s", directory, entries[i]->d_name) >= 0) {
-            tt_module_open(file, &ignored);
+            open_file(file, &ignored);
             free(file);
         }
         free(entries[i]);

@@ -8,10 +8,8 @@
 
 #include "base/error.h"
 
-/* Adds what the file has to the lists of components. A file that is no module, one of another
- * version, a library that it misses: TT_USAGE and one line. */
-int tt_module_open(const char *file, struct tt_error *e);
-/* The same for files as the key `module` lists them. */
+/* Adds what the files have to the lists of components; list is as the key `module` has it. A file
+ * that is no module, one of another version, a library that it misses: TT_USAGE and one line. */
 int tt_module_open_listed(const char *list, struct tt_error *e);
 /* The same for the module of a component, if there is one: kind "backend", "layer" or "workload".
  * TT_OK also if there is none. */

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "ensemble/run.h"
-#include "launch/launch.h"
+#include "launch/process.h"
 #include "plan/directory.h"
 #include "spec/units.h"
 #include "survey/data.h"

@@ -62,7 +62,7 @@ static void thin_out(struct tt_bulk_pace *p)
     p->apart_ns *= 2;
 }
 
-void tt_bulk_pace_note(struct tt_bulk_pace *p, int64_t at_ns, uint64_t done)
+static void note_pace(struct tt_bulk_pace *p, int64_t at_ns, uint64_t done)
 {
     if (p->apart_ns == 0)
         p->apart_ns = FIRST_APART_NS;
@@ -207,7 +207,7 @@ static bool is_late(const struct tt_bulk_access_state *a)
 static int watch(struct tt_bulk_access_state *a, struct tt_error *e)
 {
     if (a->pace)
-        tt_bulk_pace_note(a->pace, tt_now_ns() - a->first, a->done);
+        note_pace(a->pace, tt_now_ns() - a->first, a->done);
     return tt_watch(a->engine, a->progress + a->done, a->progress_total, e);
 }
 

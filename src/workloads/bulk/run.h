@@ -16,7 +16,6 @@ struct tt_bulk_pace {
     int64_t at_ns[TT_BULK_INSTANTS]; /* after the first transfer was begun */
     uint64_t done[TT_BULK_INSTANTS];
 };
-void tt_bulk_pace_note(struct tt_bulk_pace *p, int64_t at_ns, uint64_t done);
 /* The rate of the first tenth of the time, of that of the rest; 1 if there is too little to tell.
  */
 double tt_bulk_pace_start(const struct tt_bulk_pace *p);
