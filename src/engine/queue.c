@@ -92,6 +92,17 @@ static uint64_t bytes_of(const struct tt_block *b, const struct tt_variable *var
     return tt_selection_count(&b->file) * tt_block_element_size(b, &variables[b->variable]);
 }
 
+int tt_batch_check_memory(const struct tt_batch *b, struct tt_error *e)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->blocks[i].space != TT_IN_HOST)
+            return tt_fail(e, TT_UNSUPPORTED,
+                           "block %u is in memory space %d: only the host's memory can be "
+                           "transferred yet",
+                           i, (int)b->blocks[i].space);
+    return TT_OK;
+}
+
 uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables)
 {
     const struct tt_block *before = NULL;

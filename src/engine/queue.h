@@ -117,6 +117,9 @@ void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b);
 bool tt_queue_has_room(const struct tt_queue *q, size_t bytes);
 /* Adds a request; its block is filled by the caller. */
 struct tt_block *tt_batch_add(struct tt_batch *b);
+/* Blocks that are not in the host's memory: one clear error, before anybody looks at their data. A
+ * batch with that error is started all the same, and moves nothing. */
+int tt_batch_check_memory(const struct tt_batch *b, struct tt_error *e);
 /* Bytes of a copy, and making it, so that the caller may change its memory as soon as the batch has
  * been started. Without it the caller keeps its buffers as they are until the batch is complete. */
 uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables);

@@ -267,6 +267,8 @@ static struct tt_batch *make_batch(struct tt_series *s, enum tt_direction direct
     b->step = s->spec.policy == TT_FILE_PER_STEP ? 0 : step;
     b->rc =
         pad_blocks(b, s, direction == TT_READING || !s->fixed_written, nblocks, blocks, &b->error);
+    if (b->rc == TT_OK)
+        b->rc = tt_batch_check_memory(b, &b->error);
     return b;
 }
 

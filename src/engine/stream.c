@@ -139,6 +139,7 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, stru
     int rc = is_writing(stream) ? check_limits(stream, e) : TT_OK;
 
     shown->block.data = shown->buffer;
+    shown->block.space = stream->queue.spec.memory->space;
     shown->complete = false;
     slot->bytes = tt_selection_count(&shown->block.file) *
                   s->spec.variables[shown->block.variable].element->size;
