@@ -2,7 +2,11 @@
 /* Every metric, declared once, as a row: name, unit, label in tables, which way is better
  * (metrics.c has the words), where its value comes from, in which tables it stands beside that of a
  * run, and its one definition. RECORDS: formulas.c has a function of its name. WORKLOAD: the
- * workload tells it (tt_result), and nothing else is needed. */
+ * workload tells it (tt_result), and nothing else is needed.
+ *
+ * result.json holds the metrics that there were when it was made, and is made again only if its
+ * format is older: a new metric, or a new definition, reaches old runs only if TT_RESULT_FORMAT
+ * (analysis/result.h) is raised. */
 #ifndef TT_ANALYSIS_METRICS_H
 #define TT_ANALYSIS_METRICS_H
 

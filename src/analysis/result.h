@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From records to a result. Always redone from the run directory, by whoever has it. */
+/* From records to a result, which result.json keeps. It can be made again from the run directory by
+ * whoever has it, and is where it is missing or of an older format. */
 #ifndef TT_ANALYSIS_RESULT_H
 #define TT_ANALYSIS_RESULT_H
 

@@ -255,7 +255,7 @@ static json_t *grew_json(const json_t *phases, const json_t *slowdown)
         const json_t *one = json_object_get(phases, tt_phase_names[p]);
         double growth = tt_number_of(one, "growth");
 
-        if (p >= TT_IO_WRITE || growth <= most)
+        if (!tt_phase_is_main(p) || growth <= most)
             continue;
         most = growth;
         name = tt_phase_names[p];

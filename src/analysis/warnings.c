@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "analysis/metrics.h"
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
@@ -425,6 +426,28 @@ static bool hints_without_effect(const struct tt_run_data *run, char text[TEXT])
     return n > 0 && say(text, "without effect: %s", keys);
 }
 
+/* Neither is in any report, so a slip or a module for another tutti would lose it silently. */
+static bool unknown_results(const struct tt_run_data *run, char text[TEXT])
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        json_t *results = json_object_get(run->ranks[r].summary, "results");
+        const json_t *ignored;
+        const char *name;
+
+        json_object_foreach(results, name, ignored)
+        {
+            const struct tt_metric *metric = tt_find_metric(name);
+
+            if (!metric || metric->source != TT_FROM_WORKLOAD)
+                return say(text,
+                           "the workload reported '%.60s', which is not a metric that workloads "
+                           "report: it is left out",
+                           name);
+        }
+    }
+    return false;
+}
+
 static rule *const rules[] = {
     damaged_records,
     too_short,
@@ -448,6 +471,7 @@ static rule *const rules[] = {
     shaped,
     hints_without_effect,
     results_beside_data,
+    unknown_results,
 };
 
 static bool has_text(const json_t *list, const char *text)

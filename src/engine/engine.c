@@ -86,8 +86,9 @@ static uint64_t rest_of(const struct tt_engine_private *p, const struct tt_itera
 
     if (r->start_ns < 0 || (p->stop_ns && r->start_ns >= p->stop_ns - p->start_ns))
         return 0;
-    for (int i = 0; i < TT_OTHER; i++)
-        rest -= (int64_t)r->phase_ns[i];
+    for (int i = 0; i < TT_NPHASES; i++)
+        if (tt_phase_is_main(i) && i != TT_OTHER)
+            rest -= (int64_t)r->phase_ns[i];
     return rest > 0 ? (uint64_t)rest : 0;
 }
 

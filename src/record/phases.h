@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank spends its time on. One list yields enum, names and record columns. */
+/* What a rank spends its time on. One list yields enum, names and record columns.
+ *
+ * Records (.ttr) hold one number per phase and one histogram per call, in the order of the lists. A
+ * new phase or call therefore makes records of other versions unreadable: they are refused as
+ * written by another version of tutti. Where the number of rows stays the same but their order or
+ * meaning changes, raise TT_RECORDS_MAGIC. */
 #ifndef TT_RECORD_PHASES_H
 #define TT_RECORD_PHASES_H
 
-/* Time of the rank's main thread, never counted twice. */
+#include <stdbool.h>
+
+/* The order is a contract. First come the main phases: time of the rank's main thread, never
+ * counted twice. OTHER is the last of them, and what they leave of the runtime. The rest, IO_*, are
+ * durations of calls in any thread: they lie within main phases or beside them. */
 #define TT_PHASES(X) \
     X(COMPUTE, compute, "computation") \
     X(HALO, halo, "waiting for and moving halo data") \
@@ -31,14 +40,24 @@ enum tt_phase {
         TT_NPHASES
 };
 
+static inline bool tt_phase_is_main(int phase)
+{
+    return phase <= TT_OTHER;
+}
+
 extern const char *const tt_phase_names[TT_NPHASES];
 extern const char *const tt_phase_texts[TT_NPHASES];
 
 /* Calls whose latency is kept in a histogram. */
 #define TT_CALLS(X) \
     X(CALL_OPEN, open, "opening a file") \
-    X(CALL_WRITE, write, "one write call of the library, or until it is complete if it is native") \
-    X(CALL_READ, read, "one read call of the library") \
+    X(CALL_WRITE, write, \
+      "one write call of the library; of single transfers (bulk, arrays) from submission to " \
+      "completion; dumps by native nonblocking calls are not counted, since nobody sees their " \
+      "end") \
+    X(CALL_READ, read, \
+      "one read call of the library; of single transfers (bulk, arrays) from submission to " \
+      "completion") \
     X(CALL_SYNC, sync, "making data durable") \
     X(CALL_CLOSE, close, "closing a file") \
     X(CALL_SUBMIT, submit, "handing a write over") \

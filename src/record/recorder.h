@@ -22,7 +22,7 @@ void tt_recorder_json(struct tt_recorder *r, const json_t *object);
  * (full results disk) is an error here. */
 int tt_recorder_close(struct tt_recorder *r, enum tt_rank_state state, struct tt_error *e);
 
-/* The two clocks at the start of the records, and the instant of the common start. */
+/* Among others the same instant on both clocks: when the records were begun. */
 const struct tt_records_header *tt_recorder_header(const struct tt_recorder *r);
 
 /* Only async-signal-safe calls: write out what is buffered and the record under way (NULL: none),

@@ -97,6 +97,8 @@ static int take_calls(struct source *s, uint64_t length, struct tt_rank_records 
 {
     struct tt_histogram *calls;
 
+    if (length != TT_NCALLS * sizeof *calls && length % sizeof *calls == 0)
+        return tt_fail(e, TT_CORRUPT, "'%s' was written by another version of tutti", s->path);
     if (length != TT_NCALLS * sizeof *calls)
         return corrupt(s, e, "not the expected number of histograms");
     calls = malloc(length);

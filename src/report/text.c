@@ -408,7 +408,7 @@ static void print_phases(FILE *out, const json_t *result)
         tt_table_add(&t, "%s", tt_phase_names[i]);
         for (size_t k = 1; k < 4; k++)
             tt_table_add(&t, "%s", tt_format_seconds(tt_number_of(phase, columns[k].title), text));
-        add_share(&t, phase, whole, i >= TT_IO_WRITE ? '=' : '#');
+        add_share(&t, phase, whole, tt_phase_is_main(i) ? '#' : '=');
     }
     if (t.n)
         fputc('\n', out);

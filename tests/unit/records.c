@@ -206,6 +206,12 @@ static void spoil_json(struct image *m)
 {
     put_chunk(m, TT_CHUNK_JSON, "[1]", 3);
 }
+static void spoil_calls(struct image *m)
+{
+    static const struct tt_histogram one;
+
+    put_chunk(m, TT_CHUNK_CALLS, &one, sizeof one);
+}
 static void spoil_histogram(struct image *m)
 {
     uint64_t absurd = UINT64_MAX;
@@ -222,6 +228,7 @@ static void nonsense_is_refused_with_a_reason(void **unused)
     expect_refused(spoil_magic, "no records");
     expect_refused(spoil_version, "newer");
     expect_refused(spoil_phases, "another version");
+    expect_refused(spoil_calls, "another version");
     expect_refused(spoil_rank, "makes no sense");
     expect_refused(spoil_type, "unknown kind");
     expect_refused(spoil_length, "whole number");

@@ -393,6 +393,17 @@ static void a_busy_machine_is_the_reason(void **unused)
     json_decref(result);
 }
 
+static void what_is_not_a_metric_is_named(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    rewrite_ranks("\"residual\"", "\"residuum\"", NULL);
+    result = make();
+    assert_true(warns(result, "the workload reported 'residuum', which is not a metric"));
+    json_decref(result);
+}
+
 static void without_overlap_nothing_is_hidden(void **unused)
 {
     json_t *result;
@@ -554,6 +565,7 @@ int main(void)
         TEST(doubts_are_warnings),
         TEST(waits_are_shared_by_dumps_in_flight),
         TEST(a_busy_machine_is_the_reason),
+        TEST(what_is_not_a_metric_is_named),
         TEST(without_overlap_nothing_is_hidden),
         TEST(samples_are_the_records),
         TEST(dead_rank_is_named),
