@@ -2,12 +2,11 @@
 /* The smallest complete backend: a raw file through C's stdio. Copy it to make your own.
  *
  * Where a format has variables and steps of its own, use them; a raw file takes the places that
- * tt_raw_offset() gives, which makes it a container for layout layers, too. */
+ * tt_file_raw_offset() gives, which lets it carry layout layers, too. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/agree.h"
 #include "io/file.h"
 #include "io/module.h"
 
@@ -15,30 +14,37 @@ struct template_state {
     FILE *stream;
 };
 
-static int open_stream(struct tt_file *file, const char *mode, struct tt_error *e)
+static int make_file(struct tt_file *file, struct tt_error *e)
 {
-    struct template_state *s = file->state;
+    FILE *made = fopen(file->spec->path, "wbx");
 
-    s->stream = fopen(file->spec->path, mode);
-    if (!s->stream)
-        return tt_fail_call(e, errno, "fopen", file->spec->path, -1);
-    setvbuf(s->stream, NULL, _IONBF, 0); /* other ranks read what this one has written */
+    if (!made || fclose(made) != 0)
+        return tt_fail_call(e, errno, made ? "fclose" : "fopen", file->spec->path, -1);
     return TT_OK;
 }
 
-/* One rank makes the file and fails if it exists ("x"); the others wait for the outcome. */
-static int template_open(struct tt_file *file, struct tt_error *e)
+/* One rank makes the file and fails if it exists ("x"); the others wait for the outcome. This is no
+ * part of opening it: what the core times as open is the next function. */
+static int template_prepare(struct tt_file *file, struct tt_error *e)
 {
     int rc = TT_OK;
 
     if (file->spec->access == TT_READ_ONLY)
-        return open_stream(file, "rb", e);
+        return TT_OK;
     if (file->rank == 0)
-        rc = open_stream(file, "w+bx", e);
-    rc = tt_agree(file->spec->comm, rc, e);
-    if (rc == TT_OK && file->rank != 0)
-        rc = open_stream(file, "r+b", e);
-    return rc;
+        rc = make_file(file, e);
+    return tt_file_agree(file, rc, e);
+}
+
+static int template_open(struct tt_file *file, struct tt_error *e)
+{
+    struct template_state *s = file->state;
+
+    s->stream = fopen(file->spec->path, file->spec->access == TT_READ_ONLY ? "rb" : "r+b");
+    if (!s->stream)
+        return tt_fail_call(e, errno, "fopen", file->spec->path, -1);
+    setvbuf(s->stream, NULL, _IONBF, 0); /* other ranks read what this one has written */
+    return TT_OK;
 }
 
 /* Both directions: walk the pieces of the block that are contiguous in the file and in memory. */
@@ -106,6 +112,7 @@ const struct tt_backend tt_backend_template = {
     .kind = TT_BACKEND,
     .caps = TT_CAP_STORES | TT_CAP_RAW | TT_CAP_SYNCS_ALONE | TT_CAP_CARRIES_LAYOUT,
     .state_size = sizeof(struct template_state),
+    .prepare = template_prepare,
     .open = template_open,
     .write = template_write,
     .read = template_read,
