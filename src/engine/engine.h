@@ -16,7 +16,9 @@
 #include "plan/config.h"
 
 struct tt_engine {
-    MPI_Comm comm; /* the workload's own: nobody else communicates on it */
+    /* Of all ranks, for the main thread: the workload's own messages, and those of the collective
+     * functions below, which use it, too. Files and helper threads have others. */
+    MPI_Comm comm;
     int rank, size;
     const struct tt_config *config;
     struct tt_engine_private *p;
@@ -42,8 +44,9 @@ void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt
 /* ---- the loop ---- */
 /* Collective: all ranks are ready; waits for the common start. */
 int tt_engine_start(struct tt_engine *engine, struct tt_error *e);
-/* Collective now and then: TT_LIMIT when a limit is reached and TT_INTERRUPTED when the run is to
- * stop, the same on all ranks. total is for the progress display. */
+/* Collective now and then: TT_LIMIT when a limit is reached, TT_STOPPED when the driver tells the
+ * run to stop and TT_INTERRUPTED when the driver is gone, the same on all ranks. total is for the
+ * progress display. */
 int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
                        struct tt_error *e);
 void tt_iteration_end(struct tt_engine *engine);
@@ -59,7 +62,8 @@ bool tt_engine_is_endless(const struct tt_engine *engine);
 
 /* ---- results of the workload ---- */
 /* A metric the workload knows ("residual", "flops", "updates"); the same value on all ranks for
- * TT_RESULT_SAME, summed over ranks for TT_RESULT_SUM. Names must be in analysis/metrics.h. */
+ * TT_RESULT_SAME, summed over ranks for TT_RESULT_SUM. A name that is not a row of
+ * analysis/metrics.h with the source WORKLOAD is left out of the result, which says so. */
 enum tt_result_kind { TT_RESULT_SAME, TT_RESULT_SUM };
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value);
 /* Numbers to be shown as they are, such as a sample of the field; rank 0's are kept. */
@@ -164,7 +168,7 @@ struct tt_stream_spec {
 };
 struct tt_stream_slot {
     void *buffer;
-    struct tt_block block; /* what is or was transferred; its data is set by the stream */
+    struct tt_block block; /* what is or was transferred; the stream sets data and space */
     bool complete;         /* a transfer of this slot has finished, without an error */
     int64_t took_ns;       /* the finished transfer, with its own sync */
     uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
@@ -236,7 +240,9 @@ int tt_output_open_as(struct tt_engine *engine, const struct tt_write_options *r
                       struct tt_output **out, struct tt_error *e);
 /* True if a dump is due at the end of this iteration. */
 bool tt_output_is_due(const struct tt_output *o, uint64_t iteration);
-/* If due: completes the dump before, checks limits, starts the new one. Collective when due. */
+/* If due: completes earlier dumps until one more fits --inflight, or all of them where a baseline
+ * epoch begins; then checks limits and starts the new one. With numio's rule, completes all an
+ * iteration before the next is due. Collective where it does either. */
 int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
                     const struct tt_block *blocks, struct tt_error *e);
 /* The series that holds copy 0 and the last step written to it; NULL before the first dump. */

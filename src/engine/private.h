@@ -22,7 +22,7 @@ struct tt_made_file {
     atomic_bool withdrawn;  /* not ours after all */
     atomic_bool identified; /* it is there, and this is what it is: */
     struct tt_identity identity;
-    uint64_t pass; /* tt_engine_private.run when it was claimed */
+    uint64_t pass; /* tt_engine_private.played when it was claimed */
     char path[];
 };
 
@@ -66,7 +66,7 @@ struct tt_engine_private {
     struct tt_histogram *calls;   /* TT_NCALLS */
     struct tt_iteration_record now;
     int64_t unnamed_ns;            /* of empty records since the last one that was written */
-    uint64_t total_ns[TT_NPHASES]; /* of the main thread, since the beginning */
+    uint64_t total_ns[TT_NPHASES]; /* since the beginning; IO_* of any thread */
     int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
     struct tt_cpu_time cpu;        /* at the start, then in the measured time */

@@ -81,8 +81,8 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for prepare, define, submit, wait, wait_any, use_buffers, is_collective and
- * query.
+ * not. NULL is allowed for check, prepare, define, submit and wait (both), wait_any,
+ * use_buffers, most_submitted, is_collective and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -163,7 +163,7 @@ struct tt_file {
     uint64_t raw_fixed;
 };
 
-/* Where a variable's instance starts in a raw file or container. Fixed variables come first, in the
+/* Where a variable's instance starts in a raw file. Fixed variables come first, in the
  * order of definition, then a record per step with all per-step variables. A file of one variable
  * that overwrites is therefore the plain array. alignment (>= 1) rounds every start up. */
 uint64_t tt_raw_offset(const struct tt_file_spec *spec, unsigned variable, uint64_t step,
@@ -186,7 +186,7 @@ struct tt_stack {
     uint64_t seed;
     const char *directory; /* run directory; NULL outside of a run */
 };
-/* Checks the order (request layers above layout layers above a container backend). */
+/* Checks the order (request layers above layout layers above a backend that carries one). */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
 unsigned tt_stack_caps(const struct tt_stack *stack);
 /* Transfers that may be submitted and not yet have been waited for; 0: it cannot be done. */
