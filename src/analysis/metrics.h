@@ -6,7 +6,8 @@
  *
  * result.json holds the metrics that there were when it was made, and is made again only if its
  * format is older: a new metric, or a new definition, reaches old runs only if TT_RESULT_FORMAT
- * (analysis/result.h) is raised. */
+ * (analysis/result.h) is raised; and the index, which reads no result twice, only if its schema
+ * is (store/store.c), or by tutti index --rebuild. */
 #ifndef TT_ANALYSIS_METRICS_H
 #define TT_ANALYSIS_METRICS_H
 

@@ -143,7 +143,7 @@ void tt_data_mark(struct tt_engine *engine, const char *path)
     tt_mark_finished(&engine->p->owner, &made);
 }
 
-int tt_data_check_mark(const char *path, struct tt_error *e)
+int tt__data_check_mark(const char *path, struct tt_error *e)
 {
     char id[TT_ID_LENGTH + 1];
 
@@ -180,7 +180,7 @@ void tt_data_withdraw(struct tt_engine *engine, const char *path)
     tt_data_leave(engine, path);
 }
 
-void tt_data_remove_orphans(struct tt_engine *engine)
+void tt__data_remove_orphans(struct tt_engine *engine)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     char *manifest = tt_directory_path(engine->p->directory, "manifest");
@@ -212,7 +212,7 @@ static int make_directory(struct tt_engine *engine, enum tt_made_kind kind, cons
     return rc == TT_OK ? tt_fail_call(e, why, "mkdir", path, -1) : rc;
 }
 
-int tt_data_make_directory(struct tt_engine *engine, struct tt_error *e)
+int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     bool there;
@@ -225,7 +225,7 @@ int tt_data_make_directory(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
-int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e)
+int tt__data_adopt_dir(struct tt_engine *engine, struct tt_error *e)
 {
     const char *dir = engine->config->run->dir;
     int rc = claim(engine, TT_MADE_PARENT, dir, e);
@@ -275,8 +275,8 @@ int tt_data_own_directory(struct tt_engine *engine, const char *path, struct tt_
 
 /* ---- what MPI libraries make beside a file ---- */
 
-int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
-                         struct tt_error *e)
+int tt__data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
+                          struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     size_t n = strlen(p->data_directory);

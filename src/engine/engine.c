@@ -20,7 +20,7 @@
 /* How soon the driver's go is seen. */
 #define GO_POLL_NS 2000000
 
-void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
+void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 {
     engine->p->now.phase_ns[phase] += (uint64_t)ns;
     engine->p->total_ns[phase] += (uint64_t)ns;
@@ -28,14 +28,14 @@ void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
 
 void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns)
 {
-    tt_phase_add_ns(engine, phase, tt_now_ns() - since_ns);
+    tt__phase_add_ns(engine, phase, tt_now_ns() - since_ns);
 }
 
 void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call, int64_t since_ns)
 {
     int64_t ns = tt_now_ns() - since_ns;
 
-    tt_phase_add_ns(engine, phase, ns);
+    tt__phase_add_ns(engine, phase, ns);
     tt_histogram_add(&engine->p->calls[call], ns);
 }
 
@@ -184,7 +184,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
         meet(engine);
         return TT_OK;
     }
-    tt_node_watch(engine);
+    tt__node_watch(engine);
     rc = wait_for_start(engine, e);
     p->cpu = tt_cpu_now();
     tt_guard_enter(TT_GUARD_MEASURED);
@@ -256,7 +256,7 @@ void tt_iteration_end(struct tt_engine *engine)
     next_record(engine, 0);
 }
 
-void tt_engine_stop_clock(struct tt_engine *engine)
+void tt__engine_stop_clock(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
 
@@ -274,7 +274,7 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 {
     (void)e;
     if (!engine->p->how.loop)
-        tt_engine_stop_clock(engine);
+        tt__engine_stop_clock(engine);
     meet(engine);
     return TT_OK;
 }

@@ -12,7 +12,7 @@ static int start(struct tt_engine *engine, int npids, const int *pids, struct tt
     return tt_counters_start(engine->p->directory, o, (size_t)npids, pids, &engine->p->counters, e);
 }
 
-void tt_node_watch(struct tt_engine *engine)
+void tt__node_watch(struct tt_engine *engine)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     int pid = (int)getpid(), rank, size, room, *pids = NULL;

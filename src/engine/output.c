@@ -231,7 +231,7 @@ static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
     uint64_t n = tt_output_copies(o->options, iteration, o->iterations);
     uint64_t each = bytes_of(o, nblocks, blocks), bytes = n * each, added = 0;
     bool baseline = next_is_baseline(o);
-    unsigned left = baseline ? 0 : tt_dumps_in_flight(o->engine) - 1;
+    unsigned left = baseline ? 0 : tt__dumps_in_flight(o->engine) - 1;
     int rc = complete_all(o, left, e);
 
     end_epoch(o);

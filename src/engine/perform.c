@@ -66,9 +66,9 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     if (engine->rank != 0 && p->data_directory) /* rank 0 will know more of it */
         p->owner.data = &p->data;
     if (rc == TT_OK && engine->rank == 0 && p->how.new_dir)
-        rc = tt_data_adopt_dir(engine, e);
+        rc = tt__data_adopt_dir(engine, e);
     if (rc == TT_OK && engine->rank == 0)
-        rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt_data_make_directory(engine, e) : TT_OK;
+        rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt__data_make_directory(engine, e) : TT_OK;
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
@@ -231,7 +231,7 @@ static void free_private(struct tt_engine_private *p)
         next = f->next;
         free(f);
     }
-    tt_shared_forget(p);
+    tt__shared_forget(p);
     free(p->calls);
     free(p->data_directory);
     free(p->filler);
@@ -267,16 +267,16 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     int rc = tt_agree(engine->comm, prepare_here(engine, thread_level, e), e);
 
     if (p->recorder)
-        tt_signals_install(engine);
+        tt__signals_install(engine);
     if (rc == TT_OK)
-        rc = tt_shared_check_own(engine, e);
+        rc = tt__shared_check_own(engine, e);
     if (rc == TT_OK)
         rc = tt_stripe_apply(engine, environment, e);
     if (rc == TT_OK)
         rc = probe(engine, e);
     if (rc == TT_OK)
         rc = play_workload(engine, e);
-    tt_engine_stop_clock(engine);
+    tt__engine_stop_clock(engine);
     if (p->stop_ns != 0)
         tt_iteration_end(engine); /* what came after the end, such as closing files */
     tt_counters_stop(p->counters);
@@ -285,7 +285,7 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     rc = verify(engine, rc, &report, &verified, e);
     if (p->recorder && p->calls && p->results)
         record_summary(engine, verified ? &report : NULL, environment);
-    tt_signals_restore();
+    tt__signals_restore();
     return rc;
 }
 
@@ -300,7 +300,7 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     tt_note_begin(TT_DOING_REMOVE,
                   tt_note_file(p->data_directory ? p->data_directory : p->directory));
     if (!keep)
-        tt_data_remove_orphans(engine);
+        tt__data_remove_orphans(engine);
     if (engine->rank == 0 && !keep) {
         now = tt_manifest_remove(p->directory, &later);
         later.rank = 0;

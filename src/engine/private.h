@@ -95,7 +95,7 @@ struct tt_engine_private {
 };
 
 /* Dumps of a series in flight at most. Without overlap none is; one may still owe its sync. */
-static inline unsigned tt_dumps_in_flight(const struct tt_engine *engine)
+static inline unsigned tt__dumps_in_flight(const struct tt_engine *engine)
 {
     const struct tt_run_options *run = engine->config->run;
 
@@ -103,17 +103,17 @@ static inline unsigned tt_dumps_in_flight(const struct tt_engine *engine)
 }
 
 /* The measured time has ended; never in a run that goes on until it is told to stop. */
-static inline bool tt_engine_is_over(const struct tt_engine *engine)
+static inline bool tt__engine_is_over(const struct tt_engine *engine)
 {
     return engine->p->stop_ns != 0;
 }
 
 /* Counts a duration that was measured elsewhere. */
-void tt_phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
+void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
 
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */
-void tt_engine_stop_clock(struct tt_engine *engine);
+void tt__engine_stop_clock(struct tt_engine *engine);
 /* The record of what is under way in the measured time; false if there is none. Async-signal-safe.
  */
 bool tt__record_so_far(const struct tt_engine *engine, struct tt_iteration_record *out);
@@ -133,34 +133,34 @@ void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 
 /* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be
  * done, that is a warning. */
-void tt_node_watch(struct tt_engine *engine);
+void tt__node_watch(struct tt_engine *engine);
 
 /* data.c */
 /* The data directory's own subdirectory, so that concurrent runs never meet. Rank 0 only. */
-int tt_data_make_directory(struct tt_engine *engine, struct tt_error *e);
+int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e);
 /* The user's data directory is new, and goes with the last thing in it. Rank 0 only. */
-int tt_data_adopt_dir(struct tt_engine *engine, struct tt_error *e);
+int tt__data_adopt_dir(struct tt_engine *engine, struct tt_error *e);
 /* Async-signal-safe. */
 struct tt_made tt__made(const struct tt_made_file *file);
 /* Before a file is opened, on every rank: an MPI library makes files of its own beside it, whose
  * names must not be somebody's. rank is that in the file's communicator; one of them speaks. */
-int tt_data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
-                         struct tt_error *e);
+int tt__data_check_beside(struct tt_engine *engine, const char *path, int rank, bool speaks,
+                          struct tt_error *e);
 /* Only what tutti has made may be changed. */
-int tt_data_check_mark(const char *path, struct tt_error *e);
+int tt__data_check_mark(const char *path, struct tt_error *e);
 /* Removes the files this rank made, where no manifest is left to say so for all. */
-void tt_data_remove_orphans(struct tt_engine *engine);
+void tt__data_remove_orphans(struct tt_engine *engine);
 
 /* shared.c: whether all ranks see the run's own data directory, and that of a path which is the
  * same on all. Collective; rank 0 may write there. A directory is looked at once. */
-int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e);
-int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error *e);
-void tt_shared_forget(struct tt_engine_private *p);
+int tt__shared_check_own(struct tt_engine *engine, struct tt_error *e);
+int tt__shared_check(struct tt_engine *engine, const char *path, struct tt_error *e);
+void tt__shared_forget(struct tt_engine_private *p);
 
 /* signals.c: from now on SIGTERM and SIGINT save the records, remove the files this rank made
  * (unless they are kept) and end the process. */
-void tt_signals_install(struct tt_engine *engine);
-void tt_signals_restore(void);
+void tt__signals_install(struct tt_engine *engine);
+void tt__signals_restore(void);
 /* The same without ending it; for the guard. */
 void tt__save_and_clean(void);
 

@@ -79,7 +79,7 @@ static int open_queues(struct tt_series *s, struct tt_error *e)
         .pool = helper,
         .memory = &tt_host_memory,
         .limit = run->staging_limit,
-        .depth = tt_dumps_in_flight(s->engine),
+        .depth = tt__dumps_in_flight(s->engine),
         .sync_each = run->sync == TT_SYNC_WRITE,
         .sync_failed = true,
         .ticket_size = tt_stack_ticket_size(&s->engine->p->stack),
@@ -155,7 +155,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
     }
     if (engine->size > 1 && !spec->per_process && spec->access == TT_CREATE &&
         (tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
-        rc = tt_shared_check(engine, s->path, e);
+        rc = tt__shared_check(engine, s->path, e);
     if (rc != TT_OK) {
         free_series(s);
         return rc;
@@ -352,9 +352,9 @@ static void start_dump(struct tt_series *s, struct tt_batch *b)
         look_at_dump(b);
         t = tt_now_ns();
         tt_queue_start(&s->writes, b);
-        tt_phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - d->open_ns - d->sync_ns);
-        tt_phase_add_ns(engine, TT_OPEN, d->open_ns);
-        tt_phase_add_ns(engine, TT_SYNC, d->sync_ns);
+        tt__phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - d->open_ns - d->sync_ns);
+        tt__phase_add_ns(engine, TT_OPEN, d->open_ns);
+        tt__phase_add_ns(engine, TT_SYNC, d->sync_ns);
         return;
     }
     if (b->rc == TT_OK)
@@ -364,7 +364,7 @@ static void start_dump(struct tt_series *s, struct tt_batch *b)
     t = tt_now_ns();
     tt_queue_start(&s->writes, b);
     if (s->writes.spec.executor == TT_BY_BACKEND) {
-        tt_phase_add_ns(engine, TT_OPEN, d->open_ns);
+        tt__phase_add_ns(engine, TT_OPEN, d->open_ns);
         t += d->open_ns;
     }
     tt_call_add(engine, TT_SUBMIT, TT_CALL_SUBMIT, t);
@@ -432,8 +432,8 @@ static int close_step_file(struct tt__dump *d, struct tt_error *e)
     int rc = tt_pool_call(tt__helper_of(d->series), tt__close_file, d, e);
 
     close_ns = tt_now_ns() - t - (d->sync_ns - before);
-    tt_phase_add_ns(engine, TT_SYNC, d->sync_ns - before);
-    tt_phase_add_ns(engine, TT_CLOSE, close_ns);
+    tt__phase_add_ns(engine, TT_SYNC, d->sync_ns - before);
+    tt__phase_add_ns(engine, TT_CLOSE, close_ns);
     engine->p->step_files_ns += d->open_ns + close_ns;
     return rc;
 }
@@ -464,9 +464,9 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
     }
     tt__spot_check_settle(d->spot_check);
     d->spot_check = NULL;
-    tt_phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
-    tt_phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
-    tt_phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
+    tt__phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
+    tt__phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
+    tt__phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
     tell_times(d);
     return rc;
 }
@@ -494,7 +494,7 @@ int tt_series_drain(struct tt_series *s, struct tt_error *e)
     s->synced = true;
     rc = tt_pool_call(tt__helper_of(s), tt__sync_file, &all, e);
     tt_phase_add(s->engine, TT_SYNC, t);
-    tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
+    tt__phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
     return rc;
 }
 
@@ -505,7 +505,7 @@ static void start_load(struct tt_series *s, uint64_t step, unsigned nblocks,
 {
     struct tt_batch *b = make_batch(s, TT_READING, step, nblocks, blocks);
 
-    if (!tt_engine_is_over(s->engine))
+    if (!tt__engine_is_over(s->engine))
         s->engine->p->now.bytes_read += bytes_of(s, b);
     tt_queue_start(&s->reads, b);
 }
@@ -519,10 +519,10 @@ static int complete_load(struct tt_series *s, int64_t since_ns, struct tt_error 
 
     s->failed = s->failed || rc != TT_OK;
     s->prefetching = false;
-    if (!tt_engine_is_over(s->engine)) {
+    if (!tt__engine_is_over(s->engine)) {
         count_calls(s, b, TT_CALL_READ);
         tt_phase_add(s->engine, TT_LOAD, since_ns);
-        tt_phase_add_ns(s->engine, TT_IO_READ, d->read_ns);
+        tt__phase_add_ns(s->engine, TT_IO_READ, d->read_ns);
     }
     tell_times(d);
     return rc;
@@ -583,9 +583,9 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
         int64_t t = tt_now_ns();
 
         now = tt_pool_call(tt__helper_of(s), tt__close_file, &all, e);
-        tt_phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - all.sync_ns);
-        tt_phase_add_ns(engine, TT_SYNC, all.sync_ns);
-        tt_phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
+        tt__phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - all.sync_ns);
+        tt__phase_add_ns(engine, TT_SYNC, all.sync_ns);
+        tt__phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
         rc = rc == TT_OK ? now : rc;
     }
     tt__spot_check_settle(s->spot_check);

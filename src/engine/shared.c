@@ -71,7 +71,7 @@ static int agree_seen(struct tt_engine *engine, const char *directory, const cha
     return tt_agree_patiently(engine->comm, rc, e);
 }
 
-int tt_shared_check_own(struct tt_engine *engine, struct tt_error *e)
+int tt__shared_check_own(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
 
@@ -118,7 +118,7 @@ static int check_directory(struct tt_engine *engine, const char *directory, stru
     return rc;
 }
 
-int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error *e)
+int tt__shared_check(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     struct tt__shared *s = malloc(sizeof *s + strlen(path) + 2), *known = p->shared;
@@ -141,7 +141,7 @@ int tt_shared_check(struct tt_engine *engine, const char *path, struct tt_error 
     return check_directory(engine, s->directory, e);
 }
 
-void tt_shared_forget(struct tt_engine_private *p)
+void tt__shared_forget(struct tt_engine_private *p)
 {
     for (struct tt__shared *s = p->shared, *next; s; s = next) {
         next = s->next;

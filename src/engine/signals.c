@@ -140,7 +140,7 @@ static void set_handler(void (*handler)(int))
     sigaction(SIGINT, &action, NULL);
 }
 
-void tt_signals_install(struct tt_engine *engine)
+void tt__signals_install(struct tt_engine *engine)
 {
     const struct tt_last_resort resort = {engine->config->run->patience, give_up};
 
@@ -157,7 +157,7 @@ void tt_signals_install(struct tt_engine *engine)
 }
 
 /* A guard that has taken the engine is about to end the process: it is not freed below its feet. */
-void tt_signals_restore(void)
+void tt__signals_restore(void)
 {
     while (installed && !atomic_exchange(&interrupted_engine, NULL))
         pause();

@@ -92,10 +92,10 @@ static int count_directly(struct tt_stream *stream, struct tt_error *e)
     const struct tt_batch *b = tt_queue_complete(&stream->queue);
     int64_t ns = b->requests->ended_ns - b->submitted_ns, sync_ns = b->requests->sync_ns;
 
-    tt_phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
-    tt_phase_add_ns(engine, own_phase(stream), ns);
-    tt_phase_add_ns(engine, TT_SYNC, sync_ns);
-    tt_phase_add_ns(engine, TT_IO_SYNC, sync_ns);
+    tt__phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
+    tt__phase_add_ns(engine, own_phase(stream), ns);
+    tt__phase_add_ns(engine, TT_SYNC, sync_ns);
+    tt__phase_add_ns(engine, TT_IO_SYNC, sync_ns);
     return count(stream, b, e);
 }
 
@@ -172,8 +172,8 @@ static int complete_one(struct tt_stream *stream, struct slot **completed, struc
     *completed = b->owner;
     until = stream->queue.spec.executor == TT_BY_BACKEND ? b->moved_ns : tt_now_ns();
     if (stream->queue.in_flight == 0)
-        tt_phase_add_ns(engine, own_phase(stream), until - stream->busy_since);
-    tt_phase_add_ns(engine, is_writing(stream) ? TT_WAIT : TT_LOAD, until - t);
+        tt__phase_add_ns(engine, own_phase(stream), until - stream->busy_since);
+    tt__phase_add_ns(engine, is_writing(stream) ? TT_WAIT : TT_LOAD, until - t);
     return count(stream, b, e);
 }
 
@@ -380,8 +380,8 @@ int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e
     struct tt__dump all = {.series = s, .file = s->file};
     int rc = tt_pool_call(s->engine->p->helper, tt__sync_file, &all, e);
 
-    tt_phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
-    tt_phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
+    tt__phase_add_ns(s->engine, TT_SYNC, all.sync_ns);
+    tt__phase_add_ns(s->engine, TT_IO_SYNC, all.sync_ns);
     s->synced = true;
     *own_ns = all.sync_ns;
     return rc;

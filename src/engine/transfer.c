@@ -43,10 +43,10 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
 
     if (spec->access == TT_UPDATE && speaks)
-        rc = tt_data_check_mark(spec->path, e);
+        rc = tt__data_check_mark(spec->path, e);
     MPI_Comm_rank(s->file_comm, &rank); /* libraries name what they make beside it by that */
     if (rc == TT_OK)
-        rc = tt_data_check_beside(s->engine, spec->path, rank, speaks, e);
+        rc = tt__data_check_beside(s->engine, spec->path, rank, speaks, e);
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK) {
