@@ -83,7 +83,7 @@ equal '[1,1]' "$(answer '[.steps[].runs]' | jq -c .)" "runs by batch jobs"
 no_job_left
 no_data_left
 expect 2 "${ensemble[@]}" plain.yaml "${here[@]}" --quiet --set reference.launch.by=slurm
-one_line 'launch.by=slurm starts steps of an allocation'
+one_line 'launch.by=slurm needs an allocation'
 
 # One of them does not start in time: all are taken back.
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" "${batch[@]}" --others 1 --quiet --json answer.json \
