@@ -96,7 +96,7 @@ static struct tt_block block_of(const struct orbit *o, double *data)
     return b;
 }
 
-/* Only the engine takes the time; a workload says what the time was spent on. */
+/* The engine keeps the accounts of time; a workload says since when, and on what. */
 static void compute(struct orbit *o)
 {
     int64_t t = tt_now_ns();

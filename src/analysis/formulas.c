@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The formulas of the metrics that records give, one function each; analysis/metrics.h says what
- * they mean. A metric without a formula, or a formula without a metric, does not compile. What was
+ * they mean. A metric without a formula does not compile. What was
  * not measured is unknown, with the reason, and never 0. */
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * A backend's state begins with a struct tt_container. Its prepare calls
  * tt_container_prepare(); open, define, write, read, sync and close of the table are those of the
- * container.
+ * container, or call them.
  */
 #ifndef TT_IO_CONTAINER_H
 #define TT_IO_CONTAINER_H

@@ -61,12 +61,12 @@ enum tt_capability {
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
     TT_CAP_RAW = 1 << 9, /* variables lie where tt_raw_offset() says, and nothing else is there */
-    /* Of a stack only if every element has them: */
-    TT_CAP_UPDATES = 1 << 4,     /* opens files with TT_UPDATE */
-    TT_CAP_GROWS = 1 << 5,       /* and lets unlimited variables grow then */
-    TT_CAP_CONVERTS = 1 << 6,    /* takes blocks with a memory_element */
     TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
     TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
+    /* Of a stack only if every layer has them, too. A layer cannot take the others away. */
+    TT_CAP_UPDATES = 1 << 4,  /* opens files with TT_UPDATE */
+    TT_CAP_GROWS = 1 << 5,    /* and lets unlimited variables grow then */
+    TT_CAP_CONVERTS = 1 << 6, /* takes blocks with a memory_element */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
@@ -88,7 +88,7 @@ struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
     const char *summary;
     enum tt_stack_kind kind;
-    unsigned caps;       /* of enum tt_capability; for layers: most caps of the file below pass, but
+    unsigned caps;       /* of enum tt_capability; those of the file below pass through a layer, but
                           * without submit the stack is not TT_CAP_NONBLOCKING */
     const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
     size_t state_size;   /* file->state, allocated zeroed by the core */
@@ -98,9 +98,9 @@ struct tt_backend {
 
     /* Validate options against each other, without MPI; may be NULL. */
     int (*check)(const void *opts, struct tt_error *e);
-    /* What comes before the library's own call, and is not timed as open: ranks agree, properties
-     * and hints are made, rank 0 makes the file. Collective, and ranks have agreed when it returns.
-     * It leaves nothing behind if it fails; else open is next. May be NULL. */
+    /* What comes before the library's own call: ranks agree, properties and hints are made, rank 0
+     * makes the file, which alone of this is timed as open. Collective, and ranks have agreed when
+     * it returns. It leaves nothing behind if it fails; else open is next. May be NULL. */
     int (*prepare)(struct tt_file *file, struct tt_error *e);
     /* Make or open file->spec->path. A layer opens file->below by tt_below_open(). If it fails,
      * close is not called on it; a layer leaves the file below as it is then: others may be waiting
@@ -202,7 +202,8 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e);
 /* What opening it has made, where the backend knows; of the stack's lowest element. */
 struct tt_file_identity tt_file_made(const struct tt_file *file);
-/* How long the backend's own call took, without preparing and agreement. */
+/* How long the backend's own call took, and on rank 0 making the file (tt_disk_open_first);
+ * without the rest of preparing and agreement. */
 int64_t tt_file_open_ns(const struct tt_file *file);
 /* Closes and frees; collective, and ranks have agreed. */
 int tt_file_close(struct tt_file *file, struct tt_error *e);

@@ -151,7 +151,9 @@ size_t tt_block_moved_size(const struct tt_block *b, const struct tt_variable *v
 
 enum tt_direction { TT_WRITING, TT_READING };
 
-/* A submitted transfer. The backend keeps what it needs in state (ticket_size bytes, zeroed). */
+/* A submitted transfer, one for the whole stack. The backend keeps what it needs in state
+ * (ticket_size bytes), a layer nothing. It is zeroed once and then used again: submit sets all of
+ * it. */
 struct tt_ticket {
     void *state;
 };

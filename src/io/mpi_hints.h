@@ -17,7 +17,8 @@ struct tt_mpi_hints {
 extern const char *const tt_mpi_switches[]; /* "default", "enable", "disable", "automatic" */
 
 /* The keys of a backend whose options, of the given type, have a member hints. MPI libraries read
- * the numbers of these hints as int, and some crash on others. */
+ * the numbers of these hints as int, and some crash on others. A row here is a key of mpiio, netcdf
+ * and pnetcdf: a hint of one library alone is given in `hints`, or is a row of that backend. */
 /* clang-format off */
 #define TT_MPI_HINT_PARAMS(type) \
     {"cb_nodes", TT_PARAM_COUNT, offsetof(type, hints.cb_nodes), "0", "ranks", \

@@ -52,11 +52,13 @@ extern const char *const tt_phase_texts[TT_NPHASES];
 #define TT_CALLS(X) \
     X(CALL_OPEN, open, "opening a file") \
     X(CALL_WRITE, write, \
-      "one write call of the library; of single transfers (bulk, arrays) from submission to " \
+      "one block through the stack, with its layers and all calls of the library that it takes; " \
+      "of single transfers (bulk, arrays) from submission to " \
       "completion; dumps by native nonblocking calls are not counted, since nobody sees their " \
       "end") \
     X(CALL_READ, read, \
-      "one read call of the library; of single transfers (bulk, arrays) from submission to " \
+      "one block through the stack, with its layers and all calls of the library that it takes; " \
+      "of single transfers (bulk, arrays) from submission to " \
       "completion") \
     X(CALL_SYNC, sync, "making data durable") \
     X(CALL_CLOSE, close, "closing a file") \

@@ -65,9 +65,10 @@ struct tt_rank_records {
     size_t niterations, nepochs;
     struct tt_iteration_record *iterations;
     struct tt_epoch_record *epochs;
-    struct tt_histogram *calls; /* TT_NCALLS of them, or NULL if the rank did not finish */
-    json_t *summary;            /* merged objects, or NULL */
-    int truncated;              /* the last chunk was cut off */
+    struct tt_histogram
+        *calls;      /* TT_NCALLS of them, or NULL if the rank did not live to write them */
+    json_t *summary; /* merged objects, or NULL */
+    int truncated;   /* the last chunk was cut off */
 };
 int tt_records_load(const char *path, struct tt_rank_records *out, struct tt_error *e);
 /* The same for whoever needs only the header and the iterations: these are handed on, some at a
