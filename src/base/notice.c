@@ -13,16 +13,22 @@ void tt_notices_to(const struct tt_notices *to)
     notices = *to;
 }
 
-void tt_notice(const char *fmt, ...)
+static void say(void (*to)(const char *text), const char *fmt, va_list args)
 {
     char text[MAX_TEXT];
+
+    vsnprintf(text, sizeof text, fmt, args);
+    if (to)
+        to(text);
+}
+
+void tt_notice(const char *fmt, ...)
+{
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    say(notices.line, fmt, args);
     va_end(args);
-    if (notices.line)
-        notices.line(text);
 }
 
 bool tt_notice_is_drawn(void)
@@ -32,12 +38,9 @@ bool tt_notice_is_drawn(void)
 
 void tt_notice_draw(const char *fmt, ...)
 {
-    char text[MAX_TEXT];
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    say(notices.draw, fmt, args);
     va_end(args);
-    if (notices.draw)
-        notices.draw(text);
 }

@@ -310,7 +310,7 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     }
     /* This rank may have been stopped for so long that the others have given it up meanwhile. */
     if (engine->rank == 0 && rc == TT_OK && tt_directory_has(p->directory, "failure"))
-        rc = tt_fail(&later, TT_FAILED, "the other ranks have given this one up meanwhile");
+        rc = tt_fail(&later, TT_FAILED, "the other ranks gave up on rank 0 while it was stopped");
     if (engine->rank == 0) {
         now = tt_outcome_write(p->directory, rc, e->code != TT_OK ? e : &later, &later);
         rc = rc == TT_OK ? now : rc;
