@@ -40,7 +40,7 @@ static bool holds_many(const char *directory)
 
 static int clean_run(const char *directory, bool force, uint64_t *removed, struct tt_error *e)
 {
-    int rc = force ? TT_OK : tt_check_liveness(directory, e);
+    int rc = tt_check_liveness(directory, force, e);
 
     return rc == TT_OK ? tt_clean_data(directory, removed, e) : rc;
 }

@@ -26,7 +26,7 @@ static int wait_until_ended(const char *run, struct tt_error *e)
     int64_t deadline = tt_now_ns() + ENDING_NS;
     struct tt_error why = TT_ERROR_CLEAR;
 
-    while (tt_check_liveness(run, &why) == TT_BUSY) {
+    while (tt_check_liveness(run, false, &why) == TT_BUSY) {
         if (tt_now_ns() > deadline) {
             *e = why;
             return TT_BUSY;

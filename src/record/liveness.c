@@ -11,20 +11,21 @@
 #include "record/records.h"
 #include "plan/directory.h"
 
-static int check_rank(const char *path, bool has_outcome, struct tt_error *e)
+static int check_rank(const char *path, bool has_outcome, bool force, struct tt_error *e)
 {
     struct tt_rank_records r = {0};
     char host[sizeof r.header.host] = "";
     int rc = tt_records_load(path, &r, e);
 
-    if (rc == TT_CORRUPT && has_outcome) { /* its disk was full, for one */
+    if (rc != TT_OK &&
+        (force || (rc == TT_CORRUPT && has_outcome))) { /* its disk was full, for one */
         tt_error_clear(e);
         return TT_OK;
     }
     if (rc != TT_OK)
         return rc;
     gethostname(host, sizeof host - 1);
-    if (r.header.state != TT_RANK_RUNNING)
+    if (r.header.state != TT_RANK_RUNNING || (force && strcmp(host, r.header.host) != 0))
         rc = TT_OK;
     else if (strcmp(host, r.header.host) != 0)
         rc = tt_fail(e, TT_FAILED,
@@ -38,7 +39,7 @@ static int check_rank(const char *path, bool has_outcome, struct tt_error *e)
     return rc;
 }
 
-int tt_check_liveness(const char *directory, struct tt_error *e)
+int tt_check_liveness(const char *directory, bool force, struct tt_error *e)
 {
     char *records = tt_directory_path(directory, "records"),
          *outcome = tt_directory_path(directory, "outcome.json");
@@ -47,13 +48,13 @@ int tt_check_liveness(const char *directory, struct tt_error *e)
     struct dirent *entry;
     int rc = TT_OK;
 
-    if (!list)
+    if (!list && !force)
         rc = tt_fail_call(e, errno, "opendir", records ? records : directory, -1);
-    while (rc == TT_OK && (entry = readdir(list))) {
+    while (list && rc == TT_OK && (entry = readdir(list))) {
         char *path = entry->d_name[0] == '.' ? NULL : tt_directory_path(records, entry->d_name);
 
         if (path)
-            rc = check_rank(path, has_outcome, e);
+            rc = check_rank(path, has_outcome, force, e);
         free(path);
     }
     if (list)

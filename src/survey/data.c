@@ -67,14 +67,13 @@ int tt_survey_find_sources(const char *directory, const struct tt_survey_stage *
 
 static int clean_run(const FTSENT *entry, bool force, uint64_t *removed, struct tt_error *e)
 {
-    int rc = TT_OK;
+    int rc;
 
     if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS)
         return tt_fail_call(e, entry->fts_errno, "read", entry->fts_path, -1);
     if (entry->fts_info != FTS_D || entry->fts_level != 3) /* ensemble, repetition, run */
         return TT_OK;
-    if (!force)
-        rc = tt_check_liveness(entry->fts_path, e);
+    rc = tt_check_liveness(entry->fts_path, force, e);
     return rc == TT_OK ? tt_clean_data(entry->fts_path, removed, e) : rc;
 }
 

@@ -23,6 +23,8 @@ done
 directory=$(last_run)
 expect 1 "$TUTTI" clean "$directory"
 one_line "rank [01] still runs, as process [0-9]+"
+expect 1 "$TUTTI" clean "$directory" --force # only for what cannot be seen from here
+one_line "rank [01] still runs, as process [0-9]+"
 [ -n "$(find "$data" -type f)" ] || fail "files of a live run are gone"
 kill_all
 wait $driver 2>/dev/null || true
