@@ -58,13 +58,16 @@ static int first_failure(MPI_Comm comm, int mine, struct tt_error *e, bool patie
 
 static int agree(MPI_Comm comm, int rc, struct tt_error *e, bool patiently)
 {
-    uint64_t before = tt_note_waiting(TT_DOING_AGREE);
+    uint64_t before;
     int rank, size, first, mine;
 
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
     if (rc != TT_OK && e->code == TT_OK)
         tt_fail(e, rc, "failed without saying why (code %d)", rc);
+    if (comm == MPI_COMM_SELF)
+        return rc == TT_OK ? TT_OK : e->code;
+    before = tt_note_waiting(TT_DOING_AGREE);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
     /* A rank that failed comes before one that only ends as it was told to. */
     mine = rc == TT_OK ? 2 * size : is_wanted(rc) ? size + rank : rank;
     first = first_failure(comm, mine, e, patiently);
@@ -92,17 +95,22 @@ int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e)
     return agree(comm, rc, e, true);
 }
 
-int tt_agree_and_sum(MPI_Comm comm, int rc, bool patiently, int n, uint64_t *sums,
-                     struct tt_error *e)
+int tt_agree_and_tell(MPI_Comm comm, int rc, bool patiently, const struct tt_told *told,
+                      struct tt_error *e)
 {
-    MPI_Request request;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 
-    MPI_Iallreduce(MPI_IN_PLACE, sums, n, MPI_UINT64_T, MPI_SUM, comm, &request);
+    MPI_Iallreduce(MPI_IN_PLACE, told->sums, told->nsums, MPI_UINT64_T, MPI_SUM, comm,
+                   &requests[0]);
+    if (told->nmost > 0)
+        MPI_Iallreduce(MPI_IN_PLACE, told->most, told->nmost, MPI_UINT64_T, MPI_MAX, comm,
+                       &requests[1]);
     rc = agree(comm, rc, e, patiently);
-    if (patiently)
-        wait_asleep(&request, 0);
-    else
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++)
+        if (patiently)
+            wait_asleep(&requests[i], 0);
+        else
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     return rc;
 }
 

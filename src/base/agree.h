@@ -11,16 +11,23 @@
 
 /* Collective. Returns TT_OK only if rc was TT_OK on every rank; otherwise everybody returns the
  * code of the lowest failing rank, and *e holds that rank's error, with e->rank set to its rank in
- * comm. */
+ * comm. On MPI_COMM_SELF it makes no MPI call, so that any thread may. */
 int tt_agree(MPI_Comm comm, int rc, struct tt_error *e);
 
 /* The same for a helper thread: sleeps instead of spinning while others are late, because the core
  * it would spin on is somebody's computation. */
 int tt_agree_patiently(MPI_Comm comm, int rc, struct tt_error *e);
 
-/* Either of them, which also adds up numbers over all ranks. */
-int tt_agree_and_sum(MPI_Comm comm, int rc, bool patiently, int n, uint64_t *sums,
-                     struct tt_error *e);
+/* Either of them, which also brings numbers to all ranks: the sums of theirs, and the greatest of
+ * theirs. How many there are is the same on all ranks. */
+struct tt_told {
+    int nsums;
+    uint64_t *sums;
+    int nmost;
+    uint64_t *most;
+};
+int tt_agree_and_tell(MPI_Comm comm, int rc, bool patiently, const struct tt_told *told,
+                      struct tt_error *e);
 
 /* The greatest of all ranks' values, by a helper thread. Collective. */
 void tt_max_patiently(MPI_Comm comm, int n, int *values);

@@ -90,6 +90,11 @@ void tt_note_as_helper(void)
         notes->tasks[1] = (uint32_t)gettid();
 }
 
+bool tt_note_main_is_at_work(void)
+{
+    return notes && (notes->places[0] >> 24 & 0xff) == TT_DOING_WORK;
+}
+
 /* Written before it is mapped: a store to a page that finds no space ends the process. */
 static struct tt_note *map(int fd, uint32_t rank)
 {

@@ -103,6 +103,8 @@ void tt_notes_begin(void);
 void tt_notes_end(void);
 /* This thread is the helper. */
 void tt_note_as_helper(void);
+/* By the helper: whether the main thread computes or communicates, and waits for no I/O. */
+bool tt_note_main_is_at_work(void);
 /* From the main thread, while there is no helper. Where the file cannot be had, notes stay in
  * memory. */
 void tt_notes_share(const char *path, uint32_t rank);

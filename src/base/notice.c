@@ -31,6 +31,15 @@ void tt_notice(const char *fmt, ...)
     va_end(args);
 }
 
+void tt_notice_same(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(notices.same, fmt, args);
+    va_end(args);
+}
+
 bool tt_notice_is_drawn(void)
 {
     return notices.draw;

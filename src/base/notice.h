@@ -8,12 +8,14 @@
 
 struct tt_notices {
     void (*line)(const char *text);
+    void (*same)(const char *text); /* what all ranks say alike, before they know each other */
     void (*draw)(const char *text); /* on a terminal, over what was drawn before; NULL: none */
 };
 /* Until then they go nowhere. */
 void tt_notices_to(const struct tt_notices *to);
 
 void tt_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void tt_notice_same(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Progress; "" removes it. Ask first whether anybody sees it, if finding it out costs something. */
 bool tt_notice_is_drawn(void);
 void tt_notice_draw(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -16,6 +16,7 @@ struct tt_pool {
     pthread_cond_t work, done;
     struct tt_tasks given;
     bool stopping;
+    unsigned waiting; /* for tasks to end */
     unsigned n;
     pthread_t threads[];
 };
@@ -36,30 +37,50 @@ static struct tt_task *get(struct tt_tasks *list)
     return task;
 }
 
+/* With e clear before and after. The lock is not held. */
+static void run_task(struct tt_task *task, struct tt_error *e)
+{
+    task->rc = task->run(task->argument, e);
+    if (task->rc == TT_OK && e->code == TT_OK) {
+        task->error.code = TT_OK;
+        return;
+    }
+    task->error = *e;
+    tt_error_clear(e);
+}
+
+/* Who waits is woken without the lock, on which it would have to sleep again. */
 static void *serve(void *argument)
 {
     struct tt_pool *pool = argument;
-    struct tt_task *task;
+    struct tt_error e = TT_ERROR_CLEAR;
+    bool ended = false; /* a task, since the lock was held before */
 
     if (pool->begin)
         pool->begin();
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        task = get(&pool->given);
-        if (!task && pool->stopping)
-            break;
-        if (!task) {
+        struct tt_task *task = get(&pool->given);
+        bool wake = ended && pool->waiting > 0;
+
+        ended = task != NULL;
+        if (!task && !wake) {
+            if (pool->stopping)
+                break;
             pthread_cond_wait(&pool->work, &pool->lock);
             continue;
         }
         pthread_mutex_unlock(&pool->lock);
-        tt_error_clear(&task->error);
-        task->rc = task->run(task->argument, &task->error);
+        if (wake)
+            pthread_cond_broadcast(&pool->done);
+        if (task)
+            run_task(task, &e);
         pthread_mutex_lock(&pool->lock);
-        task->done = true;
-        if (task->ended)
-            put(task->ended, task);
-        pthread_cond_broadcast(&pool->done);
+        if (task) {
+            task->done = true;
+            if (task->ended)
+                put(task->ended, task);
+        }
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -100,8 +121,15 @@ void tt_pool_submit(struct tt_pool *pool, struct tt_task *task)
     task->done = false;
     pthread_mutex_lock(&pool->lock);
     put(&pool->given, task);
-    pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
+    pthread_cond_signal(&pool->work);
+}
+
+static void wait_for_an_end(struct tt_pool *pool)
+{
+    pool->waiting++;
+    pthread_cond_wait(&pool->done, &pool->lock);
+    pool->waiting--;
 }
 
 int tt_pool_wait(struct tt_pool *pool, struct tt_task *task, struct tt_error *e)
@@ -110,12 +138,22 @@ int tt_pool_wait(struct tt_pool *pool, struct tt_task *task, struct tt_error *e)
 
     pthread_mutex_lock(&pool->lock);
     while (!task->done)
-        pthread_cond_wait(&pool->done, &pool->lock);
+        wait_for_an_end(pool);
     pthread_mutex_unlock(&pool->lock);
     tt_note_end(before);
     if (task->rc != TT_OK && e->code == TT_OK)
         *e = task->error;
     return task->rc;
+}
+
+bool tt_pool_has_ended(struct tt_pool *pool, const struct tt_task *task)
+{
+    bool ended;
+
+    pthread_mutex_lock(&pool->lock);
+    ended = task->done;
+    pthread_mutex_unlock(&pool->lock);
+    return ended;
 }
 
 struct tt_task *tt_pool_wait_any(struct tt_pool *pool, struct tt_tasks *ended)
@@ -125,7 +163,7 @@ struct tt_task *tt_pool_wait_any(struct tt_pool *pool, struct tt_tasks *ended)
 
     pthread_mutex_lock(&pool->lock);
     while (!(task = get(ended)))
-        pthread_cond_wait(&pool->done, &pool->lock);
+        wait_for_an_end(pool);
     pthread_mutex_unlock(&pool->lock);
     tt_note_end(before);
     return task;

@@ -32,6 +32,8 @@ int tt_pool_start(struct tt_pool **out, unsigned threads, void (*begin)(void), s
 void tt_pool_submit(struct tt_pool *pool, struct tt_task *task);
 /* Returns the task's rc, with its error in *e. */
 int tt_pool_wait(struct tt_pool *pool, struct tt_task *task, struct tt_error *e);
+/* Whether that would not wait. */
+bool tt_pool_has_ended(struct tt_pool *pool, const struct tt_task *task);
 /* Takes the task of this list that ended first; waits for one, and there must be one under way. */
 struct tt_task *tt_pool_wait_any(struct tt_pool *pool, struct tt_tasks *ended);
 /* Submit and wait; without a pool (NULL) the caller runs it. */

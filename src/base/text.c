@@ -80,15 +80,36 @@ char *tt_bytes_of_json(const json_t *value)
     return out;
 }
 
+/* Where the list ends that begins at this line, if it holds numbers only; else NULL. */
+static const char *end_of_numbers(const char *line)
+{
+    for (;; line = strchr(line, '\n') + 1) {
+        line += strspn(line, " ");
+        if (*line == ']')
+            return line;
+        if (!strchr("-0123456789", *line))
+            return NULL;
+    }
+}
+
+/* Line by line, but a list of numbers in one. */
 int tt_json_print(FILE *out, const json_t *value, int depth)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 
-    for (const char *line = text, *end; line; line = end) {
+    for (const char *line = text, *end, *numbers; line; line = end) {
         end = strchr(line, '\n'); /* none is inside a string */
-        end = end ? end + 1 : NULL;
+        numbers = end && end > line && end[-1] == '[' ? end_of_numbers(end + 1) : NULL;
         if (line != text)
             fprintf(out, "%*s", depth, "");
+        for (; numbers && line < numbers; line++)
+            if (*line == '\n')
+                line += strspn(line + 1, " ");
+            else
+                fputc(*line, out);
+        if (numbers)
+            end = strchr(line, '\n');
+        end = end ? end + 1 : NULL;
         fwrite(line, 1, end ? (size_t)(end - line) : strlen(line), out);
     }
     free(text);

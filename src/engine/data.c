@@ -2,6 +2,7 @@
 /* Data files: where they are, whose they are. A file that tutti made carries an extended attribute,
  * so that a later run knows that it may be replaced; any other file is left alone. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 
 #include <xxhash.h>
 
+#include "base/note.h"
 #include "engine/private.h"
+#include "engine/spot_check.h"
 #include "plan/directory.h"
 
 char *tt_data_path(struct tt_engine *engine, const char *name)
@@ -157,8 +160,9 @@ int tt__data_check_mark(const char *path, struct tt_error *e)
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
     const struct tt_made_file *made = find_made(engine->p, TT_MADE_FILE, path);
+    int rc = made ? remove_made(engine, made, e) : TT_OK;
 
-    return made ? remove_made(engine, made, e) : TT_OK;
+    return rc == TT_OK ? tt__spot_check_move(engine, path, NULL, e) : rc;
 }
 
 void tt_data_leave(struct tt_engine *engine, const char *path)
@@ -180,16 +184,63 @@ void tt_data_withdraw(struct tt_engine *engine, const char *path)
     tt_data_leave(engine, path);
 }
 
-void tt__data_remove_orphans(struct tt_engine *engine)
+/* Never over what somebody has put there since we looked, where the file system can tell. */
+static int move_entry(const char *from, const char *to)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    char *manifest = tt_directory_path(engine->p->directory, "manifest");
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    return errno == EINVAL || errno == ENOSYS ? rename(from, to) : -1;
+}
 
-    if (manifest && access(manifest, F_OK) != 0)
-        for (const struct tt_made_file *f = engine->p->made; f; f = f->next)
-            if (!f->withdrawn)
-                remove_made(engine, f, &ignored);
-    free(manifest);
+/* One inode, listed under both names while it may stand at either: the name at which nothing stands
+ * is passed over by whoever removes. */
+int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+    const struct tt_made_file *source = find_made(p, TT_MADE_FILE, from);
+    struct tt_made_file *target;
+    int rc = tt_data_claim(engine, to, e);
+
+    if (rc != TT_OK || !source)
+        return rc;
+    target = find_made(p, TT_MADE_FILE, to);
+    target->identity = source->identity;
+    target->identified = source->identified;
+    p->nfiles--; /* it has been counted */
+    if (target->identified)
+        rc = tt_manifest_made(p->directory, TT_MADE_FILE, to, &target->identity, e);
+    if (rc == TT_OK && move_entry(from, to) != 0) {
+        rc = tt_fail_call(e, errno, "rename", to, -1);
+        tt_data_leave(engine, to);
+    }
+    if (rc != TT_OK)
+        return rc;
+    tt_data_leave(engine, from);
+    return tt__spot_check_move(engine, from, to, e);
+}
+
+void tt__data_remove_own(struct tt_engine *engine)
+{
+    bool listed = tt_directory_has(engine->p->directory, "manifest");
+    const struct tt_made_file *f = engine->p->made;
+    int all = 1;
+
+    if (listed && engine->rank == 0) /* it removes what its manifest lists */
+        f = NULL;
+    for (; f; f = f->next) {
+        struct tt_error ignored = TT_ERROR_CLEAR;
+
+        if (f->withdrawn)
+            continue;
+        tt_note_step();
+        if (listed && f->kind != TT_MADE_FILE)
+            all = 0;
+        else
+            all = remove_made(engine, f, &ignored) == TT_OK && all;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, engine->p->node);
+    if (listed && all && engine->p->node_rank == 0)
+        tt_manifest_drop(engine->p->directory);
 }
 
 /* ---- directories ---- */

@@ -1,47 +1,74 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine/engine.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/agree.h"
 #include "base/note.h"
 #include "engine/guard.h"
 #include "engine/private.h"
 #include "plan/control.h"
+#include "plan/directory.h"
+#include "record/trace.h"
 
 /* Time between looks at the clock of rank 0, for --max-time and the progress display. */
 #define CHECK_SECONDS 0.2
 /* All ranks have heard of the start before it comes. */
 #define START_DELAY_NS 5000000
+/* The driver gives its word at most two seconds ahead (REMOTE_LEAD_NS in ensemble/trial.c). */
+#define LONGEST_LEAD_NS 3000000000
 /* How soon the driver's go is seen. */
 #define GO_POLL_NS 2000000
 
-void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
+int64_t tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns)
 {
-    engine->p->now.phase_ns[phase] += (uint64_t)ns;
-    engine->p->total_ns[phase] += (uint64_t)ns;
+    int64_t now_ns = tt_now_ns();
+
+    tt__phase_add_ns(engine, phase, now_ns - since_ns);
+    if (tt_trace_wants(TT_TRACE_ALL) && tt_phase_is_main(phase))
+        tt_trace_add(
+            &(struct tt_span){.start_ns = since_ns, .end_ns = now_ns, .kind = (uint16_t)phase});
+    return now_ns;
 }
 
-void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns)
+int64_t tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
+                    int64_t since_ns)
 {
-    tt__phase_add_ns(engine, phase, tt_now_ns() - since_ns);
+    int64_t now_ns = tt_now_ns();
+
+    tt__phase_add_ns(engine, phase, now_ns - since_ns);
+    tt_histogram_add(&engine->p->calls[call], now_ns - since_ns);
+    tt_trace_call(TT_TRACE_ALL, call, 0, since_ns, now_ns);
+    return now_ns;
 }
 
-void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call, int64_t since_ns)
+int64_t tt_passes_add(struct tt_engine *engine, int64_t since_ns)
 {
-    int64_t ns = tt_now_ns() - since_ns;
+    struct tt_engine_private *p = engine->p;
+    uint64_t iteration = p->played + p->last_iteration;
+    int64_t now_ns = tt_phase_add(engine, TT_COMPUTE, since_ns);
 
-    tt__phase_add_ns(engine, phase, ns);
-    tt_histogram_add(&engine->p->calls[call], ns);
+    p->passes.ns += now_ns - since_ns;
+    p->passes.iterations += iteration != p->passes.last;
+    p->passes.last = iteration;
+    return now_ns;
 }
 
 double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase)
 {
     return tt_seconds((int64_t)engine->p->total_ns[phase]);
+}
+
+double tt_excluded_seconds(const struct tt_engine *engine)
+{
+    return tt_seconds(engine->p->unmeasured_ns);
 }
 
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)
@@ -72,8 +99,10 @@ void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt
 
 static bool has_happened(const struct tt_iteration_record *r)
 {
-    uint64_t sum = r->iteration + r->bytes_written + r->bytes_read + r->bytes_communicated;
+    uint64_t sum = r->bytes_written + r->bytes_read + r->bytes_communicated;
 
+    if (r->iteration > 0)
+        return true;
     for (int i = 0; i < TT_NPHASES; i++)
         sum += r->phase_ns[i];
     return sum > 0;
@@ -97,18 +126,25 @@ static uint64_t rest_of(const struct tt_engine_private *p, const struct tt_itera
 static void next_record(struct tt_engine *engine, uint64_t iteration)
 {
     struct tt_engine_private *p = engine->p;
-    struct tt_iteration_record last = p->now;
     int64_t now = tt_now_ns() - p->start_ns;
+    struct tt_iteration_record last;
 
+    if (!has_happened(&p->now)) { /* so it is all zeros, as the next one begins */
+        p->unnamed_ns += now - p->now.start_ns;
+        p->now.start_ns = now;
+        atomic_signal_fence(memory_order_seq_cst); /* from here on something has happened */
+        p->now.iteration = iteration;
+        return;
+    }
+    last = p->now;
     memset(&p->now, 0, sizeof p->now); /* first: a signal in the middle must not count it twice */
     p->now.iteration = iteration;
     p->now.start_ns = now;
     last.span_ns = now - last.start_ns;
-    if (!has_happened(&last)) {
-        p->unnamed_ns += last.span_ns;
-        return;
-    }
+    p->read_before += last.bytes_read;
     last.phase_ns[TT_OTHER] = rest_of(p, &last);
+    if (p->unmeasured)
+        last.iteration |= TT_ITERATION_EXCLUDED;
     p->unnamed_ns = 0;
     atomic_signal_fence(memory_order_seq_cst);
     tt_recorder_iteration(p->recorder, &last);
@@ -139,8 +175,18 @@ static int wait_for_go(struct tt_engine *engine, int64_t *go, struct tt_error *e
     return rc;
 }
 
-/* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. The others
- * sleep while they wait: other jobs may be at work. */
+/* Where all cores have just slept, the first transfers were seen to be slower than later ones. So a
+ * job on its own stays awake; beside others, which may be at work, it sleeps. */
+static void wait_until(int64_t at_ns, bool awake)
+{
+    while (awake && tt_now_ns() < at_ns)
+        sched_yield();
+    tt_sleep_until(at_ns);
+}
+
+/* Rank 0 says when; the wall clock, so that jobs on other nodes can share the instant. Clocks that
+ * are apart are reckoned with: within the job by what was measured, and the driver's never makes
+ * anybody wait longer than it means. */
 static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
 {
     const char *directory = engine->p->directory;
@@ -153,16 +199,21 @@ static int wait_for_start(struct tt_engine *engine, struct tt_error *e)
         rc = tt_control_write(directory, TT_CONTROL_READY, tt_wall_ns(), e);
         if (rc == TT_OK && engine->p->how.held) {
             rc = wait_for_go(engine, &go, e);
+            engine->p->go_seen_ns = tt_wall_ns();
+            if (go - engine->p->go_seen_ns > LONGEST_LEAD_NS)
+                go = engine->p->go_seen_ns + LONGEST_LEAD_NS;
         } else if (rc == TT_OK) {
             go = tt_wall_ns() + START_DELAY_NS;
             rc = tt_control_write(directory, TT_CONTROL_GO, go, e);
         }
     }
-    rc = tt_agree_patiently(engine->comm, rc, e);
+    rc = engine->p->how.held ? tt_agree_patiently(engine->comm, rc, e)
+                             : tt_agree(engine->comm, rc, e);
     MPI_Bcast(&go, 1, MPI_INT64_T, 0, engine->comm);
     if (rc == TT_OK) /* not before: others are measured while this run is held */
         rc = tt_agree(engine->comm, tt__monitor_start(engine, e), e);
-    tt_sleep_until(tt_now_ns() + (go - tt_wall_ns()));
+    wait_until(tt_now_ns() + (go + engine->p->clocks[0].offset_ns - tt_wall_ns()),
+               !engine->p->how.held);
     return rc;
 }
 
@@ -185,7 +236,9 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
         return TT_OK;
     }
     tt__node_watch(engine);
+    p->clocks[0] = tt__clock_measure(engine);
     rc = wait_for_start(engine, e);
+    meet(engine);
     p->cpu = tt_cpu_now();
     tt_guard_enter(TT_GUARD_MEASURED);
     p->start_ns = tt_now_ns();
@@ -221,8 +274,12 @@ static int check_clock(struct tt_engine *engine, uint64_t iteration, uint64_t to
     int64_t decision[3] = {TT_OK, 0, 0};
 
     if (engine->rank == 0) {
-        double per_check = CHECK_SECONDS * (double)(iteration - 1) / (seconds > 0 ? seconds : 1e-9);
+        double done = (double)(iteration - 1),
+               per_check = CHECK_SECONDS * done / (seconds > 0 ? seconds : 1e-9);
 
+        /* The first iterations may be much faster than those that write: of few nothing follows
+         * for many. */
+        per_check = per_check < done ? per_check : done;
         decision[0] = tt__reason_to_end(engine, seconds);
         decision[1] = (int64_t)iteration + (per_check < 1     ? 1
                                             : per_check > 1e9 ? 1000000000
@@ -256,6 +313,11 @@ void tt_iteration_end(struct tt_engine *engine)
     next_record(engine, 0);
 }
 
+void tt_iterations_apart(struct tt_engine *engine)
+{
+    engine->p->apart = true;
+}
+
 void tt__engine_stop_clock(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
@@ -265,9 +327,10 @@ void tt__engine_stop_clock(struct tt_engine *engine)
     tt_guard_enter(TT_GUARD_OUTSIDE);
     tt_unmeasured_end(engine);
     p->stop_ns = tt_now_ns();
+    next_record(engine, 0);       /* at once: what follows is not of the run, and no phase of it */
+    tt_trace_set(TT_TRACE_FILES); /* what is read from here on does not count */
     p->cpu = tt_cpu_since(p->cpu);
     tt__monitor_stop(engine);
-    next_record(engine, 0);
 }
 
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
@@ -282,6 +345,7 @@ int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)
 /* ---- what does not count ---- */
 
 struct tt__unmeasured {
+    bool is_baseline; /* its iterations are recorded, but marked */
     int64_t began_ns;
     struct tt_cpu_time cpu;
     int64_t step_files_ns;
@@ -289,21 +353,64 @@ struct tt__unmeasured {
     struct tt_histogram calls[TT_NCALLS];
 };
 
-int tt_unmeasured_begin(struct tt_engine *engine, struct tt_error *e)
+static void set_aside(struct tt_engine *engine, struct tt__unmeasured *before)
 {
     struct tt_engine_private *p = engine->p;
+
+    before->step_files_ns = p->step_files_ns;
+    memcpy(before->total_ns, p->total_ns, sizeof p->total_ns);
+    memcpy(before->calls, p->calls, sizeof before->calls);
+    p->unmeasured = before;
+}
+
+int tt_unmeasured_begin(struct tt_engine *engine, struct tt_error *e)
+{
     struct tt__unmeasured *before = malloc(sizeof *before);
 
     if (!before)
         return tt_fail_nomem(e, "the accounts of a run");
     next_record(engine, 0);
-    before->cpu = tt_cpu_now();
-    before->step_files_ns = p->step_files_ns;
-    memcpy(before->total_ns, p->total_ns, sizeof p->total_ns);
-    memcpy(before->calls, p->calls, sizeof before->calls);
+    before->is_baseline = false;
     before->began_ns = tt_now_ns();
-    p->unmeasured = before;
+    before->cpu = tt_cpu_now();
+    set_aside(engine, before);
+    tt_trace_set(TT_TRACE_OFF);
     return TT_OK;
+}
+
+/* Each rank leaves the job that was asked for when it is there: a job without baselines would not
+ * make it wait for the others. It waits as part of the baseline, which all begin together. */
+int tt__baseline_begin(struct tt_engine *engine, struct tt_error *e)
+{
+    struct tt__unmeasured *before;
+    struct tt_cpu_time cpu;
+    int rc;
+
+    next_record(engine, engine->p->now.iteration);
+    cpu = tt_cpu_now(); /* from the same instant on */
+    before = malloc(sizeof *before);
+    rc = tt_agree_patiently(engine->comm,
+                            before ? TT_OK : tt_fail_nomem(e, "the accounts of a run"), e);
+    if (rc != TT_OK) {
+        free(before);
+        return rc;
+    }
+    before->is_baseline = true;
+    before->cpu = cpu;
+    before->began_ns = engine->p->start_ns + engine->p->now.start_ns;
+    set_aside(engine, before);
+    return TT_OK;
+}
+
+/* Asleep: a rank that has spun may have used up its time on the CPU when it goes on. */
+void tt__baseline_end(struct tt_engine *engine)
+{
+    struct tt_error none = TT_ERROR_CLEAR;
+
+    if (!engine->p->unmeasured)
+        return;
+    tt_agree_patiently(engine->comm, TT_OK, &none);
+    tt_unmeasured_end(engine);
 }
 
 void tt_unmeasured_end(struct tt_engine *engine)
@@ -321,11 +428,16 @@ void tt_unmeasured_end(struct tt_engine *engine)
     p->step_files_ns = before->step_files_ns;
     memcpy(p->total_ns, before->total_ns, sizeof p->total_ns);
     memcpy(p->calls, before->calls, sizeof before->calls);
-    memset(&p->now, 0, sizeof p->now);
-    p->now.start_ns = tt_now_ns() - p->start_ns;
-    p->unmeasured_ns += tt_now_ns() - before->began_ns;
+    if (before->is_baseline) {
+        next_record(engine, p->now.iteration);
+    } else {
+        memset(&p->now, 0, sizeof p->now);
+        p->now.start_ns = tt_now_ns() - p->start_ns;
+    }
+    p->unmeasured_ns += p->start_ns + p->now.start_ns - before->began_ns;
     p->unmeasured = NULL;
     free(before);
+    tt_trace_set(TT_TRACE_ALL);
 }
 
 bool tt_engine_is_endless(const struct tt_engine *engine)
@@ -363,13 +475,34 @@ void tt_result_table(struct tt_engine *engine, const char *name, unsigned rows, 
     json_object_set_new(engine->p->tables, name, table);
 }
 
+void tt_result_row(struct tt_engine *engine, unsigned columns, const double *row)
+{
+    const struct tt_perform_how *how = &engine->p->how;
+    FILE *f = NULL;
+    int fd;
+
+    if (engine->rank != 0)
+        return;
+    if (how->rows_to)
+        how->rows_to->take(how->rows_to->context, row, columns);
+    if (!how->rows || (fd = tt_directory_open(engine->p->directory, TT_ROWS_FILE,
+                                              O_CREAT | O_WRONLY | O_APPEND)) < 0)
+        return; /* it is in the table, too */
+    if (!(f = fdopen(fd, "a"))) {
+        close(fd);
+        return;
+    }
+    for (unsigned i = 0; i < columns; i++)
+        fprintf(f, "%s%.17g", i ? " " : "", row[i]);
+    fputc('\n', f);
+    fclose(f);
+}
+
 void tt_warning(struct tt_engine *engine, const char *fmt, ...)
 {
-    char text[256];
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    json_array_append_new(engine->p->warnings, json_vsprintf(fmt, args));
     va_end(args);
-    json_array_append_new(engine->p->warnings, json_string(text));
 }

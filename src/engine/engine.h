@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "record/histogram.h"
 #include "record/phases.h"
+#include "record/timeline.h"
 #include "io/model.h"
 #include "plan/config.h"
 
@@ -25,13 +26,20 @@ struct tt_engine {
 };
 
 /* ---- time ---- */
-/* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase. */
-void tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns);
+/* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase.
+ * Returns the clock that it has read. */
+int64_t tt_phase_add(struct tt_engine *engine, enum tt_phase phase, int64_t since_ns);
 /* The same, and one latency sample of that call. */
-void tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
-                 int64_t since_ns);
+int64_t tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call call,
+                    int64_t since_ns);
+/* The same of what `compute` asks for in an iteration, or a part of it: a result compares it with
+ * what it took when it was calibrated. */
+int64_t tt_passes_add(struct tt_engine *engine, int64_t since_ns);
 /* What this rank has spent on a phase so far, for results that the metrics do not have. */
 double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase);
+/* What baseline epochs took so far, which is in no phase: a workload that looks at the clock itself
+ * takes it off. */
+double tt_excluded_seconds(const struct tt_engine *engine);
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
 /* For a workload that reads with threads of its own, past the series below: what they have read,
  * and the latencies they have seen. Like everything here from the main thread. */
@@ -40,6 +48,10 @@ void tt_count_read(struct tt_engine *engine, uint64_t bytes);
 void tt_count_written(struct tt_engine *engine, uint64_t bytes);
 void tt_count_file(struct tt_engine *engine);
 void tt_calls_merge(struct tt_engine *engine, enum tt_call call, const struct tt_histogram *seen);
+/* And when: times of a timeline are those after the start. */
+int64_t tt_since_start(const struct tt_engine *engine, int64_t instant_ns);
+void tt_timeline_join(struct tt_engine *engine, enum tt_direction direction,
+                      const struct tt_timeline *seen);
 
 /* ---- the loop ---- */
 /* Collective: all ranks are ready; waits for the common start. */
@@ -50,6 +62,9 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e);
 int tt_iteration_begin(struct tt_engine *engine, uint64_t iteration, uint64_t total,
                        struct tt_error *e);
 void tt_iteration_end(struct tt_engine *engine);
+/* Ranks do not wait for each other between iterations: the slowest rank of all of them counts, not
+ * that of each. */
+void tt_iterations_apart(struct tt_engine *engine);
 /* Collective: the end of the measured time (after the last drain). */
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e);
 /* What is done between these two, such as a check of what was written, is no part of the run: none
@@ -66,6 +81,9 @@ bool tt_engine_is_endless(const struct tt_engine *engine);
  * analysis/metrics.h with the source WORKLOAD is left out of the result, which says so. */
 enum tt_result_kind { TT_RESULT_SAME, TT_RESULT_SUM };
 void tt_result(struct tt_engine *engine, const char *name, enum tt_result_kind kind, double value);
+/* A row that will stand in such a table, told as soon as it is known; of rank 0. Outside of
+ * iterations: it may be printed. */
+void tt_result_row(struct tt_engine *engine, unsigned columns, const double *row);
 /* Numbers to be shown as they are, such as a sample of the field; rank 0's are kept. */
 void tt_result_table(struct tt_engine *engine, const char *name, unsigned rows, unsigned columns,
                      const double *values);
@@ -77,6 +95,7 @@ struct tt_series;
 /* What one step took on this rank, in whatever thread; opening is that of a file of its own. */
 struct tt_step_times {
     int64_t open_ns, write_ns, sync_ns, read_ns;
+    bool excluded; /* in a baseline epoch: not part of the job that was asked for */
 };
 struct tt_series_spec {
     const char *path; /* absolute or relative to the working directory; see tt_data_path() */
@@ -85,11 +104,19 @@ struct tt_series_spec {
     bool per_process;   /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
     bool own_path;      /* with per_process: path is this rank's already, nothing is appended */
     bool independent;   /* used by a stream whose ranks do not wait for each other */
+    bool plain;         /* see struct tt_file_spec */
+    bool by_helper;     /* never by nonblocking calls, of which it is not known when they ended */
     const char *suffix; /* appended after that; NULL: none */
     uint64_t steps;     /* 0: not known */
     unsigned nvariables;
     const struct tt_variable *variables; /* outlives the series */
-    const char *step_group;              /* see struct tt_file_spec */
+    /* See struct tt_file_spec. With a file per step each has the group of its step if step_group is
+     * given, and else none. */
+    const char *step_group;
+    const char *step_ending;       /* a step's own file: PATH000007 and this; NULL: PATH.000007 */
+    unsigned step_digits;          /* of that number; 0: 6 */
+    unsigned ngroups;              /* see struct tt_file_spec, */
+    const struct tt_group *groups; /* and outlives the series */
     /* One for each of steps, filled when its dump or load has ended; NULL: nobody asks. */
     struct tt_step_times *times;
 };
@@ -118,8 +145,12 @@ int tt_data_check_tree(struct tt_engine *engine, const char *path, struct tt_err
 int tt_data_own_directory(struct tt_engine *engine, const char *path, struct tt_error *e);
 /* A file of this run, made by whichever rank, is left when the run is over. */
 void tt_data_leave(struct tt_engine *engine, const char *path);
-/* Removes a file that this run has made and closed, to make it again. */
+/* Removes a file that this run has made and closed. */
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e);
+/* Gives a finished file of this rank another name, at which nothing stands but what tutti may
+ * replace. Whenever the run ends, also between any two calls here, what stands at either name is
+ * known as this run's. */
+int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, struct tt_error *e);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);
 
@@ -148,10 +179,19 @@ int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
                        const struct tt_block *blocks, struct tt_error *e);
 /* Wait until at most `left` dumps are in flight; then sync if sync is deferred. Collective. */
 int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e);
+/* Whether on this rank nothing is left to wait for but what completing does itself. For a series
+ * that overlaps by_helper. */
+bool tt_series_has_ended(const struct tt_series *s);
 /* Complete and sync whatever the sync policy still owes. */
 int tt_series_drain(struct tt_series *s, struct tt_error *e);
-/* Drains, closes, frees, in every case. Collective. */
+/* Drains, closes, frees, in every case. Collective. With own_ns: how long this rank's own call
+ * that closed the one file took, without what is agreed and noted around it. */
 int tt_series_close(struct tt_series *s, struct tt_error *e);
+int tt_series_close_timed(struct tt_series *s, int64_t *own_ns, struct tt_error *e);
+
+/* ---- files that a workload opens by itself (io/file.h) ---- */
+/* With the run's seed and directory, which that of the configuration does not have. */
+const struct tt_stack *tt_engine_stack(const struct tt_engine *engine);
 
 /* ---- a stream: single transfers of a series, several in flight ---- */
 /* For workloads that measure how storage serves requests, where a dump would be one request. The
@@ -170,7 +210,9 @@ struct tt_stream_slot {
     void *buffer;
     struct tt_block block; /* what is or was transferred; the stream sets data and space */
     bool complete;         /* a transfer of this slot has finished, without an error */
+    uint64_t bytes;        /* of what is or was transferred */
     int64_t took_ns;       /* the finished transfer, with its own sync */
+    int64_t ready_ns;      /* the caller's clock, read just before the start; 0: it was not */
     uint64_t tag;          /* the caller's own, 0 at first; and so is prepared */
     bool prepared;
 };
@@ -179,12 +221,16 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
 /* Collective. */
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e);
-/* What opening took to get its buffers from the kernel, which is no part of opening the file. */
-int64_t tt_stream_preparing_ns(const struct tt_stream *stream);
+/* How long this rank's own calls took that opened the series' file, defined what is to be written
+ * and told it the buffers, without what is agreed and noted around them. */
+int64_t tt_stream_open_ns(const struct tt_stream *stream);
 /* A slot with nothing in flight; waits for one if need be, and hands it out also if its transfer
  * has failed. If it is complete, its block and buffer are those of the finished transfer until it
  * is started again. */
 int tt_stream_take(struct tt_stream *stream, struct tt_stream_slot **slot, struct tt_error *e);
+/* The clock as a call of the stream read it last: when what it waited for had ended, or when it was
+ * about to return. Who does little between calls need not read it again. */
+int64_t tt_stream_clock(const struct tt_stream *stream);
 /* Transfers slot->block, whose memory selection is of the slot's buffer. */
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e);
 /* A finished transfer that the caller has not seen; waits for one in flight. *slot is NULL when
@@ -203,6 +249,9 @@ void tt_watch_begin(struct tt_engine *engine);
 /* TT_OK, or why the loop is to end: TT_LIMIT, TT_STOPPED, TT_INTERRUPTED. Cheap enough to be called
  * after every transfer, and never waits. done of total is for the progress display. */
 int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_error *e);
+/* The same for a caller that has just read the clock. */
+int tt_watch_at(struct tt_engine *engine, int64_t now_ns, uint64_t done, uint64_t total,
+                struct tt_error *e);
 /* Collective, in every case after tt_watch_begin(): the same reason on all ranks, or TT_OK. */
 int tt_watch_end(struct tt_engine *engine, struct tt_error *e);
 

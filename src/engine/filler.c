@@ -7,14 +7,6 @@
 
 enum { ALLGATHER, ALLREDUCE, ALLTOALL };
 
-/* Sent and received bytes; the send buffer comes first. */
-static void sizes(const struct tt_collective_options *c, int ranks, uint64_t *send,
-                  uint64_t *receive)
-{
-    *send = c->kind == ALLTOALL ? c->size * (uint64_t)ranks : c->size;
-    *receive = c->kind == ALLREDUCE ? c->size : c->size * (uint64_t)ranks;
-}
-
 static int call(struct tt_engine *engine, const struct tt_collective_options *c, uint64_t send)
 {
     char *out = engine->p->filler, *in = out + send;
@@ -29,14 +21,15 @@ static int call(struct tt_engine *engine, const struct tt_collective_options *c,
 
 int tt_collective_filler(struct tt_engine *engine, uint64_t iteration, struct tt_error *e)
 {
-    const struct tt_collective_options *c = tt_config_opts(engine->config, "collective");
-    uint64_t send, receive;
+    const struct tt_collective_options *c = engine->p->collective;
+    uint64_t send, receive; /* bytes; the send buffer comes first */
     int64_t t;
     int rc;
 
     if (!c || c->every == 0 || c->size == 0 || iteration % c->every != 0)
         return TT_OK;
-    sizes(c, engine->size, &send, &receive);
+    send = c->kind == ALLTOALL ? c->size * (uint64_t)engine->size : c->size;
+    receive = c->kind == ALLREDUCE ? c->size : c->size * (uint64_t)engine->size;
     if (!engine->p->filler) {
         engine->p->filler = calloc(1, send + receive);
         rc = engine->p->filler ? TT_OK : tt_fail_nomem(e, "the collective filler");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread of every rank in the measured time. It writes records and progress, and rank 0's looks
- * at what the driver says and at the free space: the main thread makes no system call for these
- * between two dumps. No MPI. */
+/* A thread of every rank in the measured time. On the first rank of a node it writes the records of
+ * all of them; rank 0's writes progress and looks at what the driver says and at the free space:
+ * the main thread makes no system call for these between two dumps. No MPI. */
 #include <stdlib.h>
 
 #include "base/note.h"
@@ -11,7 +11,8 @@
 #include "plan/limits.h"
 
 #define TICK_NS 100000000
-#define TICKS_OF_RECORDS 10
+#define TICKS_OF_ROOM 10
+#define TICKS_OF_RECORDS 50 /* a node that is lost takes so much along */
 
 struct tt__monitor {
     struct tt_engine *engine;
@@ -19,6 +20,7 @@ struct tt__monitor {
     unsigned ticks;
     uint64_t looked;              /* granted when the free space was last looked at */
     _Atomic uint64_t done, total; /* progress, as last told */
+    _Atomic uint64_t moved;       /* bytes by this rank */
     _Atomic int64_t seen_ns;      /* since the start; 0: nothing was told */
     atomic_int reason;            /* to end, by the driver's word */
     _Atomic uint64_t granted;     /* bytes by which files may have grown since the start */
@@ -32,7 +34,8 @@ static void look(struct tt__monitor *m)
     int64_t seen = m->seen_ns;
 
     if (seen) {
-        struct tt_progress progress = {m->done, m->total, tt_seconds(seen)};
+        struct tt_progress progress = {m->done, m->total, tt_seconds(seen),
+                                       m->moved * (uint64_t)m->engine->size};
 
         tt_progress_write(p->progress_fd, &progress);
     }
@@ -41,7 +44,7 @@ static void look(struct tt__monitor *m)
     /* Asking costs a call to the servers that are measured: only after something was written, and
      * else seldom, for what others write. */
     if ((tt_stack_caps(&p->stack) & TT_CAP_STORES) && m->granted > 0 &&
-        (m->granted != m->looked || m->ticks % TICKS_OF_RECORDS == 0)) {
+        (m->granted != m->looked || m->ticks % TICKS_OF_ROOM == 0)) {
         m->looked = m->granted;
         m->may_grant = m->looked + tt_limits_room(m->engine->config);
     }
@@ -89,6 +92,7 @@ void tt__monitor_tell(struct tt_engine *engine, uint64_t done, uint64_t total, i
     if (!m)
         return;
     m->done = done;
+    m->moved = engine->p->bytes_written + engine->p->read_before + engine->p->now.bytes_read;
     m->total = engine->p->how.loop ? 0 : total;
     m->seen_ns = seen_ns;
 }

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/json.h"
 #include "base/note.h"
+#include "base/yield.h"
 #include "engine/guard.h"
 #include "engine/private.h"
 #include "engine/spot_check.h"
@@ -20,6 +22,7 @@
 #include "io/layers/verify/check.h"
 #include "plan/directory.h"
 #include "plan/workload.h"
+#include "record/trace.h"
 
 /* ---- preparation ---- */
 
@@ -29,7 +32,7 @@ static int check_thread_level(const struct tt_config *config, int level, struct 
     if (config->run->overlap == TT_OVERLAP_NONE || level == MPI_THREAD_MULTIPLE)
         return TT_OK;
     return tt_fail(e, TT_FAILED,
-                   "overlap=async needs MPI_THREAD_MULTIPLE, which this MPI does not give; use "
+                   "overlap needs MPI_THREAD_MULTIPLE, which this MPI does not give; use "
                    "--mode sync or another MPI");
 }
 
@@ -45,13 +48,24 @@ static int open_progress(struct tt_engine *engine, struct tt_error *e)
                                       : TT_OK;
 }
 
+static void begin_helper(void)
+{
+    tt_note_as_helper();
+    tt_yield_as_helper();
+}
+
 static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
     int rc = check_thread_level(engine->config, thread_level, e);
 
     if (rc == TT_OK)
-        rc = tt_recorder_open(p->directory, engine->rank, engine->size, &p->recorder, e);
+        rc = tt_recorder_open(p->directory,
+                              &(struct tt_recorder_how){.rank = engine->rank,
+                                                        .size = engine->size,
+                                                        .writes = p->node_rank == 0},
+                              &p->recorder, e);
+    p->collective = tt_config_opts(engine->config, "collective");
     p->calls = calloc(TT_NCALLS, sizeof *p->calls);
     p->results = json_object();
     p->tables = json_object();
@@ -72,7 +86,7 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
-        rc = tt_pool_start(&p->helper, 1, tt_note_as_helper, e);
+        rc = tt_pool_start(&p->helper, 1, begin_helper, e);
     return rc;
 }
 
@@ -124,6 +138,8 @@ static json_t *overlap_summary(const struct tt_engine_private *p)
                         json_string(p->overlap_way ? p->overlap_way : "no dump was made"));
     if (p->overlap_executor)
         json_object_set_new(o, "executor", json_string(p->overlap_executor));
+    if (p->choices)
+        json_object_set(o, "auto", p->choices);
     if (p->transfers_way[0])
         json_object_set_new(o, "transfers", json_string(p->transfers_way));
     if (p->may_be_native) {
@@ -131,6 +147,56 @@ static json_t *overlap_summary(const struct tt_engine_private *p)
         json_object_set_new(o, "probe_scattered", json_string(p->probes[0].text));
     }
     return o;
+}
+
+static int name_helper(void *unused, struct tt_error *e)
+{
+    (void)unused;
+    (void)e;
+    tt_trace_name("helper");
+    return TT_OK;
+}
+
+static int begin_trace(struct tt_engine_private *p, struct tt_error *e)
+{
+    int rc = tt_trace_begin(e);
+
+    return rc == TT_OK && p->helper ? tt_pool_call(p->helper, name_helper, NULL, e) : rc;
+}
+
+/* All threads are at rest. */
+static void record_trace(struct tt_engine *engine, json_t *summary)
+{
+    struct tt_engine_private *p = engine->p;
+    json_t *trace = tt_trace_summary();
+
+    if (!trace)
+        return;
+    if (tt_number_of(trace, "dropped") > 0)
+        tt_warning(engine, "the trace is not whole: a rank had more spans than 8 MiB hold, and the "
+                           "later ones were dropped; trace a shorter run");
+    json_object_set_new(summary, "trace", trace);
+    tt_trace_end(p->start_ns ? p->start_ns : tt_recorder_header(p->recorder)->start_monotonic_ns,
+                 tt_recorder_spans, p->recorder);
+}
+
+/* Six numbers for each layer, the order of which analysis/result.c knows: its own time and CPU time
+ * in nanoseconds, bytes that came to it, and bytes that it passed on, to be written and read. */
+static json_t *layer_costs(const struct tt_engine_private *p)
+{
+    json_t *costs = json_array();
+
+    for (unsigned i = 0; i + 1 < p->stack.n; i++) {
+        const struct tt_cost *c = &p->costs[i], *below = c + 1;
+
+        json_array_append_new(costs, json_integer(c->ns - below->ns));
+        json_array_append_new(costs, json_integer(c->cpu_ns - below->cpu_ns + c->threads_ns));
+        for (int d = TT_WRITING; d <= TT_READING; d++) {
+            json_array_append_new(costs, json_integer((json_int_t)c->bytes[d]));
+            json_array_append_new(costs, json_integer((json_int_t)below->bytes[d]));
+        }
+    }
+    return costs;
 }
 
 static void record_summary(struct tt_engine *engine, const struct tt_verify_report *verified,
@@ -144,10 +210,22 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
         "library_bytes", (json_int_t)p->library_bytes[0], (json_int_t)p->library_bytes[1]);
 
     json_object_set_new(o, "span_ns", json_integer(p->stop_ns - p->start_ns));
+    if (p->stack.n > 1)
+        json_object_set_new(o, "layer_costs", layer_costs(p));
+    if (p->passes.iterations > 0)
+        json_object_set_new(o, "passes",
+                            json_pack("{s:f, s:I}", "seconds", tt_seconds(p->passes.ns),
+                                      "iterations", (json_int_t)p->passes.iterations));
     if (isfinite(p->cpu.waiting) && isfinite(p->cpu.node)) {
         json_object_set_new(o, "cpu_waiting_seconds", json_real(p->cpu.waiting));
         json_object_set_new(o, "node_cpu_seconds", json_real(p->cpu.node));
     }
+    json_object_set_new(
+        o, "clock",
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "offset_ns", (json_int_t)p->clocks[0].offset_ns,
+                  "error_ns", (json_int_t)p->clocks[0].error_ns, "end_offset_ns",
+                  (json_int_t)p->clocks[1].offset_ns, "end_error_ns",
+                  (json_int_t)p->clocks[1].error_ns, "go_seen_ns", (json_int_t)p->go_seen_ns));
     if (verified)
         json_object_set_new(o, "verify",
                             json_pack("{s:I, s:I, s:I}", "blocks", (json_int_t)verified->blocks,
@@ -157,10 +235,16 @@ static void record_summary(struct tt_engine *engine, const struct tt_verify_repo
         json_object_set(o, "facts", p->facts);
         json_object_set(o, "tables", p->tables);
         json_object_set_new(o, "overlap", overlap_summary(p));
+        json_object_set_new(o, "apart", json_boolean(p->apart));
         if (environment)
             json_object_set(o, "environment", environment);
     }
+    json_object_set_new(o, "requests", tt__requests_json(p));
+    record_trace(engine, o);
+    if (p->striping)
+        json_object_set(o, "striping", p->striping);
     tt_recorder_calls(p->recorder, p->calls);
+    tt_recorder_timelines(p->recorder, p->timelines);
     tt_recorder_json(p->recorder, o);
     json_decref(o);
 }
@@ -232,13 +316,17 @@ static void free_private(struct tt_engine_private *p)
         free(f);
     }
     tt__shared_forget(p);
+    tt_trace_end(0, NULL, NULL); /* of a run that wrote no records */
     free(p->calls);
+    tt__requests_free(p);
+    json_decref(p->striping);
     free(p->data_directory);
     free(p->filler);
     json_decref(p->results);
     json_decref(p->tables);
     json_decref(p->warnings);
     json_decref(p->facts);
+    json_decref(p->choices);
 }
 
 /* Once, or again and again until told to stop, which is no failure. Every pass replaces the files
@@ -274,6 +362,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
         rc = tt_stripe_apply(engine, environment, e);
     if (rc == TT_OK)
         rc = probe(engine, e);
+    if (rc == TT_OK && engine->config->run->trace)
+        rc = tt_agree(engine->comm, begin_trace(p, e), e);
     if (rc == TT_OK)
         rc = play_workload(engine, e);
     tt__engine_stop_clock(engine);
@@ -281,6 +371,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
         tt_iteration_end(engine); /* what came after the end, such as closing files */
     tt_counters_stop(p->counters);
     p->counters = NULL;
+    if (rc == TT_OK && p->start_ns != 0)
+        p->clocks[1] = tt__clock_measure(engine);
     tt_stripe_look(engine, environment);
     rc = verify(engine, rc, &report, &verified, e);
     if (p->recorder && p->calls && p->results)
@@ -299,8 +391,11 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
 
     tt_note_begin(TT_DOING_REMOVE,
                   tt_note_file(p->data_directory ? p->data_directory : p->directory));
-    if (!keep)
-        tt__data_remove_orphans(engine);
+    if (!keep) {
+        tt__data_remove_own(engine);
+        tt_agree(comm, rc, &later); /* directories are empty only then */
+        tt_error_clear(&later);
+    }
     if (engine->rank == 0 && !keep) {
         now = tt_manifest_remove(p->directory, &later);
         later.rank = 0;
@@ -323,6 +418,19 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     return rc;
 }
 
+/* rc is how it went so far. */
+static int close_records(struct tt_engine_private *p, enum tt_rank_state state, int rc,
+                         struct tt_error *e)
+{
+    struct tt_error later = TT_ERROR_CLEAR;
+    int closed = tt_recorder_close(p->recorder, state, &later);
+
+    if (rc != TT_OK || closed == TT_OK)
+        return rc;
+    *e = later;
+    return closed;
+}
+
 int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
                const struct tt_config *config, struct tt_perform_how how, json_t *environment,
                struct tt_error *e)
@@ -335,9 +443,9 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
         .progress_fd = -1,
         .watch_comm = MPI_COMM_NULL};
     struct tt_engine engine = {.config = config, .p = &p};
-    struct tt_error later = TT_ERROR_CLEAR;
+    enum tt_rank_state state;
     uint64_t before;
-    int rc, closed;
+    int rc;
 
     p.stack.seed = config->run->seed;
     p.stack.directory = directory;
@@ -345,20 +453,25 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
     MPI_Comm_dup(comm, &engine.comm);
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
+    tt__node_meet(&engine);
     tt_guard_directory(directory, engine.rank, engine.size);
-    tt_manifest_write_as(engine.rank);
+    tt_manifest_write_as(p.node_first);
     tt_guard_limits(config->run->patience, config->run->max_time);
     tt_guard_enter(TT_GUARD_OUTSIDE);
     before = tt_note_begin(TT_DOING_WORK, 0);
     rc = play(&engine, thread_level, environment, e);
-    closed = tt_recorder_close(p.recorder, rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED, &later);
-    if (rc == TT_OK && closed != TT_OK)
-        *e = later;
-    rc = tt_agree(comm, rc == TT_OK ? closed : rc, e);
+    state = rc == TT_OK ? TT_RANK_DONE : TT_RANK_FAILED;
+    if (p.node_rank > 0)
+        rc = close_records(&p, state, rc, e);
+    rc = tt_agree(comm, rc, e);
+    if (p.node_rank == 0) /* last, since it writes what all have left */
+        rc = close_records(&p, state, rc, e);
+    rc = tt_agree(comm, rc, e);
     tt_guard_agreed();
     rc = leave(&engine, comm, rc, e);
     tt__spot_checks_free(&engine);
     free_private(&p);
+    MPI_Comm_free(&p.node);
     MPI_Comm_free(&engine.comm);
     if (rc == TT_OK && engine.rank == 0)
         tt_guard_forget();

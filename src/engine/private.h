@@ -35,10 +35,26 @@ struct tt__watch {
     int64_t next_look_ns;
 };
 
+enum {
+    TT__TOLD_MODE, /* TT_CHOICE_* plus one; 0: there was no such epoch */
+    TT__TOLD_SPAN,
+    TT__TOLD_COMPUTE,
+    TT__TOLD_IO,
+    TT__TOLD_COPY,
+    TT__NTOLD
+};
+
 /* What the agreement that closes a dump brings to all ranks, besides how it went. */
 struct tt__closing {
     uint64_t bytes; /* written by all ranks */
     uint64_t room;  /* that rank 0 has seen; 0: not known */
+    /* With overlap=auto, of the epoch before this dump: the slowest rank's nanoseconds. */
+    uint64_t told[TT__NTOLD];
+};
+
+/* Of this node's wall clock against that of rank 0's node. */
+struct tt__clock {
+    int64_t offset_ns, error_ns;
 };
 
 struct tt_engine_private {
@@ -47,6 +63,8 @@ struct tt_engine_private {
     uint64_t played,
         last_iteration; /* iterations of earlier passes; the current one of this pass */
     bool ended;         /* told to end, by the driver or a limit */
+    uint64_t epochs;    /* that were recorded, of all passes */
+    bool apart;         /* ranks do not wait for each other between iterations */
     struct tt_control_listener listener; /* rank 0 only */
     struct tt__monitor *monitor;         /* in the measured time */
     struct tt__watch watch;
@@ -56,24 +74,40 @@ struct tt_engine_private {
     struct tt_made data; /* the data directory, once it is made: owner.data */
     struct tt_stack stack;
     struct tt_recorder *recorder;
+    MPI_Comm node;                /* the ranks of this node */
+    int node_rank;                /* in it */
+    int node_first;               /* the lowest of them, in the run */
     struct tt_counters *counters; /* on one rank of each node */
     struct tt_pool *helper;       /* NULL without overlap */
     struct tt_probe probes[2]; /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;        /* probes were made */
     const char *overlap_way;   /* how dumps really overlapped; NULL before the first */
-    const char *overlap_executor; /* the same as a key */
-    char transfers_way[96];       /* how single transfers were made; empty if none were */
-    struct tt_histogram *calls;   /* TT_NCALLS */
+    const char *overlap_executor;    /* the same as a key */
+    json_t *choices;                 /* of overlap=auto, by output; NULL: none */
+    uint64_t choices_pass;           /* `played`, when they were made */
+    char transfers_way[96];          /* how single transfers were made; empty if none were */
+    struct tt_histogram *calls;      /* TT_NCALLS */
+    struct tt_timeline timelines[2]; /* by tt_direction, in the measured time */
+    struct tt__requests *requests;   /* sizes, by file; requests.c */
+    unsigned nrequests;
+    json_t *striping; /* of files, on rank 0; NULL: not known */
     struct tt_iteration_record now;
     int64_t unnamed_ns;            /* of empty records since the last one that was written */
     uint64_t total_ns[TT_NPHASES]; /* since the beginning; IO_* of any thread */
-    int64_t step_files_ns;         /* opening and closing files of one step, in any thread */
-    int64_t start_ns, stop_ns;     /* of the measured time, monotonic */
-    struct tt_cpu_time cpu;        /* at the start, then in the measured time */
-    int64_t unmeasured_ns;         /* between start and stop, and no part of the runtime */
+    struct {
+        uint64_t iterations, last; /* in which something was computed; number of the last */
+        int64_t ns;
+    } passes;                   /* of `compute` */
+    int64_t step_files_ns;      /* opening and closing files of one step, in any thread */
+    int64_t start_ns, stop_ns;  /* of the measured time, monotonic */
+    struct tt__clock clocks[2]; /* before the start, and after the end if all got there */
+    int64_t go_seen_ns;         /* wall clock of rank 0 when it found the driver's word; 0: none */
+    struct tt_cpu_time cpu;     /* at the start, then in the measured time */
+    int64_t unmeasured_ns;      /* between start and stop, and no part of the runtime */
     struct tt__unmeasured
         *unmeasured;           /* the accounts when the unmeasured section began; NULL: measured */
     uint64_t bytes_written;    /* by this rank */
+    uint64_t read_before;      /* bytes, by this rank, in the records before the current one */
     struct tt__closing closed; /* of dumps completed since limits were looked at */
     uint64_t room;             /* that rank 0 saw at the last look at the clock */
     uint64_t copies;           /* of the last dump */
@@ -81,15 +115,17 @@ struct tt_engine_private {
     int progress_fd;           /* rank 0 only, else -1 */
     json_t *results, *tables, *warnings, *facts;
     uint64_t library_bytes[2];
-    uint64_t nfiles; /* made by this rank */
+    struct tt_cost costs[TT_MAX_STACK]; /* of the elements of the stack, over all files */
+    uint64_t nfiles;                    /* made by this rank */
     struct tt_made_file *_Atomic made;
-    struct tt_made_file *made_alike[1024]; /* the same by a hash of their paths */
-    void *filler;                          /* buffers of the collective filler */
-    bool facts_asked[2];                   /* of the first file that was closed, written and read */
-    struct tt__shared *shared;             /* directories of the user's that all ranks see */
-    struct tt_spot_check **spot_checks;    /* of what was written, read back after the run */
-    uint64_t spot_checked;                 /* files that could have been */
-    bool spot_checks_broken;               /* no memory for one */
+    struct tt_made_file *made_alike[1024];          /* the same by a hash of their paths */
+    const struct tt_collective_options *collective; /* of the filler; NULL: the workload has none */
+    void *filler;                                   /* its buffers */
+    bool facts_asked[2];                /* of the first file that was closed, written and read */
+    struct tt__shared *shared;          /* directories of the user's that all ranks see */
+    struct tt_spot_check **spot_checks; /* of what was written, read back after the run */
+    uint64_t spot_checked;              /* files that could have been */
+    bool spot_checks_broken;            /* no memory for one */
     bool verifies;      /* the layer verify reads everything back, so there are no spot checks */
     bool failure_noted; /* this rank's first failed call is in the directory */
 };
@@ -109,7 +145,16 @@ static inline bool tt__engine_is_over(const struct tt_engine *engine)
 }
 
 /* Counts a duration that was measured elsewhere. */
-void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns);
+static inline void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phase, int64_t ns)
+{
+    engine->p->now.phase_ns[phase] += (uint64_t)ns;
+    engine->p->total_ns[phase] += (uint64_t)ns;
+}
+
+/* Collective, where nothing is in flight: what comes now is not part of the job that was asked for,
+ * and is recorded as such. */
+int tt__baseline_begin(struct tt_engine *engine, struct tt_error *e);
+void tt__baseline_end(struct tt_engine *engine);
 
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */
@@ -131,9 +176,19 @@ int tt__reason_to_end(const struct tt_engine *engine, double seconds);
 /* transfer.c: into the record of this rank, of which rank 0's count. */
 void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 
+/* requests.c: of a series' own file or files; NULL: no memory. */
+struct tt__requests *tt__requests_of(struct tt_engine_private *p, const char *path);
+/* [{"path": "", for all files that are too many, "write": [[from, below, requests]], "read"}] */
+json_t *tt__requests_json(const struct tt_engine_private *p);
+void tt__requests_free(struct tt_engine_private *p);
+
+/* node.c: find the ranks of this node. Collective. */
+void tt__node_meet(struct tt_engine *engine);
 /* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be
  * done, that is a warning. */
 void tt__node_watch(struct tt_engine *engine);
+/* clocks.c. Collective. */
+struct tt__clock tt__clock_measure(struct tt_engine *engine);
 
 /* data.c */
 /* The data directory's own subdirectory, so that concurrent runs never meet. Rank 0 only. */
@@ -148,8 +203,10 @@ int tt__data_check_beside(struct tt_engine *engine, const char *path, int rank, 
                           struct tt_error *e);
 /* Only what tutti has made may be changed. */
 int tt__data_check_mark(const char *path, struct tt_error *e);
-/* Removes the files this rank made, where no manifest is left to say so for all. */
-void tt__data_remove_orphans(struct tt_engine *engine);
+/* Every rank but the first removes the files that it made, all at the same time, and then the first
+ * of each node the node's manifest; the first rank removes what manifests still list. Where no
+ * manifest is left, all do. Collective. */
+void tt__data_remove_own(struct tt_engine *engine);
 
 /* shared.c: whether all ranks see the run's own data directory, and that of a path which is the
  * same on all. Collective; rank 0 may write there. A directory is looked at once. */

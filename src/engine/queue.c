@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/trace.h"
 
 #define PAGE 4096
 
@@ -152,12 +153,29 @@ int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struc
 
 /* ---- executing it, in whatever thread ---- */
 
+/* As it is counted: a call that moves nothing is none. */
+static void trace_request(const struct tt_request *r)
+{
+    const struct tt_batch *b = r->batch;
+    bool by_backend = b->queue->spec.executor == TT_BY_BACKEND;
+
+    if (r->block->file.kind != TT_SELECT_NONE)
+        tt_trace_add(&(struct tt_span){
+            .start_ns = r->started_ns,
+            .end_ns = r->ended_ns,
+            .id = r->id,
+            .kind = TT_SPAN_CALL + (b->direction == TT_WRITING ? TT_CALL_WRITE : TT_CALL_READ),
+            .flags = by_backend ? TT_SPAN_IN_FLIGHT : 0});
+}
+
 /* The sync that belongs to a request, and the first failure. */
 static void end_request(struct tt_request *r, int rc)
 {
     struct tt_batch *b = r->batch;
     const struct tt_queue_spec *spec = &b->queue->spec;
 
+    if (tt_trace_wants(TT_TRACE_ALL))
+        trace_request(r);
     if (rc == TT_OK && b->direction == TT_READING && spec->calls->judge)
         rc = spec->calls->judge(r, &b->error);
     if (spec->sync_each && (rc == TT_OK || spec->sync_failed)) {
@@ -165,6 +183,7 @@ static void end_request(struct tt_request *r, int rc)
 
         rc = rc == TT_OK ? synced : rc;
         r->sync_ns = tt_now_ns() - r->ended_ns;
+        tt_trace_call(TT_TRACE_ALL, TT_CALL_SYNC, r->id, r->ended_ns, r->ended_ns + r->sync_ns);
     }
     if (rc != TT_OK && b->rc == TT_OK) {
         b->rc = rc;
@@ -280,7 +299,19 @@ static struct tt_batch *wait_for_backend(struct tt_queue *q)
 
 /* ---- starting and completing ---- */
 
-bool tt_queue_start(struct tt_queue *q, struct tt_batch *b)
+void tt_queue_execute(struct tt_queue *q, struct tt_batch *b, int64_t now_ns)
+{
+    struct tt_request *r = b->requests;
+    int rc;
+
+    b->submitted_ns = b->begun_ns = r->started_ns = now_ns;
+    rc = q->spec.calls->transfer(r, &b->error);
+    r->ended_ns = tt_now_ns();
+    end_request(r, rc);
+    tt_queue_give_back(q, b);
+}
+
+bool tt_queue_start(struct tt_queue *q, struct tt_batch *b, int64_t now_ns)
 {
     b->next = NULL;
     b->before = q->newest;
@@ -289,7 +320,7 @@ bool tt_queue_start(struct tt_queue *q, struct tt_batch *b)
     q->in_flight++;
     q->staged += b->staged;
     b->ended = false;
-    b->submitted_ns = b->begun_ns = tt_now_ns();
+    b->submitted_ns = b->begun_ns = now_ns;
     if (q->spec.executor == TT_BY_POOL) {
         b->task.ended = q->spec.in_any_order ? &q->ended : NULL;
         tt_pool_submit(q->spec.pool, &b->task);

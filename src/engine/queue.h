@@ -125,8 +125,12 @@ int tt_batch_check_memory(const struct tt_batch *b, struct tt_error *e);
 uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables);
 int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e);
 
-/* False if it has ended already: by the caller, or since the backend did not take it. */
-bool tt_queue_start(struct tt_queue *q, struct tt_batch *b);
+/* now_ns is the clock, read just before. False if it has ended already: by the caller, or since the
+ * backend did not take it. */
+bool tt_queue_start(struct tt_queue *q, struct tt_batch *b, int64_t now_ns);
+/* Starts and completes a batch of one request that needs no begin and no end, where the caller is
+ * the executor and nothing is in flight. */
+void tt_queue_execute(struct tt_queue *q, struct tt_batch *b, int64_t now_ns);
 /* Waits for the oldest batch, or in any order for one that has ended; there must be one in flight.
  * In any order, one that has ended already is completed before the next is started. How it went is
  * in the batch, which is as it was until it is taken again. */

@@ -11,7 +11,7 @@
 
 #include "base/agree.h"
 
-#define STEP_SUFFIX 24 /* "." and a 64-bit number */
+#define STEP_DIGITS 24 /* "." and a 64-bit number */
 
 static const char *const way_names[] = {[TT_BY_CALLER] = "none: the caller writes",
                                         [TT_BY_BACKEND] = "native nonblocking calls",
@@ -19,6 +19,11 @@ static const char *const way_names[] = {[TT_BY_CALLER] = "none: the caller write
 /* For analysis. */
 static const char *const executor_keys[] = {
     [TT_BY_CALLER] = "caller", [TT_BY_BACKEND] = "native", [TT_BY_POOL] = "helper"};
+
+const struct tt_stack *tt_engine_stack(const struct tt_engine *engine)
+{
+    return &engine->p->stack;
+}
 
 /* ---- opening ---- */
 
@@ -63,10 +68,25 @@ static char *series_path(const struct tt_series_spec *spec, int rank)
     return n < 0 ? NULL : path;
 }
 
+/* Room for the path of a step's own file, and the path. */
+static size_t step_path_size(const struct tt_series *s)
+{
+    return strlen(s->path) + STEP_DIGITS + (s->spec.step_ending ? strlen(s->spec.step_ending) : 0);
+}
+
+static void step_path(const struct tt_series *s, uint64_t step, char *path)
+{
+    const char *ending = s->spec.step_ending;
+
+    snprintf(path, step_path_size(s), "%s%s%0*llu%s", s->path, ending ? "" : ".",
+             s->spec.step_digits ? (int)s->spec.step_digits : 6, (unsigned long long)step,
+             ending ? ending : "");
+}
+
 /* Blocks of a variable in every dump, empty ones included. */
 static unsigned slots_of(const struct tt_variable *v)
 {
-    return v->max_blocks ? v->max_blocks : 1;
+    return v->idle ? 0 : v->max_blocks ? v->max_blocks : 1;
 }
 
 static int open_queues(struct tt_series *s, struct tt_error *e)
@@ -115,11 +135,12 @@ static int allocate_series(struct tt_engine *engine, const struct tt_series_spec
     s->path = series_path(spec, engine->rank);
     if (!s->dumps || !s->path)
         return tt_fail_nomem(e, "a series");
+    s->requests = tt__requests_of(engine->p, s->path);
     for (unsigned i = 0; i <= depth; i++) {
         struct tt__dump *d = &s->dumps[i];
 
         d->series = s;
-        d->path = malloc(strlen(s->path) + STEP_SUFFIX);
+        d->path = malloc(step_path_size(s));
         if (!d->path)
             return tt_fail_nomem(e, "dumps in flight");
         (i < depth ? &s->writes.batches[i] : &s->reads.batches[0])->owner = d;
@@ -132,11 +153,16 @@ static int allocate_series(struct tt_engine *engine, const struct tt_series_spec
 static uint64_t bytes_replaced(const struct tt_series *s, uint64_t step)
 {
     uint64_t ranks = s->spec.per_process ? 1 : (uint64_t)s->engine->size;
-    char path[4096];
+    char *path = malloc(step_path_size(s));
+    uint64_t bytes = 0;
     struct stat st;
 
-    snprintf(path, sizeof path, TT__STEP_PATH, s->path, (unsigned long long)step);
-    return stat(path, &st) == 0 ? (uint64_t)st.st_size / ranks : 0;
+    if (path) {
+        step_path(s, step, path);
+        bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size / ranks : 0;
+    }
+    free(path);
+    return bytes;
 }
 
 int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
@@ -166,11 +192,16 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .path = s->path,
         .comm = s->file_comm,
         .access = spec->access,
-        .policy = spec->policy == TT_FILE_PER_STEP ? TT_OVERWRITE : spec->policy,
+        .policy = spec->policy != TT_FILE_PER_STEP ? spec->policy
+                  : spec->step_group               ? TT_GROUP
+                                                   : TT_OVERWRITE,
         .steps = spec->policy == TT_FILE_PER_STEP ? 1 : spec->steps,
         .step_group = spec->step_group,
-        .in_helper = engine->p->helper && !engine->p->may_be_native,
+        .ngroups = spec->ngroups,
+        .groups = spec->groups,
+        .in_helper = engine->p->helper && (spec->by_helper || !engine->p->may_be_native),
         .independent = spec->independent,
+        .plain = spec->plain,
         .nvariables = spec->nvariables,
         .variables = spec->variables,
     };
@@ -259,9 +290,8 @@ static struct tt_batch *make_batch(struct tt_series *s, enum tt_direction direct
 
     d->step = step;
     d->file = NULL;
-    d->open_ns = d->define_ns = d->write_ns = d->sync_ns = d->read_ns = 0;
-    snprintf(d->path, strlen(s->path) + STEP_SUFFIX, TT__STEP_PATH, s->path,
-             (unsigned long long)step);
+    d->open_ns = d->met_ns = d->define_ns = d->write_ns = d->sync_ns = d->read_ns = 0;
+    step_path(s, step, d->path);
     b->file = NULL;
     b->direction = direction;
     b->step = s->spec.policy == TT_FILE_PER_STEP ? 0 : step;
@@ -272,13 +302,18 @@ static struct tt_batch *make_batch(struct tt_series *s, enum tt_direction direct
     return b;
 }
 
+static uint64_t bytes_of_block(const struct tt_series *s, const struct tt_block *block)
+{
+    return tt_selection_count(&block->file) *
+           tt_block_moved_size(block, &s->spec.variables[block->variable]);
+}
+
 static uint64_t bytes_of(const struct tt_series *s, const struct tt_batch *b)
 {
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < b->n; i++)
-        bytes += tt_selection_count(&b->blocks[i].file) *
-                 tt_block_moved_size(&b->blocks[i], &s->spec.variables[b->blocks[i].variable]);
+        bytes += bytes_of_block(s, &b->blocks[i]);
     return bytes;
 }
 
@@ -293,7 +328,7 @@ static void choose_way(struct tt_series *s, const struct tt_batch *b)
     struct tt_run run;
 
     s->way_chosen = true;
-    if (p->may_be_native) {
+    if (p->may_be_native && !s->spec.by_helper) {
         for (unsigned i = 0; i < b->n; i++)
             contiguous = contiguous && tt_selection_is_contiguous(&b->blocks[i].file, &run);
         MPI_Allreduce(&contiguous, &all, 1, MPI_INT, MPI_LAND, s->comm);
@@ -313,7 +348,7 @@ static int wait_for_room(struct tt_series *s, const struct tt_batch *b, struct t
     uint64_t bytes = tt_batch_copy_size(b, s->spec.variables);
     int lacking = 1, rc = TT_OK;
 
-    if (s->writes.spec.limit == 0 || s->writes.spec.executor == TT_BY_CALLER)
+    if (s->writes.spec.limit == 0 || s->writes.spec.executor == TT_BY_CALLER || s->waits)
         return TT_OK;
     while (rc == TT_OK) {
         int mine = !tt_queue_has_room(&s->writes, bytes);
@@ -337,6 +372,7 @@ static void look_at_dump(const struct tt_batch *b)
     if (b->rc != TT_OK)
         return;
     own.path = d->path;
+    own.first_step = d->step;
     if (own_file)
         d->spot_check = tt__spot_check_begin(s->engine, &own);
     tt__spot_check_dump(own_file ? d->spot_check : s->spot_check, b->step, b->n, b->blocks);
@@ -351,18 +387,18 @@ static void start_dump(struct tt_series *s, struct tt_batch *b)
     if (s->writes.spec.executor == TT_BY_CALLER) {
         look_at_dump(b);
         t = tt_now_ns();
-        tt_queue_start(&s->writes, b);
+        tt_queue_start(&s->writes, b, tt_now_ns());
         tt__phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - d->open_ns - d->sync_ns);
         tt__phase_add_ns(engine, TT_OPEN, d->open_ns);
         tt__phase_add_ns(engine, TT_SYNC, d->sync_ns);
         return;
     }
-    if (b->rc == TT_OK)
+    if (b->rc == TT_OK && !s->waits)
         b->rc = tt_batch_copy(b, s->spec.variables, &b->error);
     tt_phase_add(engine, TT_COPY, t);
     look_at_dump(b);
     t = tt_now_ns();
-    tt_queue_start(&s->writes, b);
+    tt_queue_start(&s->writes, b, tt_now_ns());
     if (s->writes.spec.executor == TT_BY_BACKEND) {
         tt__phase_add_ns(engine, TT_OPEN, d->open_ns);
         t += d->open_ns;
@@ -374,6 +410,7 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
                    const struct tt_block *blocks, struct tt_error *e)
 {
     struct tt_engine_private *p = s->engine->p;
+    struct tt__dump *d;
     struct tt_batch *b;
     uint64_t bytes;
     int rc = tt_series_complete(s, s->writes.spec.depth - 1, e);
@@ -392,9 +429,13 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
     bytes = bytes_of(s, b);
     p->bytes_written += bytes;
     p->now.bytes_written += bytes;
-    ((struct tt__dump *)b->owner)->closing = (struct tt__closing){.bytes = bytes};
+    d = b->owner;
+    d->waited_for = s->waits;
+    d->closing = (struct tt__closing){.bytes = bytes};
+    memcpy(d->closing.told, s->told, sizeof s->told);
     start_dump(s, b);
-    if (s->writes.spec.executor == TT_BY_CALLER && s->engine->config->run->sync != TT_SYNC_DEFERRED)
+    if (s->waits || (s->writes.spec.executor == TT_BY_CALLER &&
+                     s->engine->config->run->sync != TT_SYNC_DEFERRED))
         rc = tt_series_complete(s, 0, e);
     return rc;
 }
@@ -407,7 +448,8 @@ static void tell_times(const struct tt__dump *d)
 
     if (spec->times && d->step < spec->steps)
         spec->times[d->step] =
-            (struct tt_step_times){d->open_ns, d->write_ns, d->sync_ns, d->read_ns};
+            (struct tt_step_times){d->open_ns, d->write_ns, d->sync_ns, d->read_ns,
+                                   d->series->engine->p->unmeasured != NULL};
 }
 
 /* Of nonblocking calls it is not known when they ended. */
@@ -418,8 +460,11 @@ static void count_calls(struct tt_series *s, const struct tt_batch *b, enum tt_c
     for (unsigned i = 0; b->file && i < b->n; i++) {
         const struct tt_request *r = &b->requests[i];
 
-        if (r->block->file.kind != TT_SELECT_NONE && b->queue->spec.executor != TT_BY_BACKEND)
+        if (r->block->file.kind != TT_SELECT_NONE && b->queue->spec.executor != TT_BY_BACKEND) {
             tt_histogram_add(&calls[call], r->ended_ns - r->started_ns);
+            tt__count_transfer(s, b->direction, r->started_ns, r->ended_ns,
+                               bytes_of_block(s, r->block));
+        }
         if (b->queue->spec.sync_each)
             tt_histogram_add(&calls[TT_CALL_SYNC], r->sync_ns);
     }
@@ -457,6 +502,7 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
     }
     engine->p->closed.bytes += d->closing.bytes;
     engine->p->closed.room = d->closing.room;
+    memcpy(s->agreed, d->closing.told, sizeof s->agreed);
     s->failed = s->failed || rc != TT_OK;
     if (d->file && s->spec.policy == TT_FILE_PER_STEP) {
         now = close_step_file(d, e);
@@ -483,6 +529,15 @@ int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e)
     return rc;
 }
 
+bool tt_series_has_ended(const struct tt_series *s)
+{
+    for (const struct tt_batch *b = s->writes.oldest; b; b = b->next)
+        if (!b->ended && (s->writes.spec.executor != TT_BY_POOL ||
+                          !tt_pool_has_ended(s->writes.spec.pool, &b->task)))
+            return false;
+    return true;
+}
+
 int tt_series_drain(struct tt_series *s, struct tt_error *e)
 {
     struct tt__dump all = {.series = s, .file = s->file};
@@ -507,7 +562,7 @@ static void start_load(struct tt_series *s, uint64_t step, unsigned nblocks,
 
     if (!tt__engine_is_over(s->engine))
         s->engine->p->now.bytes_read += bytes_of(s, b);
-    tt_queue_start(&s->reads, b);
+    tt_queue_start(&s->reads, b, tt_now_ns());
 }
 
 /* Of a prefetch only the waiting since then falls into the main thread. */
@@ -567,9 +622,17 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
 
 int tt_series_close(struct tt_series *s, struct tt_error *e)
 {
+    int64_t unused;
+
+    return tt_series_close_timed(s, &unused, e);
+}
+
+int tt_series_close_timed(struct tt_series *s, int64_t *own_ns, struct tt_error *e)
+{
     struct tt_engine *engine;
     int rc, now;
 
+    *own_ns = 0;
     if (!s)
         return TT_OK;
     engine = s->engine;
@@ -586,6 +649,7 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
         tt__phase_add_ns(engine, TT_CLOSE, tt_now_ns() - t - all.sync_ns);
         tt__phase_add_ns(engine, TT_SYNC, all.sync_ns);
         tt__phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
+        *own_ns = all.close_ns;
         rc = rc == TT_OK ? now : rc;
     }
     tt__spot_check_settle(s->spot_check);

@@ -8,8 +8,6 @@
 #include "engine/queue.h"
 #include "engine/spot_check.h"
 
-#define TT__STEP_PATH "%s.%06llu" /* of a step's own file */
-
 /* What a series keeps beside a batch of its queue. */
 struct tt__dump {
     struct tt_series *series;
@@ -19,8 +17,11 @@ struct tt__dump {
     struct tt_file *file;
     struct tt_spot_check *spot_check; /* of a file of this step */
     int64_t open_ns;                  /* of a file of this step */
+    int64_t met_ns;                   /* waiting for ranks that begin it later */
     int64_t define_ns;                /* part of the writing */
     int64_t write_ns, sync_ns, read_ns;
+    int64_t close_ns;           /* this rank's own call */
+    bool waited_for;            /* overlap=auto: the caller does nothing else meanwhile */
     struct tt__closing closing; /* its agreement: this rank's before it, all ranks' after it */
 };
 
@@ -31,16 +32,20 @@ struct tt_series {
     MPI_Comm comm;      /* of all ranks, for agreement */
     MPI_Comm file_comm; /* of the file: all ranks, or this one alone */
     struct tt_file_spec file_spec;
+    struct tt__requests *requests;
     struct tt_file *file;             /* NULL with a file per step */
     struct tt_spot_check *spot_check; /* likewise */
     struct tt_queue writes;           /* dumps */
     struct tt_queue reads;            /* one load or prefetch */
     struct tt__dump *dumps;           /* of all batches, that of the reads last */
     bool way_chosen, fixed_written;
-    uint64_t defined; /* the last step defined, plus one */
-    uint64_t there;   /* bytes of a file that is updated */
-    bool replaces;    /* files of steps that are there already */
-    bool failed;      /* a dump or load has, as all ranks know */
+    bool waits; /* overlap=auto: the next dump is not copied, and is complete when it returns */
+    uint64_t told[TT__NTOLD];   /* what the next dump's agreement is to bring to all ranks, */
+    uint64_t agreed[TT__NTOLD]; /* and what that of the last complete dump has brought */
+    uint64_t defined;           /* the last step defined, plus one */
+    uint64_t there;             /* bytes of a file that is updated */
+    bool replaces;              /* files of steps that are there already */
+    bool failed;                /* a dump or load has, as all ranks know */
     bool prefetching;
     bool synced; /* the one sync of sync=close has been made */
 };
@@ -62,6 +67,10 @@ int tt__close_file(void *dump, struct tt_error *e);
 
 /* For the step about to be written, if it is a new one. */
 int tt__define_step(struct tt_series *s, struct tt_file *file, uint64_t step, struct tt_error *e);
+
+/* requests.c: one transfer, from its start or submission to its end. Main thread only. */
+void tt__count_transfer(struct tt_series *s, enum tt_direction direction, int64_t from_ns,
+                        int64_t to_ns, uint64_t bytes);
 
 /* Before it meets the others, who may be stuck in the library or take it along: leave the reason.
  * Returns rc. */

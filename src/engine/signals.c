@@ -17,42 +17,68 @@
 /* The one global of the program: a handler has no other way to find the engine. */
 static struct tt_engine *_Atomic interrupted_engine;
 static bool installed;
-static char last_words[PATH_MAX + 64]; /* of rank 0, where no driver removes what is left */
+/* Of rank 0, where no driver speaks for it: if nothing is left behind, and if something is. */
+static char last_words[2][PATH_MAX + 96];
 
-/* Whether all of it is gone. There is no time, and no safe way, to walk a tree. */
-static bool save_and_clean(struct tt_engine *engine)
+/* There is no time, and no safe way, to walk a tree. */
+static bool leaves_tree(const struct tt_engine *engine)
 {
+    for (const struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep;
+         f = f->next)
+        if (!f->withdrawn && f->kind == TT_MADE_TREE)
+            return true;
+    return false;
+}
+
+static void save_and_clean(struct tt_engine *engine)
+{
+    int attempts = leaves_tree(engine) ? 0 : 50;
     struct tt_iteration_record last;
-    bool clean = true;
 
     tt_recorder_terminate(engine->p->recorder, tt__record_so_far(engine, &last) ? &last : NULL);
     for (struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep; f = f->next) {
         struct tt_made made = tt__made(f);
 
-        if (f->withdrawn || f->kind == TT_MADE_BESIDE)
-            continue;
-        clean = clean && f->kind != TT_MADE_TREE;
-        if (f->kind > TT_MADE_PARENT)
+        if (f->withdrawn || f->kind == TT_MADE_BESIDE || f->kind > TT_MADE_PARENT)
             continue;
         /* Other ranks may not have removed theirs from the data directory yet. */
         for (int i = 0; tt_remove_made(&engine->p->owner, &made) == TT_NOT_EMPTY &&
-                        f->kind == TT_MADE_DIRECTORY && i < 50;
+                        f->kind == TT_MADE_DIRECTORY && i < attempts;
              i++)
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    return clean;
+}
+
+/* The first rank that ends makes Open MPI's mpirun kill the others at once: its sleep before
+ * SIGKILL ends with any child. So every rank gives the others a tenth of a second to save their
+ * records, and half of one to empty the data directory, which rank 0 removes last. */
+static void wait_for_others(const struct tt_engine *engine)
+{
+    const char *data = engine->p->data_directory;
+
+    if (engine->size == 1)
+        return;
+    for (int i = 0; i < 50; i++) {
+        if (i >= 10 && (engine->config->run->keep || !data || access(data, F_OK) != 0))
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
 }
 
 /* A launcher may ask twice, and another thread may be asked: the first one finishes its work. */
 static void save_and_end(int signal_number)
 {
     struct tt_engine *engine = atomic_exchange(&interrupted_engine, NULL);
+    const char *words;
 
     if (!engine)
         return;
     tt_calls_unseen = true;
-    if (!save_and_clean(engine) && last_words[0])
-        (void)!write(2, last_words, strlen(last_words));
+    /* First of all: a launcher may not wait until everything is cleaned. */
+    words = last_words[leaves_tree(engine)];
+    (void)!write(2, words, strlen(words));
+    save_and_clean(engine);
+    wait_for_others(engine);
     _exit(128 + signal_number);
 }
 
@@ -144,11 +170,14 @@ void tt__signals_install(struct tt_engine *engine)
 {
     const struct tt_last_resort resort = {engine->config->run->patience, give_up};
 
-    last_words[0] = '\0';
-    if (engine->p->how.alone && engine->rank == 0)
-        snprintf(last_words, sizeof last_words,
+    last_words[0][0] = last_words[1][0] = '\0';
+    if (engine->p->how.alone && engine->rank == 0) {
+        snprintf(last_words[0], sizeof last_words[0],
+                 "tutti: interrupted; what was measured: tutti show %s\n", engine->p->directory);
+        snprintf(last_words[1], sizeof last_words[1],
                  "tutti: interrupted; remove the files it left behind: tutti clean %s\n",
                  engine->p->directory);
+    }
     interrupted_engine = engine;
     installed = true;
     set_handler(save_and_end);

@@ -79,6 +79,12 @@ static uint64_t reach(const struct tt_selection *s)
     return n;
 }
 
+/* A number below n by one that is mixed well. */
+static uint64_t below(uint64_t n, uint64_t mixed)
+{
+    return (uint64_t)((unsigned __int128)mixed * n >> 64);
+}
+
 /* Of n places of so many elements each the i-th: the first, the last, and random ones between. */
 static uint64_t place(uint64_t elements, unsigned n, unsigned i, uint64_t each, uint64_t seed)
 {
@@ -88,18 +94,10 @@ static uint64_t place(uint64_t elements, unsigned n, unsigned i, uint64_t each, 
         return 0;
     if (i + 1 == n)
         return elements - each;
-    return i * stratum + tt_mix(seed + i) % (stratum - each + 1);
+    return i * stratum + below(stratum - each + 1, tt_mix(seed + i));
 }
 
 /* ---- what was written ---- */
-
-static const struct tt_field *find_field(const struct tt_element *record, const char *name)
-{
-    for (unsigned i = 0; i < record->nfields; i++)
-        if (!strcmp(record->fields[i].name, name))
-            return &record->fields[i];
-    return NULL;
-}
 
 static size_t field_bytes(const struct tt_field *f)
 {
@@ -125,7 +123,7 @@ static const char *find_value(const struct blocks *blocks, const struct tt_block
         if (x->variable != b->variable || !x->memory_element ||
             memcmp(&x->file, &b->file, sizeof x->file) != 0)
             continue;
-        f = find_field(x->memory_element, wanted->name);
+        f = tt_find_field(x->memory_element, wanted->name);
         if (f && f->kind == wanted->kind && f->count == wanted->count)
             return (char *)x->data + index_of(&c, n) * x->memory_element->size + f->offset;
     }
@@ -288,19 +286,21 @@ void tt__spot_check_dump(struct tt_spot_check *s, uint64_t step, unsigned nblock
         put_entry(s, SIZE_MAX, step, &all, &blocks[place(nblocks, n, i, 1, s->dumps)]);
 }
 
-void tt__spot_check_transfer(struct tt_spot_check *s, uint64_t step, const struct tt_block *b)
+bool tt__spot_check_transfer(struct tt_spot_check *s, uint64_t step, const struct tt_block *b)
 {
     const struct blocks alone = {1, b};
     uint64_t i;
 
     if (!s)
-        return;
+        return false;
     s->ledger.latest[b->variable] = step;
     i = s->transfers++;
     if (i >= MOST_TRANSFERS)
-        i = tt_mix(s->engine->config->run->seed ^ i) % s->transfers;
-    if (i < MOST_TRANSFERS)
-        put_entry(s, i, step, &alone, b);
+        i = below(s->transfers, tt_mix(s->engine->config->run->seed ^ i));
+    if (i >= MOST_TRANSFERS)
+        return false;
+    put_entry(s, i, step, &alone, b);
+    return true;
 }
 
 /* ---- files ---- */
@@ -388,6 +388,30 @@ void tt__spot_check_settle(struct tt_spot_check *s)
         s->engine->p->spot_checks_broken = true;
 }
 
+int tt__spot_check_move(struct tt_engine *engine, const char *from, const char *to,
+                        struct tt_error *e)
+{
+    struct tt_engine_private *p = engine->p;
+
+    for (int i = 0; p->spot_checks && i < MOST_FILES; i++) {
+        struct tt_spot_check *s = p->spot_checks[i], *grown;
+
+        if (!s || strcmp(s->path, from) != 0)
+            continue;
+        grown = to ? realloc(s, sizeof *s + strlen(to) + 1) : NULL;
+        p->spot_checks[i] = grown;
+        if (!grown)
+            free_spot_check(s);
+        if (!grown && to)
+            return tt_fail_nomem(e, "a spot check");
+        if (grown) {
+            memcpy(grown->path, to, strlen(to) + 1);
+            grown->ledger.spec.path = grown->path;
+        }
+    }
+    return p->verifies ? tt_ledger_move(p->directory, engine->rank, from, to, e) : TT_OK;
+}
+
 void tt__spot_checks_free(struct tt_engine *engine)
 {
     struct tt_engine_private *p = engine->p;
@@ -466,7 +490,7 @@ static long solid_bytes(const struct tt_variable *v, const struct tt_block *b)
     if (x->kind != TT_RECORD)
         return 0;
     if (b->memory_element && v->element->kind != TT_RECORD) {
-        const struct tt_field *f = find_field(x, v->path);
+        const struct tt_field *f = tt_find_field(x, v->path);
 
         return f && field_bytes(f) >= sizeof(uint64_t) ? (long)f->offset : -1;
     }
@@ -476,9 +500,18 @@ static long solid_bytes(const struct tt_variable *v, const struct tt_block *b)
     return end - x->fields[0].offset >= sizeof(uint64_t) ? (long)x->fields[0].offset : -1;
 }
 
+/* Another for each read, since content that happens to be the same word would be an accident. */
+static uint64_t draw_word(void)
+{
+    static _Thread_local uint64_t drawn;
+
+    if (drawn == 0)
+        drawn = tt_mix((uint64_t)tt_now_ns());
+    return tt_mix(++drawn);
+}
+
 void tt__spoil(struct tt_spoilt *spoilt, const struct tt_variable *v, const struct tt_block *b)
 {
-    static _Atomic uint64_t drawn;
     size_t size = tt_block_element_size(b, v);
     uint64_t elements = reach(&b->memory), each = size < 8 ? 8 / size : 1;
     long offset = solid_bytes(v, b);
@@ -487,15 +520,16 @@ void tt__spoil(struct tt_spoilt *spoilt, const struct tt_variable *v, const stru
     spoilt->n = 0;
     if (elements < TT_SPOILT * each || offset < 0)
         return;
-    if (drawn == 0) /* content that happens to be the same word would be an accident */
-        drawn = tt_mix((uint64_t)tt_now_ns());
-    spoilt->word = tt_mix(++drawn);
+    spoilt->word = draw_word();
     for (unsigned i = 0; i < TT_SPOILT; i++) {
         uint64_t at = place(elements, TT_SPOILT, i, each, spoilt->word);
-        uint64_t first = index_of(&c, at), last = index_of(&c, at + each - 1);
+        uint64_t first = at;
 
-        if (last - first != each - 1)
-            continue;
+        if (b->memory.kind != TT_SELECT_ALL) {
+            first = index_of(&c, at);
+            if (index_of(&c, at + each - 1) - first != each - 1)
+                continue;
+        }
         spoilt->at[spoilt->n] = (char *)b->data + first * size + offset;
         memcpy(spoilt->at[spoilt->n++], &spoilt->word, sizeof spoilt->word);
     }

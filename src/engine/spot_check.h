@@ -24,11 +24,16 @@ struct tt_spot_check *tt__spot_check_begin(struct tt_engine *engine,
 /* A dump's blocks are about to be handed over. */
 void tt__spot_check_dump(struct tt_spot_check *spot_check, uint64_t step, unsigned nblocks,
                          const struct tt_block *blocks);
-/* The same for a single transfer, of which there may be very many. */
-void tt__spot_check_transfer(struct tt_spot_check *spot_check, uint64_t step,
+/* The same for a single transfer, of which there may be very many. False if it is not looked at,
+ * which takes no time. */
+bool tt__spot_check_transfer(struct tt_spot_check *spot_check, uint64_t step,
                              const struct tt_block *b);
 /* The file has been closed, and what its spec points to will go. */
 void tt__spot_check_settle(struct tt_spot_check *spot_check);
+/* A closed file has another name now, or (NULL) is gone; also for the layer verify, which stands in
+ * for spot checks. */
+int tt__spot_check_move(struct tt_engine *engine, const char *from, const char *to,
+                        struct tt_error *e);
 /* Collective, after the run: TT_CORRUPT, with what is wrong, if the files do not hold it. */
 int tt__spot_checks_verify(struct tt_engine *engine, struct tt_error *e);
 void tt__spot_checks_free(struct tt_engine *engine);

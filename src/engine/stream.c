@@ -19,7 +19,6 @@ struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
     struct tt_batch *batch;
     bool seen; /* the finished transfer, by the caller */
-    uint64_t bytes;
 };
 
 struct tt_stream {
@@ -28,10 +27,12 @@ struct tt_stream {
     struct tt_queue queue;
     struct tt_pool *threads; /* of its own, if transfers go on side by side */
     size_t buffer_stride;
-    bool begun;  /* the file knows the buffers */
-    bool failed; /* a transfer of this rank has */
+    bool in_step; /* ranks make their calls together, so who has failed makes them, too */
+    bool begun;   /* the file knows the buffers */
+    bool failed;  /* a transfer of this rank has */
     struct slot *slots;
-    int64_t preparing_ns;
+    int64_t open_ns;    /* of this rank's own calls */
+    int64_t clock_ns;   /* as read last */
     int64_t busy_since; /* something has been in flight since then */
     uint64_t look_at;   /* bytes written by this rank at which free space is looked at */
 };
@@ -39,13 +40,6 @@ struct tt_stream {
 static bool is_writing(const struct tt_stream *stream)
 {
     return stream->spec.direction == TT_WRITING;
-}
-
-/* Ranks make their calls together, so who has failed makes them, too. */
-static bool is_in_step(const struct tt_stream *stream)
-{
-    return !stream->series->spec.per_process &&
-           tt_stack_is_collective(&stream->series->engine->p->stack);
 }
 
 /* ---- accounts ---- */
@@ -65,17 +59,19 @@ static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_e
     slot->shown.complete = true;
     slot->shown.took_ns = r->ended_ns - b->submitted_ns + r->sync_ns;
     slot->seen = false;
-    if (slot->bytes == 0)
+    if (slot->shown.bytes == 0)
         return TT_OK;
     tt_histogram_add(&p->calls[is_writing(stream) ? TT_CALL_WRITE : TT_CALL_READ],
                      r->ended_ns - b->submitted_ns);
+    tt__count_transfer(stream->series, stream->spec.direction, b->submitted_ns, r->ended_ns,
+                       slot->shown.bytes);
     if (r->sync_ns > 0)
         tt_histogram_add(&p->calls[TT_CALL_SYNC], r->sync_ns);
     if (is_writing(stream)) {
-        p->bytes_written += slot->bytes;
-        p->now.bytes_written += slot->bytes;
+        p->bytes_written += slot->shown.bytes;
+        p->now.bytes_written += slot->shown.bytes;
     } else {
-        p->now.bytes_read += slot->bytes;
+        p->now.bytes_read += slot->shown.bytes;
     }
     return TT_OK;
 }
@@ -85,24 +81,31 @@ static enum tt_phase own_phase(const struct tt_stream *stream)
     return is_writing(stream) ? TT_IO_WRITE : TT_IO_READ;
 }
 
-/* Made by the caller: the main thread's time is the transfer's own. */
-static int count_directly(struct tt_stream *stream, struct tt_error *e)
+/* By the caller: the main thread's time is the transfer's own. */
+static int transfer_directly(struct tt_stream *stream, struct tt_batch *b, int64_t now_ns,
+                             struct tt_error *e)
 {
     struct tt_engine *engine = stream->series->engine;
-    const struct tt_batch *b = tt_queue_complete(&stream->queue);
-    int64_t ns = b->requests->ended_ns - b->submitted_ns, sync_ns = b->requests->sync_ns;
+    int64_t ns, sync_ns;
 
+    tt_queue_execute(&stream->queue, b, now_ns);
+    ns = b->requests->ended_ns - now_ns;
+    sync_ns = b->requests->sync_ns;
+    stream->clock_ns = b->moved_ns;
     tt__phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
     tt__phase_add_ns(engine, own_phase(stream), ns);
-    tt__phase_add_ns(engine, TT_SYNC, sync_ns);
-    tt__phase_add_ns(engine, TT_IO_SYNC, sync_ns);
+    if (sync_ns > 0) {
+        tt__phase_add_ns(engine, TT_SYNC, sync_ns);
+        tt__phase_add_ns(engine, TT_IO_SYNC, sync_ns);
+    }
     return count(stream, b, e);
 }
 
 /* ---- the caller's loop ---- */
 
 /* No rank asks another: each may write its part of --max-bytes. */
-static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
+static int check_own_limits(struct tt_stream *stream, struct tt_stream_slot *slot,
+                            struct tt_error *e)
 {
     struct tt_engine *engine = stream->series->engine;
     const struct tt_run_options *run = engine->config->run;
@@ -116,50 +119,66 @@ static int check_own_limits(struct tt_stream *stream, struct tt_error *e)
     if (written < stream->look_at)
         return TT_OK;
     stream->look_at = written + LOOK_BYTES;
+    slot->ready_ns = 0; /* that was before the look */
     if (!(tt_stack_caps(&engine->p->stack) & TT_CAP_STORES))
         return TT_OK;
     return tt_limits_check_room(
         engine->config, stream->series->spec.access == TT_UPDATE ? 0 : stream->spec.buffer_size, e);
 }
 
-/* Where calls are collective, either all ranks make the next one or none does. */
-static int check_limits(struct tt_stream *stream, struct tt_error *e)
+/* Before a write: where calls are collective, either all ranks make the next one or none does. What
+ * takes time here is no part of the transfer. */
+static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e)
 {
-    int rc = check_own_limits(stream, e);
+    int rc = check_own_limits(stream, slot, e);
 
-    return is_in_step(stream) ? tt_agree(stream->series->comm, rc, e) : rc;
+    if (stream->in_step) {
+        rc = tt_agree(stream->series->comm, rc, e);
+        slot->ready_ns = 0;
+    }
+    if (rc == TT_OK && !stream->spec.overlapping &&
+        tt__spot_check_transfer(stream->series->spot_check, stream->spec.step, &slot->block))
+        slot->ready_ns = 0;
+    return rc;
 }
 
-int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *shown, struct tt_error *e)
+int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e)
 {
-    struct slot *slot = (struct slot *)shown;
-    struct tt_batch *b = slot->batch;
-    struct tt_series *s = stream->series;
+    struct tt_batch *b = ((struct slot *)slot)->batch;
+    const struct tt_variable *v = &stream->series->spec.variables[slot->block.variable];
     bool in_flight;
-    int rc = is_writing(stream) ? check_limits(stream, e) : TT_OK;
+    int64_t now_ns;
+    int rc = TT_OK;
 
-    shown->block.data = shown->buffer;
-    shown->block.space = stream->queue.spec.memory->space;
-    shown->complete = false;
-    slot->bytes = tt_selection_count(&shown->block.file) *
-                  s->spec.variables[shown->block.variable].element->size;
+    slot->block.data = slot->buffer;
+    slot->block.space = stream->queue.spec.memory->space;
+    slot->complete = false;
+    slot->bytes = tt_selection_count(&slot->block.file) * v->element->size;
+    if (is_writing(stream))
+        rc = check_write(stream, slot, e);
     if (rc != TT_OK) {
         tt_queue_give_back(&stream->queue, b);
         return rc;
     }
-    if (is_writing(stream) && !stream->spec.overlapping)
-        tt__spot_check_transfer(s->spot_check, stream->spec.step, &shown->block);
     tt_batch_add(b);
     if (!is_writing(stream))
-        tt__spoil(&b->requests->spoilt, &s->spec.variables[shown->block.variable],
-                  b->requests->block);
-    in_flight = tt_queue_start(&stream->queue, b);
+        tt__spoil(&b->requests->spoilt, v, &slot->block);
+    now_ns = slot->ready_ns ? slot->ready_ns : tt_now_ns();
+    slot->ready_ns = 0;
     if (stream->queue.spec.executor == TT_BY_CALLER)
-        return count_directly(stream, e);
+        return transfer_directly(stream, b, now_ns, e);
+    in_flight = tt_queue_start(&stream->queue, b, now_ns);
     if (stream->queue.in_flight == 1)
         stream->busy_since = b->submitted_ns;
-    tt_phase_add(s->engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, b->submitted_ns);
+    stream->clock_ns = tt_now_ns();
+    tt__phase_add_ns(stream->series->engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD,
+                     stream->clock_ns - b->submitted_ns);
     return in_flight ? TT_OK : count(stream, tt_queue_complete(&stream->queue), e);
+}
+
+int64_t tt_stream_clock(const struct tt_stream *stream)
+{
+    return stream->clock_ns;
 }
 
 /* The I/O's own duration is the time in which anything was in flight. */
@@ -171,6 +190,7 @@ static int complete_one(struct tt_stream *stream, struct slot **completed, struc
 
     *completed = b->owner;
     until = stream->queue.spec.executor == TT_BY_BACKEND ? b->moved_ns : tt_now_ns();
+    stream->clock_ns = until;
     if (stream->queue.in_flight == 0)
         tt__phase_add_ns(engine, own_phase(stream), until - stream->busy_since);
     tt__phase_add_ns(engine, is_writing(stream) ? TT_WAIT : TT_LOAD, until - t);
@@ -278,7 +298,7 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
         .depth = depth,
         .requests = 1,
         .sync_each = is_writing(stream) && s->engine->config->run->sync == TT_SYNC_WRITE,
-        .sync_failed = is_in_step(stream),
+        .sync_failed = stream->in_step,
         .ticket_size = tt_stack_ticket_size(&s->engine->p->stack),
     };
     int rc = tt_stream_check_depth(s->engine->config, depth, e);
@@ -314,10 +334,12 @@ static int begin(void *argument, struct tt_error *e)
 {
     struct tt_stream *stream = argument;
     struct tt_series *s = stream->series;
+    int64_t t = tt_now_ns();
     int rc = is_writing(stream) ? tt__define_step(s, s->file, stream->spec.step, e) : TT_OK;
     int used = tt_file_use_buffers(s->file, stream->queue.slab, stream->buffer_stride,
                                    stream->spec.depth, e);
 
+    stream->open_ns = s->file->open_ns + tt_now_ns() - t;
     stream->begun = used == TT_OK;
     return rc == TT_OK ? used : rc;
 }
@@ -348,7 +370,7 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
                    struct tt_error *e)
 {
     struct tt_stream *stream = calloc(1, sizeof *stream);
-    int64_t t = tt_now_ns();
+    int64_t t;
     int rc;
 
     *out = NULL;
@@ -357,9 +379,9 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     stream->series = s;
     stream->spec = *spec;
     stream->look_at = s->engine->p->bytes_written;
+    stream->in_step = !s->spec.per_process && tt_stack_is_collective(&s->engine->p->stack);
     rc = tt_agree(s->comm, allocate(stream, e), e);
-    stream->preparing_ns = tt_now_ns() - t;
-    t += stream->preparing_ns;
+    t = tt_now_ns(); /* getting buffers from the kernel is no part of opening */
     if (rc == TT_OK)
         rc = tt_agree(s->comm, tt_pool_call(s->engine->p->helper, begin, stream, e), e);
     tt_phase_add(s->engine, TT_OPEN, t);
@@ -369,9 +391,9 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     return TT_OK;
 }
 
-int64_t tt_stream_preparing_ns(const struct tt_stream *stream)
+int64_t tt_stream_open_ns(const struct tt_stream *stream)
 {
-    return stream->preparing_ns;
+    return stream->open_ns;
 }
 
 int tt_stream_sync(struct tt_stream *stream, int64_t *own_ns, struct tt_error *e)

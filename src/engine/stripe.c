@@ -13,8 +13,10 @@
 #include "base/agree.h"
 #include "base/json.h"
 #include "base/run_command.h"
+#include "base/text.h"
 #include "engine/private.h"
 
+#define MOST_FILES 32              /* are asked */
 #define PIECE ((uint64_t)64 << 10) /* Lustre and CephFS take multiples of it only */
 
 int tt_stripe_check(const void *opts, struct tt_error *e)
@@ -190,37 +192,56 @@ static void add_fact(struct tt_facts *facts, const char *key, uint64_t want, uin
                      how);
 }
 
-/* A file of this run that is there; NULL: none. */
-static char *any_file(const struct tt_engine *engine)
+/* How it is known; NULL: it is not. */
+static const char *ask(enum tt_striped by, char *path, const json_t *environment,
+                       struct tt_striping *out)
 {
-    for (struct tt_made_file *f = engine->p->made; f; f = f->next)
-        if (!f->withdrawn && access(f->path, F_OK) == 0)
-            return f->path;
+    *out = (struct tt_striping){0};
+    if (by == TT_LUSTRE && ask_lustre(path, out))
+        return out->composite ? "lfs getstripe of a file, its first component"
+                              : "lfs getstripe of a file";
+    if (by == TT_CEPH && ask_ceph(path, out))
+        return "ceph.file.layout of a file";
+    if (by == TT_GLUSTER && ask_gluster(text_of(environment, "mount"), out))
+        return "shards of the volume, by the client";
     return NULL;
 }
 
-void tt_stripe_look(struct tt_engine *engine, const json_t *environment)
+/* What is known of one becomes facts; all files are made in the same directory. */
+static void keep_facts(struct tt_engine *engine, const struct tt_striping *is, const char *how)
 {
     const struct tt_stripe_options *o = tt_config_opts(engine->config, "stripe");
-    enum tt_striped by = tt_striped_by(text_of(environment, "filesystem"));
-    char *path = any_file(engine);
-    struct tt_striping is;
     struct tt_facts facts = {0};
-    const char *how = NULL;
 
-    if (engine->rank != 0 || !o || !path)
-        return;
-    if (by == TT_LUSTRE && ask_lustre(path, &is))
-        how = is.composite ? "lfs getstripe of a file, its first component"
-                           : "lfs getstripe of a file";
-    else if (by == TT_CEPH && ask_ceph(path, &is))
-        how = "ceph.file.layout of a file";
-    else if (by == TT_GLUSTER && ask_gluster(text_of(environment, "mount"), &is))
-        how = "shards of the volume, by the client";
-    if (!how)
-        return;
-    add_fact(&facts, "stripe.count", o->count, is.count, how);
-    add_fact(&facts, "stripe.size", o->size, is.size, how);
+    add_fact(&facts, "stripe.count", o->count, is->count, how);
+    add_fact(&facts, "stripe.size", o->size, is->size, how);
     tt__facts_keep(engine, &facts);
     tt_facts_free(&facts);
+}
+
+/* The newest files first: each costs a program or a system call. */
+void tt_stripe_look(struct tt_engine *engine, const json_t *environment)
+{
+    enum tt_striped by = tt_striped_by(text_of(environment, "filesystem"));
+    unsigned asked = 0;
+    json_t *all;
+
+    if (engine->rank != 0 || by == TT_NOT_STRIPED || !tt_config_opts(engine->config, "stripe"))
+        return;
+    engine->p->striping = all = json_array();
+    for (struct tt_made_file *f = engine->p->made; f && asked < MOST_FILES; f = f->next) {
+        struct tt_striping is;
+        const char *how;
+
+        if (f->withdrawn || access(f->path, F_OK) != 0)
+            continue;
+        asked++;
+        how = ask(by, f->path, environment, &is);
+        if (how && json_array_size(all) == 0)
+            keep_facts(engine, &is, how);
+        if (how)
+            json_array_append_new(all, json_pack("{s:o, s:I, s:I}", "path", tt_json_text(f->path),
+                                                 "count", (json_int_t)is.count, "size",
+                                                 (json_int_t)is.size));
+    }
 }

@@ -29,7 +29,8 @@ int tt_stripe_check_path(const struct tt_config *config, bool own_path, const ch
 /* Collective, once the data directory is there and before anything is in it. environment is known
  * on rank 0. */
 int tt_stripe_apply(struct tt_engine *engine, const json_t *environment, struct tt_error *e);
-/* On rank 0, while files of the run are still there: what they really have becomes facts. */
+/* On rank 0, while files of the run are still there: what they really have becomes facts, and a
+ * list of some of rank 0's own files in the record. */
 void tt_stripe_look(struct tt_engine *engine, const json_t *environment);
 
 /* ---- what file systems say, as pure functions ---- */

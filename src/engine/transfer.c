@@ -10,10 +10,17 @@
 #include "engine/guard.h"
 #include "engine/series.h"
 #include "plan/directory.h"
+#include "record/trace.h"
 
+/* A call on a file that has just returned. */
 static void latency(struct tt_series *s, enum tt_call call, int64_t ns)
 {
     tt_histogram_add(&s->engine->p->calls[call], ns);
+    if (tt_trace_wants(TT_TRACE_FILES)) {
+        int64_t now = tt_now_ns();
+
+        tt_trace_call(TT_TRACE_FILES, call, 0, now - ns, now);
+    }
 }
 
 int tt__noted(struct tt_series *s, int rc, const struct tt_error *e)
@@ -84,6 +91,7 @@ static int open_step_file(struct tt__dump *d, enum tt_access access, struct tt_e
 
     d->file_spec = d->series->file_spec;
     d->file_spec.path = d->path;
+    d->file_spec.first_step = d->step;
     d->file_spec.access = access;
     rc = open_file(d->series, &d->file_spec, &d->file, e);
     d->open_ns = tt_now_ns() - t;
@@ -153,22 +161,34 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
     }
 }
 
-static int sync_file(struct tt__dump *d, struct tt_error *e)
+/* A collective call waits for the last rank to make it. Whoever is early waits before, so that the
+ * time of the call is storage's and not that of somebody's computation. */
+static int meet(const struct tt_series *s, bool patient, struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
-    int rc = tt__noted(d->series, tt_file_sync(d->file, e), e);
+    return patient ? tt_agree_patiently(s->comm, TT_OK, e) : tt_agree(s->comm, TT_OK, e);
+}
 
+static int sync_file(struct tt__dump *d, bool patient, struct tt_error *e)
+{
+    struct tt_series *s = d->series;
+    int met = TT_OK, rc;
+    int64_t t;
+
+    if (!s->spec.per_process && tt_stack_syncs_together(&s->engine->p->stack))
+        met = meet(s, patient, e);
+    t = tt_now_ns();
+    rc = tt__noted(s, tt_file_sync(d->file, e), e);
     t = tt_now_ns() - t;
     d->sync_ns += t;
-    latency(d->series, TT_CALL_SYNC, t);
-    return rc;
+    latency(s, TT_CALL_SYNC, t);
+    return rc == TT_OK ? met : rc;
 }
 
 int tt__sync_file(void *dump, struct tt_error *e)
 {
     struct tt__dump *d = dump;
 
-    return tt_agree(d->series->comm, sync_file(d, e), e);
+    return tt_agree(d->series->comm, sync_file(d, false, e), e);
 }
 
 int tt__close_file(void *dump, struct tt_error *e)
@@ -185,8 +205,9 @@ int tt__close_file(void *dump, struct tt_error *e)
     before = tt_note_begin(TT_DOING_CLOSE, tt_note_file(d->path));
     if (!s->failed) /* asking is collective, and a library may not survive it after a failure */
         keep_facts(s, d->file);
-    rc = tt_agree(s->comm, tt_file_close_timed(d->file, &own_ns, e), e);
+    rc = tt_file_close_timed(d->file, &own_ns, &d->close_ns, s->engine->p->costs, e);
     latency(s, TT_CALL_CLOSE, own_ns);
+    rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK && s->spec.access == TT_CREATE && (s->spec.per_process || s->engine->rank == 0))
         tt_data_mark(s->engine, d->path);
     tt_note_end(before);
@@ -204,6 +225,8 @@ static int judge_read(struct tt_request *r, struct tt_error *e)
         return TT_OK;
     while (bottom->below)
         bottom = bottom->below;
+    if (!(bottom->backend->caps & TT_CAP_STORES))
+        return TT_OK; /* there is nothing to be read */
     tt_fail_call(e, 0, "read", file->spec->path, -1);
     snprintf(e->text, sizeof e->text,
              "variable '%s', step %llu: %s reported success, but left memory as it was; do not "
@@ -235,6 +258,20 @@ static struct tt_series *series_of(const struct tt_batch *b)
     return ((struct tt__dump *)b->owner)->series;
 }
 
+static int meet_before(const struct tt_batch *b, struct tt__dump *d, struct tt_error *e)
+{
+    const struct tt_series *s = d->series;
+    int64_t t = tt_now_ns();
+    int rc;
+
+    if (b->queue->spec.executor == TT_BY_BACKEND || s->spec.policy == TT_FILE_PER_STEP ||
+        s->spec.per_process || !tt_stack_is_collective(&s->engine->p->stack))
+        return TT_OK;
+    rc = meet(s, b->queue->spec.executor == TT_BY_POOL, e);
+    d->met_ns = tt_now_ns() - t;
+    return rc;
+}
+
 static int begin_dump(struct tt_batch *b, struct tt_error *e)
 {
     struct tt__dump *d = b->owner;
@@ -246,6 +283,8 @@ static int begin_dump(struct tt_batch *b, struct tt_error *e)
     if (s->spec.policy == TT_FILE_PER_STEP)
         rc = open_step_file(d, writing ? TT_CREATE : TT_READ_ONLY, e);
     b->file = d->file;
+    if (rc == TT_OK)
+        rc = meet_before(b, d, e);
     if (writing && rc == TT_OK) {
         int64_t t = tt_now_ns();
 
@@ -285,14 +324,16 @@ static int end_load(struct tt__dump *d, int rc, struct tt_error *e)
     return rc == TT_OK ? now : rc;
 }
 
-/* The agreement that closes a dump carries what limits need. In the helper it is patient: the core
- * it would spin on belongs to the computation. */
+/* The agreement that closes a dump carries what limits and overlap=auto need. In the helper it is
+ * patient: the core it would spin on belongs to the computation, unless that waits. */
 static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
 {
     struct tt__dump *d = b->owner;
     struct tt_series *s = d->series;
     int sync = s->engine->config->run->sync;
-    int64_t moved = b->moved_ns - b->begun_ns - d->open_ns;
+    bool patient = b->queue->spec.executor == TT_BY_POOL && !d->waited_for;
+    int64_t moved = b->moved_ns - b->begun_ns - d->open_ns - d->met_ns;
+    struct tt_told told;
 
     if (b->direction == TT_READING) {
         d->read_ns = moved;
@@ -302,14 +343,16 @@ static int end_dump(struct tt_batch *b, int rc, struct tt_error *e)
         d->sync_ns += b->requests[i].sync_ns;
     d->write_ns = moved - d->sync_ns;
     if (sync == TT_SYNC_DUMP || sync == TT_SYNC_BACKGROUND) {
-        int now = sync_file(d, e);
+        int now = sync_file(d, patient, e);
 
         rc = rc == TT_OK ? now : rc;
     }
     if (s->engine->rank == 0)
         d->closing.room = tt__monitor_room(s->engine);
-    return tt_agree_and_sum(s->comm, rc, b->queue->spec.executor == TT_BY_POOL, 2,
-                            &d->closing.bytes, e);
+    told = (struct tt_told){2, &d->closing.bytes,
+                            s->engine->config->run->overlap == TT_OVERLAP_AUTO ? TT__NTOLD : 0,
+                            d->closing.told};
+    return tt_agree_and_tell(s->comm, rc, patient, &told, e);
 }
 
 static int judge_noted(struct tt_request *r, struct tt_error *e)

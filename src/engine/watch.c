@@ -52,14 +52,19 @@ static int fail_because(const struct tt_engine *engine, int reason, struct tt_er
 
 int tt_watch(struct tt_engine *engine, uint64_t done, uint64_t total, struct tt_error *e)
 {
+    return tt_watch_at(engine, tt_now_ns(), done, total, e);
+}
+
+int tt_watch_at(struct tt_engine *engine, int64_t now_ns, uint64_t done, uint64_t total,
+                struct tt_error *e)
+{
     struct tt__watch *w = &engine->p->watch;
-    int64_t now = tt_now_ns();
 
     w->done = done;
     w->total = total;
-    if (now < w->next_look_ns)
+    if (now_ns < w->next_look_ns)
         return TT_OK;
-    w->next_look_ns = now + LOOK_NS;
+    w->next_look_ns = now_ns + LOOK_NS;
     if (engine->rank != 0)
         MPI_Test(&w->request, &w->heard, MPI_STATUS_IGNORE);
     else if (!w->announced)

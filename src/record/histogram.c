@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/histogram.h"
 
+#include <string.h>
+
 #define LINEAR 32 /* values below have a bucket each; above, 32 buckets per power of two */
 #define FIRST_POWER 5
 #define LAST_NS (((int64_t)1 << 43) - 1)
@@ -95,4 +97,75 @@ double tt_histogram_quantile(const struct tt_histogram *h, double q)
             return representative(h, i);
     }
     return (double)h->max_ns;
+}
+
+/* ---- packed ---- */
+
+#define COUNT_BITS 53 /* a count of so many bits is also exact as a double */
+#define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
+
+_Static_assert(TT_HISTOGRAM_BUCKETS < 1 << (64 - COUNT_BITS), "a bucket and its count are a word");
+
+bool tt_histogram_is_sound(const struct tt_histogram *h)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < TT_HISTOGRAM_BUCKETS; i++)
+        if (__builtin_add_overflow(sum, h->buckets[i], &sum))
+            return false;
+    return sum == h->total && sum <= COUNT_MASK && h->min_ns >= 0 && h->sum_ns >= 0 &&
+           h->min_ns <= h->max_ns;
+}
+
+size_t tt_histograms_pack(const struct tt_histogram *row, size_t n, uint64_t *words)
+{
+    size_t used = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        const struct tt_histogram *h = &row[k];
+        uint64_t *head = words + used;
+
+        if (h->total == 0)
+            continue;
+        used += TT_HISTOGRAM_HEAD;
+        for (uint64_t i = 0; i < TT_HISTOGRAM_BUCKETS; i++)
+            if (h->buckets[i])
+                words[used++] = i << COUNT_BITS | (h->buckets[i] & COUNT_MASK);
+        head[0] = k;
+        head[1] = (uint64_t)(words + used - head) - TT_HISTOGRAM_HEAD;
+        head[2] = (uint64_t)h->min_ns;
+        head[3] = (uint64_t)h->max_ns;
+        head[4] = (uint64_t)h->sum_ns;
+    }
+    return used;
+}
+
+bool tt_histograms_unpack(const uint64_t *words, size_t nwords, struct tt_histogram *row, size_t n)
+{
+    memset(row, 0, n * sizeof *row);
+    for (size_t at = 0; at < nwords;) {
+        const uint64_t *head = words + at, *counts = head + TT_HISTOGRAM_HEAD;
+        struct tt_histogram *h;
+
+        if (nwords - at < TT_HISTOGRAM_HEAD || head[1] > nwords - at - TT_HISTOGRAM_HEAD)
+            return false;
+        at += TT_HISTOGRAM_HEAD + head[1];
+        if (head[0] >= n)
+            continue;
+        h = &row[head[0]];
+        if (h->total != 0)
+            return false;
+        h->min_ns = (int64_t)head[2];
+        h->max_ns = (int64_t)head[3];
+        h->sum_ns = (int64_t)head[4];
+        for (uint64_t i = 0; i < head[1]; i++) {
+            if (counts[i] >> COUNT_BITS >= TT_HISTOGRAM_BUCKETS || (counts[i] & COUNT_MASK) == 0)
+                return false;
+            h->buckets[counts[i] >> COUNT_BITS] = counts[i] & COUNT_MASK;
+            h->total += counts[i] & COUNT_MASK;
+        }
+        if (!tt_histogram_is_sound(h))
+            return false;
+    }
+    return true;
 }

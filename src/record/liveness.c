@@ -1,65 +1,65 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "record/liveness.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "record/records.h"
 #include "plan/directory.h"
+#include "record/memory.h"
 
-static int check_rank(const char *path, bool has_outcome, bool force, struct tt_error *e)
+struct looking {
+    const char *directory;
+    bool force, has_outcome;
+};
+
+static int check_rank(const struct looking *l, const struct tt_records_header *h,
+                      struct tt_error *e)
 {
-    struct tt_rank_records r = {0};
-    char host[sizeof r.header.host] = "";
-    int rc = tt_records_load(path, &r, e);
+    char host[sizeof h->host] = "";
+
+    gethostname(host, sizeof host - 1);
+    if (h->state != TT_RANK_RUNNING || (l->force && strcmp(host, h->host) != 0))
+        return TT_OK;
+    if (strcmp(host, h->host) != 0)
+        return tt_fail(e, TT_FAILED,
+                       "rank %u did not end in order on %s, and only there one sees whether it "
+                       "still runs; if it does not, use --force",
+                       h->rank, h->host);
+    if (tt_records_are_held(l->directory, h))
+        return tt_fail(e, TT_BUSY, "rank %u still runs, as process %u; end the run first", h->rank,
+                       h->pid);
+    return TT_OK;
+}
+
+static int check_node(void *context, const char *path, struct tt_error *e)
+{
+    const struct looking *l = context;
+    struct tt_records_index index;
+    int rc = tt_records_index(path, &index, e);
 
     if (rc != TT_OK &&
-        (force || (rc == TT_CORRUPT && has_outcome))) { /* its disk was full, for one */
+        (l->force || (rc == TT_CORRUPT && l->has_outcome))) { /* its disk was full, for one */
         tt_error_clear(e);
         return TT_OK;
     }
-    if (rc != TT_OK)
-        return rc;
-    gethostname(host, sizeof host - 1);
-    if (r.header.state != TT_RANK_RUNNING || (force && strcmp(host, r.header.host) != 0))
-        rc = TT_OK;
-    else if (strcmp(host, r.header.host) != 0)
-        rc = tt_fail(e, TT_FAILED,
-                     "rank %u did not end in order on %s, and only there one sees whether it still "
-                     "runs; if it does not, use --force",
-                     r.header.rank, r.header.host);
-    else if (tt_records_are_held(path, &r.header))
-        rc = tt_fail(e, TT_BUSY, "rank %u still runs, as process %u; end the run first",
-                     r.header.rank, r.header.pid);
-    tt_records_unload(&r);
+    for (size_t i = 0; rc == TT_OK && i < index.nranks; i++)
+        rc = check_rank(l, &index.ranks[i], e);
+    tt_records_index_free(&index);
     return rc;
 }
 
 int tt_check_liveness(const char *directory, bool force, struct tt_error *e)
 {
-    char *records = tt_directory_path(directory, "records"),
-         *outcome = tt_directory_path(directory, "outcome.json");
-    DIR *list = records ? opendir(records) : NULL;
-    bool has_outcome = outcome && access(outcome, F_OK) == 0;
-    struct dirent *entry;
-    int rc = TT_OK;
+    struct looking l = {directory, force, tt_directory_has(directory, "outcome.json")};
+    int rc;
 
-    if (!list && !force)
-        rc = tt_fail_call(e, errno, "opendir", records ? records : directory, -1);
-    while (list && rc == TT_OK && (entry = readdir(list))) {
-        char *path = entry->d_name[0] == '.' ? NULL : tt_directory_path(records, entry->d_name);
-
-        if (path)
-            rc = check_rank(path, has_outcome, force, e);
-        free(path);
+    tt_records_collect(directory);
+    rc = tt_each_node_file(directory, check_node, &l, e);
+    if (rc != TT_OK && force && !tt_directory_has(directory, "records")) {
+        tt_error_clear(e);
+        rc = TT_OK;
     }
-    if (list)
-        closedir(list);
-    free(outcome);
-    free(records);
     return rc;
 }

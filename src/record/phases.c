@@ -2,13 +2,19 @@
 #include "record/phases.h"
 
 const char *const tt_phase_names[TT_NPHASES] = {
-#define X(id, name, text) [TT_##id] = #name,
+#define X(id, name, colour, text) [TT_##id] = #name,
     TT_PHASES(X)
 #undef X
 };
 
 const char *const tt_phase_texts[TT_NPHASES] = {
-#define X(id, name, text) [TT_##id] = text,
+#define X(id, name, colour, text) [TT_##id] = text,
+    TT_PHASES(X)
+#undef X
+};
+
+const unsigned char tt_phase_colours[TT_NPHASES] = {
+#define X(id, name, colour, text) [TT_##id] = colour,
     TT_PHASES(X)
 #undef X
 };
