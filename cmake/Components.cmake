@@ -3,7 +3,8 @@
 # that needs a library says so in its second line; it becomes a module, a shared object that is opened
 # when it is chosen, and is left out where the library is missing:
 #   /* needs: PKGCONFIG-MODULE... (package DEBIAN-PACKAGE) */
-# A backend or layer that outgrows its file keeps its parts in a subdirectory of its name.
+# A component that outgrows its file keeps its parts in a subdirectory of its name; they go where the file goes. A part
+# kernels.c is compiled by tutti_add_kernels.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
 
 # Which MPI it is only its header knows: the paths tell it on some systems, not on all.
@@ -70,7 +71,10 @@ function(tutti_link target name)
       target_include_directories(${target} SYSTEM PRIVATE ${prefix}/include)
     endif()
     set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_LIBRARIES " {\"${module}\", \"${version}\"},")
+    list(APPEND linked "${module} ${version}")
   endforeach()
+  list(JOIN linked " + " linked)
+  set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_MODULES " {\"${name}\", \"${linked}\"},")
 endfunction()
 
 # Some packages name a directory of the machine they were built on, which CMake refuses.
@@ -126,6 +130,7 @@ function(tutti_find_by_module target name)
     target_include_directories(${target} PRIVATE ${HDF5_INCLUDE_DIRS})
     target_link_libraries(${target} PRIVATE ${HDF5_C_LIBRARIES})
     set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_LIBRARIES " {\"hdf5\", \"${HDF5_VERSION}\"},")
+    set_property(GLOBAL APPEND_STRING PROPERTY TUTTI_MODULES " {\"hdf5\", \"hdf5 ${HDF5_VERSION}\"},")
     set(${name}_FOUND_BY_MODULE TRUE PARENT_SCOPE)
   endif()
 endfunction()
@@ -137,7 +142,7 @@ function(tutti_add_module kind name directory)
   set_target_properties(${kind}_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${directory})
 endfunction()
 
-# kind: backend, layer or workload; type and prefix: of the C objects.
+# kind: backend, layer, workload or exporter; type and prefix: of the C objects.
 function(tutti_add_kind target directory kind type)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/*.c)
   set(declared "")
@@ -145,10 +150,8 @@ function(tutti_add_kind target directory kind type)
   set(missing "")
   foreach(file ${files})
     get_filename_component(name ${file} NAME_WE)
-    set(parts "")
-    if(directory MATCHES "^io/")
-      file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/${name}/*.c)
-    endif()
+    file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/${name}/*.c)
+    list(FILTER parts EXCLUDE REGEX "/kernels\\.c$")
     file(STRINGS ${file} needs REGEX "^/\\* needs: " LIMIT_COUNT 1)
     if(NOT needs)
       target_sources(${target} PRIVATE ${file} ${parts})
@@ -160,6 +163,7 @@ function(tutti_add_kind target directory kind type)
     tutti_satisfy_needs(${kind}_${name} "${needs}" ${name})
     if(${name}_OK)
       set_target_properties(${kind}_${name} PROPERTIES EXCLUDE_FROM_ALL FALSE)
+      set_property(GLOBAL APPEND PROPERTY TUTTI_MODULE_TARGETS ${kind}_${name})
       install(TARGETS ${kind}_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti/modules)
     else()
       string(APPEND missing "    {\"${name}\", \"${${name}_PACKAGE}\"},\n")
@@ -175,8 +179,9 @@ function(tutti_add_components target)
   tutti_add_kind(${target} io/backends backend tt_backend)
   tutti_add_kind(${target} io/layers layer tt_backend)
   tutti_add_kind(${target} workloads workload tt_workload)
+  tutti_add_kind(${target} exporters exporter tt_exporter)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/registry.c @ONLY CONTENT
-"/* Written by the build from the files in src/io/backends, src/io/layers and src/workloads. */
+"/* Written by the build from the files in src/io/backends, src/io/layers, src/workloads and src/exporters. */
 #include \"plan/registry.h\"
 
 @TUTTI_REGISTRY@struct tt_missing tt_missing_components[TT_MAX_COMPONENTS + 1] = {
@@ -213,7 +218,8 @@ function(tutti_write_build_info target)
   endif()
   string(STRIP "${flags}" flags)
   get_property(libraries GLOBAL PROPERTY TUTTI_LIBRARIES)
-  foreach(module yaml-0.1 jansson libxxhash hwloc sqlite3 gsl libzstd)
+  get_property(modules GLOBAL PROPERTY TUTTI_MODULES)
+  foreach(module yaml-0.1 jansson libxxhash hwloc sqlite3 gsl libzstd liblz4)
     string(APPEND libraries " {\"${module}\", \"${BASE_${module}_VERSION}\"},")
   endforeach()
   string(COMPARE EQUAL ${TUTTI_MPI} openmpi open_mpi)
@@ -223,7 +229,10 @@ function(tutti_write_build_info target)
   if(EXISTS ${CMAKE_SOURCE_DIR}/.git) # else a repository around this tree would answer
     execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  elseif(EXISTS ${CMAKE_SOURCE_DIR}/REVISION) # a source package
+    file(STRINGS ${CMAKE_SOURCE_DIR}/REVISION revision LIMIT_COUNT 1 REGEX "^[0-9a-z.-]+$")
   endif()
+  set(TUTTI_REVISION ${revision} PARENT_SCOPE)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_info.h @ONLY CONTENT
 "#define TT_VERSION \"@PROJECT_VERSION@\"
 #define TT_REVISION \"@revision@\"
@@ -236,5 +245,7 @@ function(tutti_write_build_info target)
 #define TT_MPIEXEC_OPTIONS @options@
 /* pkg-config names and versions of what is linked, as initialisers */
 #define TT_LIBRARIES@libraries@
+/* components that are modules, and what each of them is linked with */
+#define TT_MODULES@modules@
 ")
 endfunction()

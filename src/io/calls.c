@@ -223,13 +223,13 @@ static bool take(const struct tt_file_spec *spec, bool closed, struct debt *firs
     return found;
 }
 
-int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
+int tt__calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
 {
     const char *name = file->backend->name, *path = file->spec->path;
     bool transfer;
     struct debt d;
 
-    if (tt_calls.debts == 0 || !take(file->spec, closed, &d))
+    if (!take(file->spec, closed, &d))
         return rc;
     transfer = d.kind == TT_MOVED_OUT || d.kind == TT_MOVED_IN;
     if (rc != TT_OK && (e->sys_errno || !d.error))

@@ -17,7 +17,8 @@ void tt_calls_end(const char *path);
 
 /* After a library's call on a file, or after closing it, which returned rc: a success that the
  * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */
-int tt_calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e);
+static inline int tt_calls_judge(const struct tt_file *file, int rc, bool closed,
+                                 struct tt_error *e);
 /* Whether a call of any thread was refused and not made good yet: which, on what and why, in e. For
  * whoever must say why a library does not come back. */
 bool tt_calls_owed(struct tt_error *e);
@@ -29,6 +30,7 @@ struct tt_calls {
     atomic_uint files, debts;
 };
 extern struct tt_calls tt_calls;
+int tt__calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_error *e);
 /* Set by a thread, or a handler of signals, whose calls must wait for nobody. */
 extern _Thread_local bool tt_calls_unseen;
 
@@ -42,5 +44,12 @@ void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct sta
 /* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt,
  * but the reason why a library does not come back, if nothing else is. */
 void tt_calls_opened(const char *call, const char *path, int fd);
+
+/* Most calls owe nothing, which is found out by one look. */
+static inline int tt_calls_judge(const struct tt_file *file, int rc, bool closed,
+                                 struct tt_error *e)
+{
+    return tt_calls.debts == 0 ? rc : tt__calls_judge(file, rc, closed, e);
+}
 
 #endif

@@ -29,6 +29,20 @@ bool tt_container_has_own(const struct tt_file_spec *spec, const struct tt_varia
     return v->per_step && spec->policy == TT_GROUP;
 }
 
+bool tt_container_group_is_own(const struct tt_file_spec *spec, const struct tt_group *g)
+{
+    return g->per_step && spec->policy == TT_GROUP;
+}
+
+struct tt_attribute tt_container_attribute(const struct tt_file_spec *spec,
+                                           const struct tt_attribute *a, uint64_t step)
+{
+    struct tt_attribute now = *a;
+
+    now.real += now.each_step * (double)(spec->first_step + step);
+    return now;
+}
+
 bool tt_container_has_bytes(const struct tt_file *file, const struct tt_variable *v)
 {
     const struct tt_container *c = file->state;
@@ -128,7 +142,8 @@ static int check_space(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-int tt_container_flush(struct tt_file *file, struct tt_error *e)
+/* If there is space for what the library holds. Collective. */
+static int flush(struct tt_file *file, struct tt_error *e)
 {
     struct tt_container *c = file->state;
     int rc = check_space(file, e);
@@ -160,7 +175,7 @@ int tt_container_sync(struct tt_file *file, struct tt_error *e)
     /* The rank that failed has said so; its library may leave the others in a flush for ever. */
     if (file->spec->access == TT_READ_ONLY || tt_container_failed_anywhere(file))
         return TT_OK;
-    rc = tt_container_flush(file, e);
+    rc = flush(file, e);
     if (tt_container_failed_anywhere(file))
         return rc;
     rc = c->library->sync ? c->library->sync(file, e) : tt_disk_sync(file->spec->path, e);
@@ -185,7 +200,8 @@ static void abandon(struct tt_file *file)
         c->library->flush(file, &ignored);
 }
 
-/* The closing call must not be the first to fail; so everything is flushed before it. */
+/* The closing call must not be the first to fail; so everything is flushed before it. Where close
+ * is the cheaper flush, since HDF5's own also waits for storage, there has to be room for it. */
 static int close_library(struct tt_file *file, struct tt_error *e)
 {
     struct tt_container *c = file->state;
@@ -195,16 +211,14 @@ static int close_library(struct tt_file *file, struct tt_error *e)
     int rc = TT_OK, closed;
 
     if (writes && !failed) {
-        rc = tt_container_flush(file, e);
+        rc = c->library->close_flushes ? check_space(file, e) : flush(file, e);
         failed = tt_container_failed_anywhere(file);
-    }
-    if (failed && rc == TT_OK && c->late.code != TT_OK) {
-        rc = c->late.code;
-        *e = e->code == TT_OK ? c->late : *e;
     }
     if (failed)
         abandon(file);
     closed = c->library->close(file, failed ? &ignored : e);
+    if (!failed && c->library->held && anywhere(file, closed != TT_OK))
+        tt_disk_divert(file->spec->path); /* what failed is tried again when MPI ends */
     if (rc == TT_OK && !failed)
         rc = closed;
     if (writes && !failed && rc == TT_OK)
@@ -247,7 +261,6 @@ int tt_container_prepare(struct tt_file *file, const struct tt_library *library,
 
     c->library = library;
     c->info = MPI_INFO_NULL;
-    tt_error_clear(&c->late);
     c->at_hand = calloc(file->spec->nvariables + 1, sizeof *c->at_hand);
     rc = tt_file_agree(file, c->at_hand ? TT_OK : tt_fail_nomem(e, "the variables"), e);
     if (rc == TT_OK)
@@ -257,13 +270,16 @@ int tt_container_prepare(struct tt_file *file, const struct tt_library *library,
     return rc == TT_OK ? TT_OK : give_up(file, rc, e);
 }
 
-/* Variables that are there once, or those of one step. */
+/* Groups and variables that are there once, or those of one step. */
 static int define_variables(struct tt_file *file, bool own, uint64_t step, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
     struct tt_container *c = file->state;
     int rc = TT_OK;
 
+    for (unsigned i = 0; rc == TT_OK && i < spec->ngroups; i++)
+        if (tt_container_group_is_own(spec, &spec->groups[i]) == own)
+            rc = c->library->define_group(file, &spec->groups[i], step, e);
     for (unsigned i = 0; rc == TT_OK && i < spec->nvariables; i++)
         if (tt_container_has_own(spec, &spec->variables[i]) == own) {
             rc = c->library->define(file, i, step, e);
@@ -368,15 +384,24 @@ static int extend_all(struct tt_file *file, uint64_t step, struct tt_error *e)
     return rc;
 }
 
+/* What a layout layer lays its bytes into has no steps, but may have to become longer. */
+static bool carries_layout(const struct tt_file *file)
+{
+    const struct tt_file_spec *spec = file->spec;
+
+    return file->backend->caps & TT_CAP_CARRIES_LAYOUT && spec->policy == TT_OVERWRITE &&
+           spec->nvariables == 1 && !spec->variables[0].per_step && spec->variables[0].unlimited;
+}
+
 int tt_container_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
     struct tt_container *c = file->state;
-    bool create = spec->access == TT_CREATE;
+    bool create = spec->access == TT_CREATE, carries = create && carries_layout(file);
     int rc;
 
     if (spec->access == TT_READ_ONLY ||
-        (create && (spec->policy == TT_OVERWRITE || step < c->steps)))
+        (create && !carries && (spec->policy == TT_OVERWRITE || step < c->steps)))
         return TT_OK;
     rc = check_space(file, e);
     if (rc != TT_OK || tt_container_failed_anywhere(file))
@@ -384,6 +409,8 @@ int tt_container_define(struct tt_file *file, uint64_t step, struct tt_error *e)
     if (create && spec->steps > 0 && step >= spec->steps)
         rc = tt_fail(e, TT_FAILED, "'%s': step %" PRIu64 ", but only %" PRIu64 " were announced",
                      spec->path, step, spec->steps);
+    else if (carries)
+        rc = extend_fixed(file, false, step, e);
     else if (create && spec->policy == TT_GROUP)
         rc = add_own(file, step, e);
     else

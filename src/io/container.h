@@ -53,6 +53,7 @@ struct tt_library {
     size_t round_boxes;     /* boxes in one call, at most */
     uint64_t call_bytes;    /* bytes in one call, at most */
     const char *flush_call; /* name of the call that flush makes */
+    bool close_flushes;     /* its close hands over what is held, and does not wait for storage */
 
     /* Memory, types, container.info and container.collective; release follows also if it fails. A
      * hook that waits for others lets ranks agree before it. */
@@ -62,6 +63,9 @@ struct tt_library {
     /* May be NULL. Before the first definitions, or (again) before those of a step. Collective. */
     int (*begin_define)(struct tt_file *file, bool again, struct tt_error *e);
     int (*define)(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+    /* Make the group if need be, and its attributes; before the variables. */
+    int (*define_group)(struct tt_file *file, const struct tt_group *group, uint64_t step,
+                        struct tt_error *e);
     /* May be NULL. Something was defined; or a file that is there has been opened. Collective. */
     int (*begin_data)(struct tt_file *file, bool defined, struct tt_error *e);
     /* Look up a variable that is there, and see that it is what the file's spec says. */
@@ -94,7 +98,6 @@ struct tt_container {
     uint64_t transfers; /* calls that moved something */
     bool failed;        /* a write or flush of this rank: what is kept can not be flushed */
     bool flush_failed;  /* and this was the flush itself */
-    struct tt_error late; /* of a flush that nobody asked for; told by close */
     /* kept between transfers: */
     struct tt_extent_list extents;
     MPI_Offset *numbers, **boxes; /* all starts, then all counts, */
@@ -126,6 +129,10 @@ bool tt_container_has_step(const struct tt_file_spec *spec, const struct tt_vari
 bool tt_container_step_grows(const struct tt_file_spec *spec, const struct tt_variable *v);
 /* Whether every step has a variable of its own. */
 bool tt_container_has_own(const struct tt_file_spec *spec, const struct tt_variable *v);
+bool tt_container_group_is_own(const struct tt_file_spec *spec, const struct tt_group *g);
+/* An attribute of a group as it is at this step. */
+struct tt_attribute tt_container_attribute(const struct tt_file_spec *spec,
+                                           const struct tt_attribute *a, uint64_t step);
 /* Whether the variable has a last dimension of its elements' bytes. */
 bool tt_container_has_bytes(const struct tt_file *file, const struct tt_variable *v);
 /* All dimensions, the step without its length; returns how many. */
@@ -144,7 +151,5 @@ int tt_container_fail(const struct tt_file *file, int cause, const char *call, c
                       const char *text, struct tt_error *e);
 /* Collective: what a rank knows of itself must not decide whether it takes part in anything. */
 bool tt_container_failed_anywhere(const struct tt_file *file);
-/* Flushes if there is space for what the library holds. Collective. */
-int tt_container_flush(struct tt_file *file, struct tt_error *e);
 
 #endif

@@ -16,6 +16,8 @@ struct job {
     const struct tt_variable *variable;
     size_t size; /* bytes of an element in memory */
     bool staged; /* a slab that goes through the staging buffer */
+    /* Dimensions before and behind the variable's own, which every box of a long list has. */
+    bool has_step, has_bytes;
     /* one box: a slab, or nothing */
     MPI_Offset start[TT_CONTAINER_DIMS], count[TT_CONTAINER_DIMS], stride[TT_CONTAINER_DIMS],
         blocks[TT_CONTAINER_DIMS];
@@ -33,13 +35,11 @@ struct job {
 static void widen(const struct job *j, const uint64_t *own, uint64_t step, uint64_t bytes,
                   MPI_Offset *out)
 {
-    int lead = tt_container_has_step(j->file->spec, j->variable);
-
     out[0] = (MPI_Offset)step;
     for (int i = 0; i < j->variable->ndims; i++)
-        out[lead + i] = (MPI_Offset)own[i];
-    if (tt_container_has_bytes(j->file, j->variable))
-        out[lead + j->variable->ndims] = (MPI_Offset)bytes;
+        out[j->has_step + i] = (MPI_Offset)own[i];
+    if (j->has_bytes)
+        out[j->has_step + j->variable->ndims] = (MPI_Offset)bytes;
 }
 
 static void walk(struct job *j)
@@ -334,6 +334,8 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
                                 .first = true,
                                 .stride = j.stride,
                                 .blocks = j.blocks};
+    j.has_step = tt_container_has_step(file->spec, v);
+    j.has_bytes = tt_container_has_bytes(file, v);
     j.starts = j.start;
     j.counts = j.count;
     rc = tt_container_find(file, b->variable, step, e);

@@ -113,6 +113,7 @@ uint64_t tt_raw_size(const struct tt_file_spec *spec, uint64_t steps, uint64_t a
 
 void tt_step_group(const struct tt_file_spec *spec, uint64_t step, char name[TT_STEP_GROUP])
 {
+    step += spec->first_step;
     if (spec->step_group)
         snprintf(name, TT_STEP_GROUP, "%.40s%llu", spec->step_group, (unsigned long long)step);
     else
@@ -134,9 +135,11 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
                            "layer %s must stand before layout layer %s in --layers: it works on "
                            "variables, which end there",
                            layer->name, stack->elements[i - 1]->name);
-        if (layer->kind == TT_LAYOUT_LAYER && layout)
-            return tt_fail(e, TT_USAGE, "only one layout layer fits a stack; %s is the second",
-                           layer->name);
+        if (layer->kind == TT_LAYOUT_LAYER && layout && !(layer->caps & TT_CAP_CARRIES_LAYOUT))
+            return tt_fail(e, TT_USAGE,
+                           "layer %s cannot stand on layer %s: it lays out variables, and what "
+                           "comes to it there is a container that grows",
+                           stack->elements[i - 1]->name, layer->name);
         layout = layout || layer->kind == TT_LAYOUT_LAYER;
     }
     if (layout && !(backend->caps & TT_CAP_CARRIES_LAYOUT))
@@ -154,6 +157,8 @@ unsigned tt_stack_caps(const struct tt_stack *stack)
     for (unsigned i = 0; i < stack->n; i++) {
         if (!stack->elements[i]->submit)
             caps &= ~(unsigned)TT_CAP_NONBLOCKING;
+        if (stack->elements[i]->kind == TT_LAYOUT_LAYER)
+            caps &= ~(unsigned)TT_CAP_RAW;
         caps &= stack->elements[i]->caps | ~all_or_none;
     }
     return caps;
@@ -175,6 +180,12 @@ bool tt_stack_is_collective(const struct tt_stack *stack)
     const struct tt_backend *backend = stack->elements[last];
 
     return backend->is_collective && backend->is_collective(stack->opts[last]);
+}
+
+/* Libraries with collective transfers flush collectively, whichever transfers are chosen. */
+bool tt_stack_syncs_together(const struct tt_stack *stack)
+{
+    return stack->elements[stack->n - 1]->is_collective != NULL;
 }
 
 /* Layers keep accounts of what passes. */
@@ -215,6 +226,7 @@ static struct tt_file *make_element(const struct tt_stack *stack, unsigned i)
     file->opts = stack->opts[i];
     file->seed = stack->seed;
     file->directory = stack->directory;
+    file->layered = stack->n > 1;
     file->state = calloc(1, file->backend->state_size + 1);
     if (!file->state) {
         free(file);
@@ -240,15 +252,43 @@ static struct tt_file *make_chain(const struct tt_stack *stack)
     return below;
 }
 
+/* ---- what calls take ---- */
+
+static struct tt_cost cost_begin(const struct tt_file *f)
+{
+    return f->layered
+               ? (struct tt_cost){.ns = tt_now_ns(), .cpu_ns = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID)}
+               : (struct tt_cost){0};
+}
+
+/* b: what the call moved; NULL: nothing. */
+static void cost_end(struct tt_file *f, const struct tt_cost *start, const struct tt_block *b,
+                     enum tt_direction direction)
+{
+    if (!f->layered)
+        return;
+    f->cost.ns += tt_now_ns() - start->ns;
+    f->cost.cpu_ns += tt_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start->cpu_ns;
+    if (b)
+        f->cost.bytes[direction] +=
+            tt_selection_count(&b->file) * tt_block_moved_size(b, &f->spec->variables[b->variable]);
+}
+
+/* ---- opening and closing ---- */
+
 static int open_element(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e)
 {
+    struct tt_cost start = cost_begin(file);
     uint64_t before;
     int64_t t;
     int rc = TT_OK;
 
     file->spec = spec;
-    MPI_Comm_rank(spec->comm, &file->rank);
-    MPI_Comm_size(spec->comm, &file->size);
+    file->size = 1;
+    if (spec->comm != MPI_COMM_SELF) {
+        MPI_Comm_rank(spec->comm, &file->rank);
+        MPI_Comm_size(spec->comm, &file->size);
+    }
     place_all(file);
     file->note = tt_note_file(spec->path);
     before = tt_note_begin(TT_DOING_OPEN, file->note);
@@ -259,6 +299,7 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
         rc = file->backend->open(file, e);
     file->open_ns = tt_now_ns() - t + file->made_ns;
     tt_note_end(before);
+    cost_end(file, &start, NULL, TT_WRITING);
     file->is_open = rc == TT_OK;
     return rc;
 }
@@ -266,6 +307,7 @@ static int open_element(struct tt_file *file, const struct tt_file_spec *spec, s
 /* A layer that failed to open may stand above a file that is open. */
 static int close_chain(struct tt_file *file, struct tt_error *e)
 {
+    struct tt_cost start;
     uint64_t before;
     int64_t t;
     int rc;
@@ -275,11 +317,13 @@ static int close_chain(struct tt_file *file, struct tt_error *e)
     if (!file)
         return TT_OK;
     file->is_open = false;
+    start = cost_begin(file);
     before = tt_note_begin(TT_DOING_CLOSE, file->note);
     t = tt_now_ns();
     rc = file->backend->close(file, e);
     file->close_ns = tt_now_ns() - t;
     tt_note_end(before);
+    cost_end(file, &start, NULL, TT_WRITING);
     return rc;
 }
 
@@ -357,17 +401,31 @@ int64_t tt_file_open_ns(const struct tt_file *file)
 
 int tt_file_close(struct tt_file *file, struct tt_error *e)
 {
-    int64_t unused;
+    int64_t unused[2];
 
-    return tt_file_close_timed(file, &unused, e);
+    return tt_file_close_timed(file, &unused[0], &unused[1], NULL, e);
 }
 
-int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, struct tt_error *e)
+static void add_costs(const struct tt_file *file, struct tt_cost *costs)
+{
+    for (; file && costs; file = file->below, costs++) {
+        costs->ns += file->cost.ns;
+        costs->cpu_ns += file->cost.cpu_ns;
+        costs->threads_ns += file->cost.threads_ns;
+        costs->bytes[TT_WRITING] += file->cost.bytes[TT_WRITING];
+        costs->bytes[TT_READING] += file->cost.bytes[TT_READING];
+    }
+}
+
+int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns,
+                        struct tt_cost *costs, struct tt_error *e)
 {
     const struct tt_file_spec *spec = file->spec;
     int rc = judged(file, close_chain(file, e), true, e);
 
     *own_ns = backend_of(file)->close_ns;
+    *stack_ns = file->close_ns;
+    add_costs(file, costs);
     free_chain(file);
     tt_calls_end(spec->path);
     return tt_agree(spec->comm, rc, e);
@@ -384,28 +442,45 @@ static int end_call(struct tt_file *f, uint64_t before, int rc, struct tt_error 
 
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e)
 {
+    struct tt_file *passed = f;
+    struct tt_cost start, was;
     uint64_t before;
+    int rc;
 
     while (!f->backend->define && f->below)
         f = f->below;
     if (!f->backend->define)
         return TT_OK;
     before = tt_note_begin(TT_DOING_DEFINE, f->note);
-    return end_call(f, before, f->backend->define(f, step, e), e);
+    was = f->cost;
+    start = cost_begin(f);
+    rc = f->backend->define(f, step, e);
+    cost_end(f, &start, NULL, TT_WRITING);
+    for (; passed != f; passed = passed->below) { /* its own time is what is left of it */
+        passed->cost.ns += f->cost.ns - was.ns;
+        passed->cost.cpu_ns += f->cost.cpu_ns - was.cpu_ns;
+    }
+    return end_call(f, before, rc, e);
 }
 
 int tt_file_write(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_WRITE, f->note);
+    struct tt_cost start = cost_begin(f);
+    int rc = f->backend->write(f, step, b, e);
 
-    return end_call(f, before, f->backend->write(f, step, b, e), e);
+    cost_end(f, &start, b, TT_WRITING);
+    return end_call(f, before, rc, e);
 }
 
 int tt_file_read(struct tt_file *f, uint64_t step, const struct tt_block *b, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_READ, f->note);
+    struct tt_cost start = cost_begin(f);
+    int rc = f->backend->read(f, step, b, e);
 
-    return end_call(f, before, f->backend->read(f, step, b, e), e);
+    cost_end(f, &start, b, TT_READING);
+    return end_call(f, before, rc, e);
 }
 
 int tt_file_submit(struct tt_file *f, enum tt_direction direction, uint64_t step,
@@ -448,8 +523,11 @@ int tt_file_use_buffers(struct tt_file *f, void *base, size_t each, unsigned n, 
 int tt_file_sync(struct tt_file *f, struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_SYNC, f->note);
+    struct tt_cost start = cost_begin(f);
+    int rc = f->backend->sync(f, e);
 
-    return end_call(f, before, f->backend->sync(f, e), e);
+    cost_end(f, &start, NULL, TT_WRITING);
+    return end_call(f, before, rc, e);
 }
 
 int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)

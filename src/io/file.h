@@ -22,7 +22,10 @@ enum tt_access {
  * path and variables when every rank has a file of its own (then comm has one rank). */
 struct tt_file_spec {
     const char *path;
-    MPI_Comm comm; /* the file's own, duplicated: no other traffic on it */
+    /* The file's own, duplicated: no other traffic on it. Or MPI_COMM_SELF itself: opening and
+     * closing then make no MPI calls of their own, so that any thread may, if the backend's library
+     * lets it. */
+    MPI_Comm comm;
     enum tt_access access;
     enum tt_policy policy; /* never TT_FILE_PER_STEP */
     uint64_t steps;        /* how many steps there will be; 0 if not known */
@@ -32,7 +35,14 @@ struct tt_file_spec {
     /* Ranks make as many transfers as they like, each on its own: write, read, submit and wait must
      * not wait for other ranks. Never with settings for which is_collective() says yes. */
     bool independent;
+    /* Every block of every rank lies in one piece, in the file and in memory, and has at most 1
+     * GiB: ranks need not agree on how a collective transfer is made. A layout layer takes it back.
+     */
+    bool plain;
     const char *step_group; /* what groups of steps are called, before their number; NULL: step_ */
+    uint64_t first_step;    /* added to the numbers of steps in names of groups and attributes */
+    unsigned ngroups;
+    const struct tt_group *groups; /* those with attributes, each before the groups inside it */
 };
 
 /* A setting as the user gave it, as the library reports it, and whether anything proves it. */
@@ -56,8 +66,10 @@ void tt_facts_free(struct tt_facts *facts);
 
 enum tt_capability {
     TT_CAP_STORES = 1 << 0, /* what is written can be read again (discard cannot) */
-    TT_CAP_CARRIES_LAYOUT =
-        1 << 1, /* can carry a layout layer: one u8 variable, written by byte runs */
+    /* Can carry a layout layer: a single u8 variable, written by byte runs, of which nobody knows
+     * how long it will be. A file that is not raw is told by define: the layer raises dims[0]
+     * before it, on all ranks. Also of a layout layer that others may stand on. */
+    TT_CAP_CARRIES_LAYOUT = 1 << 1,
     TT_CAP_NONBLOCKING = 1 << 2, /* submit and wait exist; the engine probes whether they overlap */
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
     TT_CAP_RAW = 1 << 9, /* variables lie where tt_raw_offset() says, and nothing else is there */
@@ -89,8 +101,10 @@ struct tt_backend {
     const char *summary;
     enum tt_stack_kind kind;
     unsigned caps;       /* of enum tt_capability; those of the file below pass through a layer, but
-                          * without submit the stack is not TT_CAP_NONBLOCKING */
+                          * without submit the stack is not TT_CAP_NONBLOCKING, and with a layout
+                          * layer it is not TT_CAP_RAW */
     const char *library; /* calls into one library share a thread; NULL: none (reentrant) */
+    const char *ending;  /* of names of its files, which other readers expect; NULL: none */
     size_t state_size;   /* file->state, allocated zeroed by the core */
     size_t ticket_size;
     size_t opts_size; /* file->opts, filled from params */
@@ -140,6 +154,14 @@ struct tt_file_identity {
     uint64_t device, inode; /* both 0: not known */
 };
 
+/* What the calls of one element of a stack took, with those of the elements below; kept by the core
+ * where there are layers. */
+struct tt_cost {
+    int64_t ns, cpu_ns; /* cpu_ns: of the calling thread */
+    int64_t threads_ns; /* CPU time of other threads that worked for this element, which adds it */
+    uint64_t bytes[2];  /* of the blocks that came to it, by enum tt_direction */
+};
+
 /* One open file of one element of a stack. */
 struct tt_file {
     const struct tt_backend *backend;
@@ -156,6 +178,8 @@ struct tt_file {
         made_ns; /* the part of open in which rank 0 made the file, before the library opens it */
     struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
     uint32_t note;                /* the file's number in what the rank notes of its calls */
+    bool layered;                 /* it is a layer, or below one */
+    struct tt_cost cost;
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
     uint64_t *raw_starts;         /* of every variable in a raw file, kept by the core */
@@ -186,13 +210,16 @@ struct tt_stack {
     uint64_t seed;
     const char *directory; /* run directory; NULL outside of a run */
 };
-/* Checks the order (request layers above layout layers above a backend that carries one). */
+/* Checks the order: request layers above layout layers above a backend that carries one; a layout
+ * layer stands only on another that carries one, too. */
 int tt_stack_check(const struct tt_stack *stack, struct tt_error *e);
 unsigned tt_stack_caps(const struct tt_stack *stack);
 /* Transfers that may be submitted and not yet have been waited for; 0: it cannot be done. */
 unsigned tt_stack_most_submitted(const struct tt_stack *stack);
 /* Whether ranks have to make their transfers together. */
 bool tt_stack_is_collective(const struct tt_stack *stack);
+/* Whether ranks wait for each other inside the sync of a file that they share. */
+bool tt_stack_syncs_together(const struct tt_stack *stack);
 /* Whether several threads may make transfers at the same time. */
 bool tt_stack_is_reentrant(const struct tt_stack *stack);
 
@@ -207,8 +234,10 @@ struct tt_file_identity tt_file_made(const struct tt_file *file);
 int64_t tt_file_open_ns(const struct tt_file *file);
 /* Closes and frees; collective, and ranks have agreed. */
 int tt_file_close(struct tt_file *file, struct tt_error *e);
-/* The same; *own_ns is how long the backend's own call took. */
-int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, struct tt_error *e);
+/* The same; *own_ns is how long the backend's own call took, *stack_ns that of the whole stack.
+ * What all calls took is added to costs, which has TT_MAX_STACK; NULL: nobody asks. */
+int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns,
+                        struct tt_cost *costs, struct tt_error *e);
 
 /* For layers: open the element below on the given spec (a request layer passes file->spec), and the
  * other operations on it. */

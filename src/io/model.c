@@ -10,9 +10,9 @@ static const struct {
     const char *name;
     size_t size;
 } kinds[] = {
-    [TT_U8] = {"u8", 1},     [TT_I32] = {"i32", 4},       [TT_I64] = {"i64", 8},
-    [TT_U64] = {"u64", 8},   [TT_F32] = {"f32", 4},       [TT_F64] = {"f64", 8},
-    [TT_CHAR] = {"char", 1}, [TT_RECORD] = {"record", 0},
+    [TT_U8] = {"u8", 1},   [TT_I32] = {"i32", 4},   [TT_U32] = {"u32", 4},
+    [TT_I64] = {"i64", 8}, [TT_U64] = {"u64", 8},   [TT_F32] = {"f32", 4},
+    [TT_F64] = {"f64", 8}, [TT_CHAR] = {"char", 1}, [TT_RECORD] = {"record", 0},
 };
 
 const struct tt_element tt_element_u8 = {TT_U8, 1, 0, NULL};
@@ -49,6 +49,14 @@ static uint64_t product(int n, const uint64_t *values)
     for (int d = 0; d < n; d++)
         p *= values[d];
     return p;
+}
+
+const struct tt_field *tt_find_field(const struct tt_element *record, const char *name)
+{
+    for (unsigned i = 0; i < record->nfields; i++)
+        if (!strcmp(record->fields[i].name, name))
+            return &record->fields[i];
+    return NULL;
 }
 
 uint64_t tt_variable_elements(const struct tt_variable *v)
@@ -280,11 +288,13 @@ void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64
     uint64_t inner = 1, rest = run->start, take;
     int d = ndims - 1;
 
-    for (int i = d; i >= 0; i--) {
+    for (int i = d; i > 0; i--) { /* divisions show where runs are tiny: none that is not needed */
         start[i] = rest % dims[i];
         count[i] = 1;
         rest /= dims[i];
     }
+    start[0] = rest;
+    count[0] = 1;
     while (d > 0 && start[d] == 0 && run->length >= inner * dims[d]) {
         count[d] = dims[d];
         inner *= dims[d--];

@@ -14,6 +14,7 @@
 enum tt_kind {
     TT_U8,
     TT_I32,
+    TT_U32,
     TT_I64,
     TT_U64,
     TT_F32,
@@ -41,15 +42,22 @@ struct tt_element {
     const struct tt_field *fields;
 };
 
+/* NULL: the record has no such field. */
+const struct tt_field *tt_find_field(const struct tt_element *record, const char *name);
+
 extern const struct tt_element tt_element_u8, tt_element_i32, tt_element_i64, tt_element_u64,
     tt_element_f32, tt_element_f64;
 
 struct tt_attribute {
     const char *name;
-    enum tt_kind kind; /* TT_CHAR (text), TT_I64 or TT_F64 */
+    enum tt_kind kind; /* TT_CHAR (text), TT_I32, TT_U32, TT_I64, TT_U64, TT_F64 or TT_RECORD */
     const char *text;
-    int64_t integer;
+    int64_t integer; /* of every integer kind */
     double real;
+    double each_step;                /* added to real once for every step before; of a group only */
+    unsigned n;                      /* above 0: an array of this many values instead, which are */
+    const void *values;              /* const char *, or numbers of the kind */
+    const struct tt_element *record; /* of TT_RECORD, always at values; its fields have one kind */
 };
 
 struct tt_variable {
@@ -59,7 +67,16 @@ struct tt_variable {
     uint64_t dims[TT_MAX_DIMS];
     bool per_step;       /* one instance per step; otherwise written once, at any step */
     bool unlimited;      /* dims[0] may grow in formats that know growth; raw files reserve dims */
+    bool idle;           /* it has its place in the file, but no dump or load moves any of it */
     unsigned max_blocks; /* blocks of it in one dump, the same on all ranks; 0 means 1 */
+    unsigned nattributes;
+    const struct tt_attribute *attributes;
+};
+
+/* Attributes of a group, where the format has any. */
+struct tt_group {
+    const char *path; /* as that of a variable; "" is the file itself, or the group of a step */
+    bool per_step;    /* with the policy group: inside the group of each step */
     unsigned nattributes;
     const struct tt_attribute *attributes;
 };
@@ -175,6 +192,21 @@ struct tt_extent_iter {
 };
 void tt_extents_begin(struct tt_extent_iter *it, const struct tt_block *b, size_t element_size);
 bool tt_extents_next(struct tt_extent_iter *it, struct tt_extent *out);
+/* Whether that is one extent, as in most single transfers, for who moves very many: seen without a
+ * walk, or not at all. */
+static inline bool tt_block_is_one_extent(const struct tt_block *b, size_t element_size,
+                                          struct tt_extent *out)
+{
+    const struct tt_selection *s = &b->file;
+
+    if (s->kind != TT_SELECT_SLAB || s->ndims != 1 || b->memory.kind != TT_SELECT_ALL ||
+        b->memory.ndims != 1 || s->block[0] != s->stride[0])
+        return false;
+    out->file_offset = s->start[0] * element_size;
+    out->memory_offset = 0;
+    out->length = s->count[0] * s->block[0] * element_size;
+    return out->length > 0 && out->length == b->memory.dims[0] * element_size;
+}
 
 /* All extents at once, sorted by file offset (MPI file views and hyperslabs demand it). The array
  * grows in *list, which starts as {0} and is kept by the caller for reuse; free(list->extents). */

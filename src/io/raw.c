@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/clock.h"
 #include "io/disk.h"
 
 static int fail_direct(const struct tt_file *file, struct tt_error *e)
@@ -48,25 +49,35 @@ static int open_here(struct tt_file *file, int flags, struct tt_raw *raw, struct
 }
 
 /* Rank 0 makes the file, so that O_EXCL can tell whether somebody else's is there. */
-int tt_raw_open(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt_error *e)
+int tt_raw_prepare(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt_error *e)
 {
+    int64_t t = tt_now_ns();
     int rc = TT_OK;
 
     *raw = (struct tt_raw){.direct = direct};
-    if (file->spec->access == TT_READ_ONLY)
-        return open_here(file, O_RDONLY, raw, e);
-    if (file->spec->access == TT_UPDATE)
-        return open_here(file, O_RDWR, raw, e);
+    if (file->spec->access != TT_CREATE)
+        return TT_OK;
     if (file->rank == 0)
         rc = open_here(file, O_RDWR | O_CREAT | O_EXCL, raw, e);
+    file->made_ns = file->rank == 0 ? tt_now_ns() - t : 0;
     if (file->rank == 0 && rc == TT_OK)
         tt_disk_keep_made(file, raw->fd);
     if (file->size == 1)
         return rc;
     rc = tt_agree(file->spec->comm, rc, e);
-    if (rc != TT_OK)
-        return rc;
-    tt_disk_share_made(file);
+    if (rc == TT_OK)
+        tt_disk_share_made(file);
+    return rc;
+}
+
+int tt_raw_open(struct tt_file *file, struct tt_raw *raw, struct tt_error *e)
+{
+    int rc;
+
+    if (file->spec->access == TT_READ_ONLY)
+        return open_here(file, O_RDONLY, raw, e);
+    if (file->spec->access == TT_UPDATE)
+        return open_here(file, O_RDWR, raw, e);
     if (file->rank == 0)
         return TT_OK;
     rc = open_here(file, O_RDWR | O_NOFOLLOW, raw, e);

@@ -19,8 +19,9 @@ struct tt_raw {
     unsigned memory, place; /* multiples that O_DIRECT needs; 0: the file system does not say */
 };
 
-/* Opens or makes file->spec->path; ranks agree where they have to. */
-int tt_raw_open(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt_error *e);
+/* Makes file->spec->path if it is to be made, of which ranks agree; then opens it. */
+int tt_raw_prepare(struct tt_file *file, bool direct, struct tt_raw *raw, struct tt_error *e);
+int tt_raw_open(struct tt_file *file, struct tt_raw *raw, struct tt_error *e);
 int tt_raw_close(struct tt_file *file, struct tt_raw *raw, struct tt_error *e);
 /* Whether a piece can be transferred; TT_UNSUPPORTED with what is not a multiple of what. */
 int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,

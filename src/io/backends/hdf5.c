@@ -2,8 +2,8 @@
 /* needs: hdf5-@mpi@ (package libhdf5-@mpi@-dev) */
 /* Parallel HDF5. A variable is a dataset (slashes in its path are groups); with the policy append
  * the step is its slowest dimension, with the policy group every step has a group of its own.
- * Records are compounds, strings have a fixed length, attributes stand on the dataset. Not here:
- * filters but deflate, and event sets. */
+ * Records are compounds, strings have a fixed length, attributes stand on the dataset or the group.
+ * Not here: filters but deflate, and event sets. */
 #include <stdlib.h>
 
 #include "base/agree.h"
@@ -34,6 +34,10 @@ static const struct tt_param params[] = {
      "read and write HDF5's own metadata collectively"},
     {"metadata_block", TT_PARAM_BYTES, AT(metadata_block), "2k", "B",
      "metadata is allocated in blocks of this size", 1, INT64_MAX},
+    {"metadata_cache", TT_PARAM_BYTES, AT(metadata_cache), "0", "B",
+     "keep all metadata in memory until the file is flushed or closed, in a cache of this size; 0: "
+     "as HDF5 does",
+     0, 1 << 30},
     {"libver", TT_PARAM_CHOICE, AT(libver), "earliest", NULL,
      "oldest library that must be able to read the file", 0, 0, libvers},
     {"fill", TT_PARAM_CHOICE, AT(fill), "never", NULL,
@@ -78,6 +82,26 @@ static int prepare_slots(struct tt_file *file, struct tt_error *e)
     return TT_OK;
 }
 
+/* As h5bench has it: nothing is evicted, and the size stays. */
+static herr_t set_metadata_cache(hid_t p, uint64_t size)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+    if (size == 0)
+        return 0;
+    if (H5Pget_mdc_config(p, &config) < 0)
+        return -1;
+    config.set_initial_size = true;
+    config.initial_size = size;
+    config.max_size = size > config.max_size ? size : config.max_size;
+    config.min_size = size < config.min_size ? size : config.min_size;
+    config.evictions_enabled = false;
+    config.incr_mode = H5C_incr__off;
+    config.flash_incr_mode = H5C_flash_incr__off;
+    config.decr_mode = H5C_decr__off;
+    return H5Pset_mdc_config(p, &config);
+}
+
 static hid_t access_properties(const struct tt_file *file)
 {
     const struct hdf5_opts *o = file->opts;
@@ -90,6 +114,7 @@ static hid_t access_properties(const struct tt_file *file)
                   H5Pset_meta_block_size(p, o->metadata_block) >= 0 &&
                   H5Pset_all_coll_metadata_ops(p, o->collective_metadata) >= 0 &&
                   H5Pset_coll_metadata_write(p, o->collective_metadata) >= 0 &&
+                  set_metadata_cache(p, o->metadata_cache) >= 0 &&
                   H5Pset_libver_bounds(p, o->libver ? H5F_LIBVER_LATEST : H5F_LIBVER_EARLIEST,
                                        H5F_LIBVER_LATEST) >= 0))
         return p;
@@ -207,9 +232,11 @@ static const struct tt_library library = {
     .round_boxes = 16384, /* see transfer.c */
     .call_bytes = UINT64_MAX,
     .flush_call = "H5Fflush",
+    .close_flushes = true,
     .prepare = prepare,
     .open = open_file,
     .define = tt_hdf5_define,
+    .define_group = tt_hdf5_define_group,
     .find = tt_hdf5_find,
     .extend = tt_hdf5_extend,
     .move = tt_hdf5_move,
@@ -240,6 +267,7 @@ const struct tt_backend tt_backend_hdf5 = {
     .caps = TT_CAP_STORES | TT_CAP_CARRIES_LAYOUT | TT_CAP_UPDATES | TT_CAP_GROWS |
             TT_CAP_CONVERTS | TT_CAP_BESIDE,
     .library = "hdf5",
+    .ending = ".h5",
     .state_size = sizeof(struct hdf5_state),
     .opts_size = sizeof(struct hdf5_opts),
     .params = params,

@@ -2,18 +2,21 @@
 /* needs: pnetcdf (package libpnetcdf-dev) */
 /* Classic NetCDF (CDF-5) through PnetCDF. The format has neither groups nor records nor strings:
  *  - slashes in a path become dots, and the step of the policy group is a prefix: step_000001.E.x;
+ *    an attribute of a group is one of the file with such a name; a list of texts is one text;
  *  - a string or record is a last dimension of its bytes; the attribute "fields" says what a record
  *    holds, in the byte order of the machine that wrote it. All other values are big-endian;
  *  - the one unlimited dimension is the step, with the policy append and where the number of steps
  *    is not known or the variable is unlimited; a variable step(step) holds their numbers. Other
  *    unlimited dimensions are reserved.
  * New variables move what comes behind the header, so all steps whose number is known are defined
- * at open. Not here: subfiling, the burst buffer driver and fill values. */
+ * at open. Not here: fill values; subfiling and the burst buffer driver, which put data into files
+ * that nobody would check, count or remove: their hints are refused. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/agree.h"
 #include "io/backends/pnetcdf/parts.h"
@@ -35,9 +38,36 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+/* word: up to its end or a semicolon. */
+static int check_hint(const char *word, const char *given_by, struct tt_error *e)
+{
+    static const char *const elsewhere[] = {"nc_burst_buf=", "pnetcdf_subfiling="};
+
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+        size_t n = strlen(elsewhere[i]);
+
+        if (!strncmp(word, elsewhere[i], n) && strncasecmp(word + n, "disable", 7) != 0)
+            return tt_fail(e, TT_USAGE,
+                           "%s: '%.*s' would put data into other files than the one that is "
+                           "measured; leave it out",
+                           given_by, (int)strcspn(word, ";"), word);
+    }
+    return TT_OK;
+}
+
 static int check(const void *opts, struct tt_error *e)
 {
-    return tt_mpi_hints_check(&((const struct pnetcdf_opts *)opts)->hints, "pnetcdf", e);
+    const struct tt_mpi_hints *hints = &((const struct pnetcdf_opts *)opts)->hints;
+    const char *word = getenv("PNETCDF_HINTS"); /* PnetCDF prefers these */
+    int rc = tt_mpi_hints_check(hints, "pnetcdf", e);
+
+    for (size_t i = 0; i < hints->others.n && rc == TT_OK; i++)
+        rc = check_hint(hints->others.words[i], "pnetcdf.hints", e);
+    while (rc == TT_OK && word && *(word += strspn(word, "; "))) {
+        rc = check_hint(word, "PNETCDF_HINTS", e);
+        word += strcspn(word, ";");
+    }
+    return rc;
 }
 
 /* ---- errors ---- */
@@ -186,7 +216,7 @@ static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct
 }
 
 /* Also writes what was collected of the step before. */
-static int pnetcdf_define(struct tt_file *file, uint64_t step, struct tt_error *e)
+static int define_after_flush(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
     int rc = tt_pnetcdf_flush(file, e), defined = tt_container_define(file, step, e);
 
@@ -239,6 +269,7 @@ static const struct tt_library library = {
     .open = open_file,
     .begin_define = begin_define,
     .define = tt_pnetcdf_define,
+    .define_group = tt_pnetcdf_define_group,
     .begin_data = begin_data,
     .find = tt_pnetcdf_find,
     .extend = extend,
@@ -306,6 +337,7 @@ const struct tt_backend tt_backend_pnetcdf = {
     .kind = TT_BACKEND,
     .caps = TT_CAP_STORES | TT_CAP_BESIDE,
     .library = "mpi",
+    .ending = ".nc",
     .state_size = sizeof(struct pnetcdf_state),
     .opts_size = sizeof(struct pnetcdf_opts),
     .params = params,
@@ -313,7 +345,7 @@ const struct tt_backend tt_backend_pnetcdf = {
     .is_collective = pnetcdf_is_collective,
     .prepare = pnetcdf_prepare,
     .open = tt_container_open,
-    .define = pnetcdf_define,
+    .define = define_after_flush,
     .write = tt_pnetcdf_write,
     .read = tt_pnetcdf_read,
     .sync = tt_container_sync,

@@ -30,11 +30,18 @@ struct batch {
     struct iovec pieces[MAX_PIECES];
 };
 
+static int posix_prepare(struct tt_file *file, struct tt_error *e)
+{
+    struct posix_state *s = file->state;
+
+    return tt_raw_prepare(file, ((const struct tt_raw_opts *)file->opts)->odirect, &s->raw, e);
+}
+
 static int posix_open(struct tt_file *file, struct tt_error *e)
 {
     struct posix_state *s = file->state;
 
-    return tt_raw_open(file, ((const struct tt_raw_opts *)file->opts)->odirect, &s->raw, e);
+    return tt_raw_open(file, &s->raw, e);
 }
 
 static int move(struct tt_file *file, enum tt_direction direction, struct batch *b,
@@ -53,25 +60,48 @@ static int move(struct tt_file *file, enum tt_direction direction, struct batch 
             continue;
         if (n <= 0)
             return tt_raw_fail(file, &s->raw, direction, n < 0 ? errno : 0, b->offset, e);
-        first += tt_raw_advance(rest, b->n - first, (size_t)n);
         b->bytes -= (size_t)n;
         b->offset += n;
+        if (b->bytes > 0)
+            first += tt_raw_advance(rest, b->n - first, (size_t)n);
     }
     b->n = 0;
     return TT_OK;
+}
+
+static int transfer_extent(struct tt_file *file, enum tt_direction direction, uint64_t base,
+                           const struct tt_block *block, const struct tt_extent *x,
+                           struct tt_error *e)
+{
+    const struct posix_state *s = file->state;
+    char *data = (char *)block->data + x->memory_offset;
+    uint64_t offset = base + x->file_offset;
+    struct batch b;
+    int rc = tt_raw_check(file, &s->raw, data, offset, x->length, e);
+
+    if (rc != TT_OK)
+        return rc;
+    b.n = 1;
+    b.bytes = x->length;
+    b.offset = (off_t)offset;
+    b.pieces[0] = (struct iovec){data, x->length};
+    return move(file, direction, &b, e);
 }
 
 static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t step,
                     const struct tt_block *block, struct tt_error *e)
 {
     uint64_t base = tt_file_raw_offset(file, block->variable, step);
+    size_t element_size = file->spec->variables[block->variable].element->size;
     struct tt_extent_iter it;
     struct tt_extent x;
     struct batch b;
 
+    if (tt_block_is_one_extent(block, element_size, &x) && x.length <= MAX_BYTES)
+        return transfer_extent(file, direction, base, block, &x, e);
     b.n = 0;
     b.bytes = 0;
-    tt_extents_begin(&it, block, file->spec->variables[block->variable].element->size);
+    tt_extents_begin(&it, block, element_size);
     while (tt_extents_next(&it, &x)) {
         const struct posix_state *s = file->state;
         int rc = tt_raw_check(file, &s->raw, (char *)block->data + x.memory_offset,
@@ -140,6 +170,7 @@ const struct tt_backend tt_backend_posix = {
     .state_size = sizeof(struct posix_state),
     .opts_size = sizeof(struct tt_raw_opts),
     .params = params,
+    .prepare = posix_prepare,
     .open = posix_open,
     .write = posix_write,
     .read = posix_read,

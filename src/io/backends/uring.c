@@ -25,10 +25,14 @@
 /* The ring first: without one no file is made. */
 static int uring_prepare(struct tt_file *file, struct tt_error *e)
 {
+    const struct uring_opts *o = file->opts;
+    struct uring_state *s = file->state;
     int rc = tt_uring_make(file, e);
 
     if (file->size > 1)
         rc = tt_file_agree(file, rc, e);
+    if (rc == TT_OK)
+        rc = tt_raw_prepare(file, o->odirect, &s->raw, e);
     if (rc != TT_OK)
         tt_uring_free(file);
     return rc;
@@ -36,9 +40,8 @@ static int uring_prepare(struct tt_file *file, struct tt_error *e)
 
 static int uring_open(struct tt_file *file, struct tt_error *e)
 {
-    const struct uring_opts *o = file->opts;
     struct uring_state *s = file->state;
-    int rc = tt_raw_open(file, o->odirect, &s->raw, e);
+    int rc = tt_raw_open(file, &s->raw, e);
 
     if (rc == TT_OK)
         tt_uring_register(file);

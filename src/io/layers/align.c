@@ -45,6 +45,8 @@ static int align_open(struct tt_file *file, struct tt_error *e)
     file->own_spec.policy = TT_OVERWRITE;
     file->own_spec.steps = 1;
     file->own_spec.nvariables = 1;
+    file->own_spec.ngroups = 0;
+    file->own_spec.plain = false; /* blocks become lists of runs */
     file->own_spec.variables = &s->container;
     return tt_below_open(file, &file->own_spec, e);
 }

@@ -21,14 +21,6 @@ struct conversion {
     size_t piece_records;
 };
 
-static const struct tt_field *find_field(const struct tt_element *record, const char *name)
-{
-    for (unsigned i = 0; i < record->nfields; i++)
-        if (!strcmp(record->fields[i].name, name))
-            return &record->fields[i];
-    return NULL;
-}
-
 /* HDF5 wants the background in both directions: it assembles records there. */
 static herr_t convert_piece(const struct conversion *c, char *records, char *packed, size_t n)
 {
@@ -73,7 +65,7 @@ int tt_hdf5_convert_field(struct tt_file *file, enum tt_direction direction,
 {
     const struct tt_variable *v = &file->spec->variables[b->variable];
     const struct tt_element *record = b->memory_element;
-    const struct tt_field *found = find_field(record, v->path);
+    const struct tt_field *found = tt_find_field(record, v->path);
     struct tt_field alone;
     struct tt_element field = {TT_RECORD, v->element->size, 1, &alone};
     struct conversion c = {.direction = direction, .record = record->size, .field = field.size};

@@ -39,17 +39,18 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
     return TT_OK;
 }
 
-/* Where the variable's dataset is; the caller frees. NULL: no memory. */
-static char *place(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
+/* Where a dataset or a group is, in the group of the step if that is its own; the caller frees.
+ * NULL: no memory. */
+static char *place(const struct tt_file *file, bool own, const char *inside, uint64_t step)
 {
     char *path, group[TT_STEP_GROUP];
     int n;
 
     tt_step_group(file->spec, step, group);
-    if (tt_container_has_own(file->spec, v))
-        n = asprintf(&path, "/%s/%s", group, v->path);
+    if (own)
+        n = asprintf(&path, "/%s%s%s", group, *inside ? "/" : "", inside);
     else
-        n = asprintf(&path, "/%s", v->path);
+        n = asprintf(&path, "/%s", inside);
     return n < 0 ? NULL : path;
 }
 
@@ -84,7 +85,7 @@ int tt_hdf5_define(struct tt_file *file, unsigned variable, uint64_t step, struc
     struct hdf5_slot *slot = &s->slots[variable];
     const struct tt_variable *v = &file->spec->variables[variable];
     hid_t properties = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
-    char *path = place(file, v, step);
+    char *path = place(file, tt_container_has_own(file->spec, v), v->path, step);
     int rc = path ? TT_OK : tt_fail_nomem(e, "a path");
 
     retire(file, slot);
@@ -103,6 +104,33 @@ int tt_hdf5_define(struct tt_file *file, unsigned variable, uint64_t step, struc
     free(path);
     H5Pclose(links);
     H5Pclose(properties);
+    return rc;
+}
+
+int tt_hdf5_define_group(struct tt_file *file, const struct tt_group *g, uint64_t step,
+                         struct tt_error *e)
+{
+    const struct hdf5_state *s = file->state;
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), group;
+    char *path = place(file, tt_container_group_is_own(file->spec, g), g->path, step);
+    int rc = TT_OK;
+
+    H5Pset_create_intermediate_group(links, 1);
+    group = !path     ? -1
+            : path[1] ? H5Gcreate2(s->file, path, links, H5P_DEFAULT, H5P_DEFAULT)
+                      : H5Gopen2(s->file, path, H5P_DEFAULT);
+    if (group < 0)
+        rc = path ? tt_hdf5_fail(file, "H5Gcreate", path, e) : tt_fail_nomem(e, "a path");
+    for (unsigned i = 0; rc == TT_OK && i < g->nattributes; i++) {
+        struct tt_attribute a = tt_container_attribute(file->spec, &g->attributes[i], step);
+
+        if (tt_hdf5_add_attribute(group, &a) < 0)
+            rc = tt_hdf5_fail(file, "H5Acreate", path, e);
+    }
+    if (group >= 0)
+        H5Gclose(group);
+    H5Pclose(links);
+    free(path);
     return rc;
 }
 
@@ -127,7 +155,7 @@ int tt_hdf5_find(struct tt_file *file, unsigned variable, uint64_t step, struct 
     struct hdf5_state *s = file->state;
     struct hdf5_slot *slot = &s->slots[variable];
     const struct tt_variable *v = &file->spec->variables[variable];
-    char *path = place(file, v, step);
+    char *path = place(file, tt_container_has_own(file->spec, v), v->path, step);
     int rc = TT_OK;
 
     if (!path)

@@ -11,7 +11,7 @@ struct hdf5_opts {
     int method; /* index: independent, collective */
     struct tt_counts chunk;
     uint64_t delayed_close; /* steps */
-    uint64_t compress, alignment, alignment_threshold, metadata_block;
+    uint64_t compress, alignment, alignment_threshold, metadata_block, metadata_cache;
     bool collective_metadata;
     int libver; /* index: earliest, latest */
     int fill;   /* index: never, ifset */
@@ -41,10 +41,13 @@ int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *varia
 
 /* The type of an element in memory and in the file; the caller closes it. */
 hid_t tt_hdf5_element_type(const struct tt_element *element);
-herr_t tt_hdf5_add_attribute(hid_t dataset, const struct tt_attribute *a);
+/* To a dataset or a group. */
+herr_t tt_hdf5_add_attribute(hid_t object, const struct tt_attribute *a);
 
 /* ---- datasets.c: hooks of the container ---- */
 int tt_hdf5_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+int tt_hdf5_define_group(struct tt_file *file, const struct tt_group *group, uint64_t step,
+                         struct tt_error *e);
 int tt_hdf5_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 int tt_hdf5_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 void tt_hdf5_close_slot(struct hdf5_slot *slot);

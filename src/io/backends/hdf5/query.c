@@ -223,6 +223,7 @@ static void query_metadata(struct query *q)
 {
     hsize_t block = 0;
     hbool_t collective = 0;
+    H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
 
     H5Pget_meta_block_size(q->access, &block);
     H5Pget_coll_metadata_write(q->access, &collective);
@@ -230,6 +231,10 @@ static void query_metadata(struct query *q)
         words("%" PRIu64, (uint64_t)block).text, TT_UNCONFIRMED, "H5Fget_access_plist");
     add(q, "hdf5.collective_metadata", q->opts->collective_metadata ? "yes" : "no",
         collective ? "yes" : "no", TT_UNCONFIRMED, "H5Fget_access_plist");
+    if (q->opts->metadata_cache > 0 && H5Fget_mdc_config(q->state->file, &cache) >= 0)
+        add(q, "hdf5.metadata_cache", words("%" PRIu64, q->opts->metadata_cache).text,
+            cache.evictions_enabled ? "metadata is evicted" : "no metadata is evicted",
+            cache.evictions_enabled ? TT_NO_EFFECT : TT_IN_EFFECT, "H5Fget_mdc_config");
 }
 
 /* MPI returns any nonsense it was given, so a hint that comes back proves nothing. */
@@ -253,21 +258,18 @@ static void query_hints(struct query *q)
     MPI_Info_free(&info);
 }
 
-/* What the file holds beyond the payload: metadata, padding, parts of chunks. HDF5 over MPI-IO
- * knows no file size after a write; the file has its final size once it is flushed. */
+/* What the file holds beyond the payload: metadata, padding, parts of chunks. Only a flush would
+ * tell its final size, and it waits for storage: metadata behind the last data that HDF5 still
+ * holds in memory is not counted. */
 static void account(struct tt_file *file)
 {
     const struct tt_file_spec *spec = file->spec;
-    struct hdf5_state *s = file->state;
+    const struct hdf5_state *s = file->state;
     uint64_t payload = 0, steps = spec->policy == TT_OVERWRITE ? 1 : s->container.steps;
     MPI_Offset size = 0;
 
-    if (spec->access != TT_CREATE || tt_container_failed_anywhere(file))
-        return;
-    tt_error_clear(&s->container.late);
-    tt_container_flush(file, &s->container.late);
-    if (tt_container_failed_anywhere(file) || MPI_File_get_size(s->handle, &size) != MPI_SUCCESS ||
-        file->rank != 0)
+    if (spec->access != TT_CREATE || file->rank != 0 ||
+        MPI_File_get_size(s->handle, &size) != MPI_SUCCESS)
         return;
     if (spec->policy == TT_APPEND && spec->steps > steps)
         steps = spec->steps;

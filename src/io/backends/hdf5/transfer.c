@@ -30,12 +30,6 @@ struct tree {
     unsigned boxes; /* in the last leaf */
 };
 
-static void tree_drop(struct tree *t)
-{
-    while (t->n > 0)
-        H5Sclose(t->nodes[--t->n]);
-}
-
 static herr_t tree_join(struct tree *t)
 {
     hid_t both = H5Scombine_select(t->nodes[t->n - 2], H5S_SELECT_OR, t->nodes[t->n - 1]);
@@ -103,7 +97,8 @@ static hid_t select_list(hid_t space, const struct tt_piece *p, const char **cal
     }
     if (rc >= 0)
         return t.nodes[0];
-    tree_drop(&t);
+    while (t.n > 0)
+        H5Sclose(t.nodes[--t.n]);
     return -1;
 }
 

@@ -2,6 +2,7 @@
 /* Elements and attributes as HDF5's types. */
 #include "io/backends/hdf5/parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static hid_t plain_type(enum tt_kind kind)
@@ -11,6 +12,8 @@ static hid_t plain_type(enum tt_kind kind)
         return H5T_NATIVE_UINT8;
     case TT_I32:
         return H5T_NATIVE_INT32;
+    case TT_U32:
+        return H5T_NATIVE_UINT32;
     case TT_I64:
         return H5T_NATIVE_INT64;
     case TT_U64:
@@ -68,21 +71,61 @@ hid_t tt_hdf5_element_type(const struct tt_element *element)
     return record;
 }
 
-herr_t tt_hdf5_add_attribute(hid_t dataset, const struct tt_attribute *a)
+/* Texts of an array have the length of the longest; packed holds them one after the other. */
+static hid_t pack_texts(const struct tt_attribute *a, char **packed)
+{
+    const char *const *texts = a->values;
+    size_t longest = 1;
+
+    for (unsigned i = 0; i < a->n; i++)
+        longest = strlen(texts[i]) > longest ? strlen(texts[i]) : longest;
+    *packed = calloc(a->n, longest);
+    for (unsigned i = 0; *packed && i < a->n; i++)
+        memcpy(*packed + i * longest, texts[i], strlen(texts[i]));
+    return *packed ? text_type(longest) : -1;
+}
+
+/* The types in memory and in the file, and the value; *packed is to be freed. */
+static const void *attribute_value(const struct tt_attribute *a, hid_t *memory, hid_t *type,
+                                   char **packed)
 {
     const char *text = a->text ? a->text : "";
-    const void *value = a->kind == TT_CHAR  ? (const void *)text
-                        : a->kind == TT_I64 ? (const void *)&a->integer
-                                            : (const void *)&a->real;
-    hid_t type =
-        a->kind == TT_CHAR ? text_type(*text ? strlen(text) : 1) : H5Tcopy(plain_type(a->kind));
-    hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(dataset, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    herr_t rc = attribute < 0 ? -1 : H5Awrite(attribute, type, value);
+
+    *packed = NULL;
+    if (a->kind == TT_CHAR) {
+        *type = a->n ? pack_texts(a, packed) : text_type(*text ? strlen(text) : 1);
+        *memory = H5Tcopy(*type);
+        return a->n ? *packed : text;
+    }
+    if (a->kind == TT_RECORD) {
+        *type = tt_hdf5_element_type(a->record);
+        *memory = H5Tcopy(*type);
+        return a->values;
+    }
+    *type = H5Tcopy(plain_type(a->kind));
+    *memory = H5Tcopy(a->n                ? plain_type(a->kind)
+                      : a->kind == TT_F64 ? H5T_NATIVE_DOUBLE
+                                          : H5T_NATIVE_INT64);
+    return a->n                ? a->values
+           : a->kind == TT_F64 ? (const void *)&a->real
+                               : (const void *)&a->integer;
+}
+
+herr_t tt_hdf5_add_attribute(hid_t object, const struct tt_attribute *a)
+{
+    char *packed;
+    hid_t memory, type;
+    const void *value = attribute_value(a, &memory, &type, &packed);
+    hsize_t n = a->n;
+    hid_t space = a->n ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    herr_t rc = attribute < 0 ? -1 : H5Awrite(attribute, memory, value);
 
     if (attribute >= 0)
         H5Aclose(attribute);
     H5Sclose(space);
     H5Tclose(type);
+    H5Tclose(memory);
+    free(packed);
     return rc;
 }

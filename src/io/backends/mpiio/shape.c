@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "io/backends/mpiio/shape.h"
+#include "io/backends/mpiio/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -174,7 +174,8 @@ static bool views_differ(struct mpiio_view a, struct mpiio_view b)
     return a.serial != b.serial || a.piece != b.piece || a.place != b.place;
 }
 
-/* What all ranks must do alike in the collective methods. */
+/* What all ranks must do alike in the collective methods. Plain blocks need one call without a
+ * view, and a rank with nothing, or whose write has failed, makes it with nothing. */
 struct agreement {
     int pieces; /* number of calls */
     int change; /* somebody's view has to be set */
@@ -188,6 +189,8 @@ static struct agreement agree_on(struct tt_file *file, const struct tt_shape *sh
     int change = pieces > 1 || views_differ(view_of(shape, 0, base), s->shared_view);
     int values[] = {pieces, change, s->failed};
 
+    if (file->spec->plain && tt_mpiio_is_collective(file))
+        return (struct agreement){.pieces = 1};
     if (tt_mpiio_is_collective(file) && file->size > 1)
         tt_file_max(file, 3, values);
     if (values[2])

@@ -10,8 +10,8 @@
 #include "io/chunk.h"
 
 static const nc_type types[] = {
-    [TT_U8] = NC_UBYTE,  [TT_I32] = NC_INT,    [TT_I64] = NC_INT64, [TT_U64] = NC_UINT64,
-    [TT_F32] = NC_FLOAT, [TT_F64] = NC_DOUBLE, [TT_CHAR] = NC_CHAR,
+    [TT_U8] = NC_UBYTE,   [TT_I32] = NC_INT,   [TT_U32] = NC_UINT,   [TT_I64] = NC_INT64,
+    [TT_U64] = NC_UINT64, [TT_F32] = NC_FLOAT, [TT_F64] = NC_DOUBLE, [TT_CHAR] = NC_CHAR,
 };
 
 /* ---- groups ---- */
@@ -23,24 +23,44 @@ static int subgroup(int parent, const char *name, bool create, int *group)
     return rc == NC_ENOGRP && create ? nc_def_grp(parent, name, group) : rc;
 }
 
+/* From a group to one inside it; path is cut. */
+static int descend(int from, char *path, bool create, int *group)
+{
+    int rc = NC_NOERR;
+    char *name;
+
+    *group = from;
+    while (rc == NC_NOERR && (name = strsep(&path, "/")) != NULL)
+        if (*name)
+            rc = subgroup(*group, name, create, group);
+    return rc;
+}
+
+/* The group of the step, or the file. */
+static int step_group(const struct tt_file *file, bool own, uint64_t step, bool create, int *group)
+{
+    const struct netcdf_state *s = file->state;
+    char text[TT_STEP_GROUP] = "";
+
+    if (own)
+        tt_step_group(file->spec, step, text);
+    return descend(s->file, text, create, group);
+}
+
 /* The group of the step, whose dimensions the variable uses, the group of the variable, and its
  * name there. path is cut. */
 static int home(const struct tt_file *file, const struct tt_variable *v, uint64_t step, bool create,
                 char *path, int *top, int *group, const char **name)
 {
-    const struct netcdf_state *s = file->state;
-    char text[TT_STEP_GROUP], *rest = path;
-    int rc = NC_NOERR;
+    char *last = strrchr(path, '/');
+    int rc = step_group(file, tt_container_has_own(file->spec, v), step, create, top);
 
-    *top = s->file;
-    tt_step_group(file->spec, step, text);
-    if (tt_container_has_own(file->spec, v))
-        rc = subgroup(s->file, text, create, top);
+    *name = last ? last + 1 : path;
     *group = *top;
-    *name = strsep(&rest, "/");
-    for (; rc == NC_NOERR && rest; *name = strsep(&rest, "/"))
-        rc = subgroup(*group, *name, create, group);
-    return rc;
+    if (!last || rc != NC_NOERR)
+        return rc;
+    *last = '\0';
+    return descend(*top, path, create, group);
 }
 
 /* ---- types ---- */
@@ -199,16 +219,44 @@ static int set_storage(const struct tt_file *file, const struct tt_variable *v,
     return rc == NC_NOERR ? nc_def_var_fill(slot->group, slot->id, !o->fill, NULL) : rc;
 }
 
-static int add_attribute(const struct netcdf_slot *slot, const struct tt_attribute *a)
+static int add_attribute(int group, int id, const struct tt_attribute *a)
 {
     const char *text = a->text ? a->text : "";
     long long integer = a->integer;
 
+    if (a->kind == TT_RECORD) { /* a list of its values */
+        enum tt_kind kind = a->record->fields[0].kind;
+
+        return nc_put_att(group, id, a->name, types[kind],
+                          (a->n ? a->n : 1) * a->record->size / tt_kind_size(kind), a->values);
+    }
+    if (a->n)
+        return nc_put_att(group, id, a->name, a->kind == TT_CHAR ? NC_STRING : types[a->kind], a->n,
+                          a->values);
     if (a->kind == TT_CHAR)
-        return nc_put_att_text(slot->group, slot->id, a->name, strlen(text), text);
-    return a->kind == TT_I64
-               ? nc_put_att_longlong(slot->group, slot->id, a->name, NC_INT64, 1, &integer)
-               : nc_put_att_double(slot->group, slot->id, a->name, NC_DOUBLE, 1, &a->real);
+        return nc_put_att_text(group, id, a->name, strlen(text), text);
+    return a->kind == TT_F64 ? nc_put_att_double(group, id, a->name, NC_DOUBLE, 1, &a->real)
+                             : nc_put_att_longlong(group, id, a->name, types[a->kind], 1, &integer);
+}
+
+int tt_netcdf_define_group(struct tt_file *file, const struct tt_group *g, uint64_t step,
+                           struct tt_error *e)
+{
+    char *path = strdup(g->path);
+    int top, group, rc;
+
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    rc = step_group(file, tt_container_group_is_own(file->spec, g), step, true, &top);
+    if (rc == NC_NOERR)
+        rc = descend(top, path, true, &group);
+    for (unsigned i = 0; rc == NC_NOERR && i < g->nattributes; i++) {
+        struct tt_attribute a = tt_container_attribute(file->spec, &g->attributes[i], step);
+
+        rc = add_attribute(group, NC_GLOBAL, &a);
+    }
+    free(path);
+    return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_put_att", g->path, e);
 }
 
 int tt_netcdf_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
@@ -230,7 +278,7 @@ int tt_netcdf_define(struct tt_file *file, unsigned variable, uint64_t step, str
     if (rc == NC_NOERR)
         rc = set_storage(file, v, slot);
     for (unsigned i = 0; rc == NC_NOERR && i < v->nattributes; i++)
-        rc = add_attribute(slot, &v->attributes[i]);
+        rc = add_attribute(slot->group, slot->id, &v->attributes[i]);
     free(path);
     s->variables++;
     return rc == NC_NOERR ? TT_OK : tt_netcdf_fail(file, rc, "nc_def_var", v->path, e);

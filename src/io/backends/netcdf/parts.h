@@ -43,6 +43,8 @@ int tt_netcdf_fail(const struct tt_file *file, int code, const char *call, const
 /* ---- define.c: hooks of the container ---- */
 int tt_netcdf_define_types(struct tt_file *file, bool again, struct tt_error *e);
 int tt_netcdf_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+int tt_netcdf_define_group(struct tt_file *file, const struct tt_group *group, uint64_t step,
+                           struct tt_error *e);
 int tt_netcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 
 /* ---- transfer.c: hooks of the container ---- */

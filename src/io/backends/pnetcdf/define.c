@@ -13,10 +13,15 @@ static const struct {
     nc_type file;
     MPI_Datatype memory;
 } types[] = {
-    [TT_U8] = {NC_UBYTE, MPI_UNSIGNED_CHAR},  [TT_I32] = {NC_INT, MPI_INT},
-    [TT_I64] = {NC_INT64, MPI_LONG_LONG_INT}, [TT_U64] = {NC_UINT64, MPI_UNSIGNED_LONG_LONG},
-    [TT_F32] = {NC_FLOAT, MPI_FLOAT},         [TT_F64] = {NC_DOUBLE, MPI_DOUBLE},
-    [TT_CHAR] = {NC_CHAR, MPI_CHAR},          [TT_RECORD] = {NC_UBYTE, MPI_UNSIGNED_CHAR},
+    [TT_U8] = {NC_UBYTE, MPI_UNSIGNED_CHAR},
+    [TT_I32] = {NC_INT, MPI_INT},
+    [TT_U32] = {NC_UINT, MPI_UNSIGNED},
+    [TT_I64] = {NC_INT64, MPI_LONG_LONG_INT},
+    [TT_U64] = {NC_UINT64, MPI_UNSIGNED_LONG_LONG},
+    [TT_F32] = {NC_FLOAT, MPI_FLOAT},
+    [TT_F64] = {NC_DOUBLE, MPI_DOUBLE},
+    [TT_CHAR] = {NC_CHAR, MPI_CHAR},
+    [TT_RECORD] = {NC_UBYTE, MPI_UNSIGNED_CHAR},
 };
 
 MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element)
@@ -25,16 +30,16 @@ MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element)
 }
 
 /* The caller frees; NULL: no memory. */
-static char *name_of(const struct tt_file *file, const struct tt_variable *v, uint64_t step)
+static char *name_of(const struct tt_file *file, bool own, const char *path, uint64_t step)
 {
     char *name, group[TT_STEP_GROUP];
     int n;
 
     tt_step_group(file->spec, step, group);
-    if (tt_container_has_own(file->spec, v))
-        n = asprintf(&name, "%s.%s", group, v->path);
+    if (own)
+        n = asprintf(&name, "%s%s%s", group, *path ? "." : "", path);
     else
-        n = asprintf(&name, "%s", v->path);
+        n = asprintf(&name, "%s", path);
     for (char *c = name; n >= 0 && *c; c++)
         if (*c == '/')
             *c = '.';
@@ -76,12 +81,50 @@ static int define_dimensions(struct tt_file *file, const struct tt_variable *v, 
 static int add_attribute(int file, int id, const struct tt_attribute *a)
 {
     long long integer = a->integer;
+    char words[NC_MAX_NAME] = "";
+    const char *const *texts = a->values, *text = a->text ? a->text : "";
 
+    for (unsigned i = 0; a->kind == TT_CHAR && i < a->n; i++) {
+        size_t end = strlen(words);
+
+        snprintf(words + end, sizeof words - end, "%s%s", i ? " " : "", texts[i]);
+        text = words;
+    }
     if (a->kind == TT_CHAR)
-        return ncmpi_put_att_text(file, id, a->name, (MPI_Offset)strlen(a->text ? a->text : ""),
-                                  a->text ? a->text : "");
-    return a->kind == TT_I64 ? ncmpi_put_att_longlong(file, id, a->name, NC_INT64, 1, &integer)
-                             : ncmpi_put_att_double(file, id, a->name, NC_DOUBLE, 1, &a->real);
+        return ncmpi_put_att_text(file, id, a->name, (MPI_Offset)strlen(text), text);
+    if (a->kind == TT_RECORD) { /* a list of its values */
+        enum tt_kind kind = a->record->fields[0].kind;
+        size_t n = (a->n ? a->n : 1) * a->record->size / tt_kind_size(kind);
+
+        return ncmpi_put_att(file, id, a->name, types[kind].file, (MPI_Offset)n, a->values);
+    }
+    if (a->n)
+        return ncmpi_put_att(file, id, a->name, types[a->kind].file, a->n, a->values);
+    return a->kind == TT_F64
+               ? ncmpi_put_att_double(file, id, a->name, NC_DOUBLE, 1, &a->real)
+               : ncmpi_put_att_longlong(file, id, a->name, types[a->kind].file, 1, &integer);
+}
+
+/* The format has attributes of the file only: those of a group have its path before their name. */
+int tt_pnetcdf_define_group(struct tt_file *file, const struct tt_group *g, uint64_t step,
+                            struct tt_error *e)
+{
+    const struct pnetcdf_state *s = file->state;
+    char *path = name_of(file, tt_container_group_is_own(file->spec, g), g->path, step);
+    int rc = NC_NOERR;
+
+    if (!path)
+        return tt_fail_nomem(e, "a name");
+    for (unsigned i = 0; rc == NC_NOERR && i < g->nattributes; i++) {
+        struct tt_attribute a = tt_container_attribute(file->spec, &g->attributes[i], step);
+        char name[NC_MAX_NAME];
+
+        snprintf(name, sizeof name, "%s%s%s", path, *path ? "." : "", a.name);
+        a.name = name;
+        rc = add_attribute(s->file, NC_GLOBAL, &a);
+    }
+    free(path);
+    return tt_pnetcdf_judge(file, rc, "ncmpi_put_att", g->path, e);
 }
 
 /* "x f64 at 0, id i64 at 8, tag char*5 at 16" */
@@ -113,7 +156,7 @@ int tt_pnetcdf_define(struct tt_file *file, unsigned variable, uint64_t step, st
     const struct tt_variable *v = &file->spec->variables[variable];
     struct pnetcdf_state *s = file->state;
     int ids[TT_CONTAINER_DIMS], n, id = -1, rc;
-    char *name = name_of(file, v, step);
+    char *name = name_of(file, tt_container_has_own(file->spec, v), v->path, step);
 
     if (!name)
         return tt_fail_nomem(e, "a name");
@@ -174,7 +217,7 @@ int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step, stru
     const struct tt_variable *v = &file->spec->variables[variable];
     struct pnetcdf_state *s = file->state;
     struct pnetcdf_slot *slot = &s->slots[variable];
-    char *name = name_of(file, v, step);
+    char *name = name_of(file, tt_container_has_own(file->spec, v), v->path, step);
     int rc;
 
     if (!name)

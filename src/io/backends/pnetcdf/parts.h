@@ -51,6 +51,8 @@ MPI_Datatype tt_pnetcdf_memory_type(const struct tt_element *element);
 int tt_pnetcdf_define_step(struct tt_file *file, struct tt_error *e);
 /* Hooks of the container. */
 int tt_pnetcdf_define(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
+int tt_pnetcdf_define_group(struct tt_file *file, const struct tt_group *group, uint64_t step,
+                            struct tt_error *e);
 int tt_pnetcdf_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 
 /* ---- transfer.c ---- */

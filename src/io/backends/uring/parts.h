@@ -25,6 +25,7 @@ struct uring_transfer {
     enum tt_direction direction;
     char *data;
     uint64_t base; /* of the variable in the file */
+    bool is_one;   /* extent, and there is no walk */
     struct tt_extent_iter it;
     struct tt_extent x; /* what is left of the current one */
     bool more;          /* x is still to be requested */

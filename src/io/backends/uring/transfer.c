@@ -101,7 +101,7 @@ static void fill(struct uring_transfer *t, struct uring_request *r, uint64_t lim
         t->x.memory_offset += n;
         t->x.length -= n;
         if (t->x.length == 0)
-            t->more = tt_extents_next(&t->it, &t->x);
+            t->more = !t->is_one && tt_extents_next(&t->it, &t->x);
     } while (t->more && r->n < URING_MAX_PIECES && r->bytes < limit &&
              t->base + t->x.file_offset == r->offset + r->bytes);
 }
@@ -222,6 +222,7 @@ int tt_uring_begin(struct tt_file *file, struct uring_transfer *t, enum tt_direc
 {
     const struct uring_opts *o = file->opts;
     struct uring_state *s = file->state;
+    size_t element_size = file->spec->variables[b->variable].element->size;
     int rc = tt_uring_adopt(file, e);
 
     t->direction = direction;
@@ -229,7 +230,9 @@ int tt_uring_begin(struct tt_file *file, struct uring_transfer *t, enum tt_direc
     t->base = tt_file_raw_offset(file, b->variable, step);
     t->in_flight = 0;
     t->rc = TT_OK;
-    tt_extents_begin(&t->it, b, file->spec->variables[b->variable].element->size);
+    t->is_one = tt_block_is_one_extent(b, element_size, &t->x);
+    if (!t->is_one || s->raw.direct)
+        tt_extents_begin(&t->it, b, element_size);
     if (rc == TT_OK && s->raw.direct)
         rc = check(file, t, b, e);
     t->done = rc != TT_OK;
@@ -238,7 +241,7 @@ int tt_uring_begin(struct tt_file *file, struct uring_transfer *t, enum tt_direc
     /* Writes of a stream would only fight for the file's lock. */
     t->by_worker = t->ticket && !s->raw.direct && !o->sqpoll &&
                    (t->direction == TT_READING || s->buffers.n == 0);
-    t->more = tt_extents_next(&t->it, &t->x);
+    t->more = t->is_one || tt_extents_next(&t->it, &t->x);
     if (!t->more) {
         complete(s, t);
         return TT_OK;

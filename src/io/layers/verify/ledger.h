@@ -54,6 +54,10 @@ char *tt_ledger_path(const char *directory, int rank, const char *path);
 int tt_ledger_save(const struct tt_ledger *l, const char *path, struct tt_error *e);
 /* TT_CORRUPT unless every length, index and selection makes sense. */
 int tt_ledger_load(struct tt_ledger *l, const char *path, struct tt_error *e);
+/* The file of which a rank has left a ledger, if it has, has another name now, or (NULL) is gone.
+ */
+int tt_ledger_move(const char *directory, int rank, const char *from, const char *to,
+                   struct tt_error *e);
 /* From now on it holds by itself what its spec and selections point to; entries that are not
  * current are gone. TT_OK or TT_NOMEM, with the ledger empty. */
 int tt_ledger_detach(struct tt_ledger *l);

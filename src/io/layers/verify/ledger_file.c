@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL /* its states on the stack */
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x0a32565454747574) /* "tutTTV2\n" on little-endian machines */
+#define MAGIC UINT64_C(0x0a33565454747574) /* "tutTTV3\n" on little-endian machines */
 
 /* ---- writing ---- */
 
@@ -97,6 +97,7 @@ static void put_ledger(struct writer *w, const struct tt_ledger *l)
     put_word(w, (uint64_t)l->size);
     put_text(w, l->spec.path);
     put_text(w, l->spec.step_group ? l->spec.step_group : "");
+    put_word(w, l->spec.first_step);
     put_word(w, l->spec.policy);
     put_word(w, l->spec.steps);
     put_word(w, l->spec.nvariables);
@@ -292,9 +293,9 @@ static bool take_header(struct reader *r, struct tt_ledger *l)
 
     if (!take_word(r, UINT64_MAX, &magic) || magic != MAGIC || !take_word(r, INT32_MAX, &rank) ||
         !take_word(r, INT32_MAX, &size) || !take_text(r, &l->spec.path) ||
-        !take_text(r, &l->spec.step_group) || !take_word(r, TT_GROUP, &policy) ||
-        !take_word(r, INT64_MAX, &steps) || !take_count(r, 64, &nvariables) || size == 0 ||
-        nvariables == 0)
+        !take_text(r, &l->spec.step_group) || !take_word(r, INT64_MAX, &l->spec.first_step) ||
+        !take_word(r, TT_GROUP, &policy) || !take_word(r, INT64_MAX, &steps) ||
+        !take_count(r, 64, &nvariables) || size == 0 || nvariables == 0)
         return false;
     l->rank = (int)rank;
     l->size = (int)size;
@@ -437,4 +438,25 @@ int tt_ledger_detach(struct tt_ledger *l)
     }
     *l = own;
     return TT_OK;
+}
+
+int tt_ledger_move(const char *directory, int rank, const char *from, const char *to,
+                   struct tt_error *e)
+{
+    char *old = tt_ledger_path(directory, rank, from);
+    char *new = to ? tt_ledger_path(directory, rank, to) : NULL;
+    struct tt_ledger l;
+    int rc = !old || (to && !new) ? tt_fail_nomem(e, "a path") : TT_OK;
+
+    if (rc == TT_OK && access(old, F_OK) == 0) {
+        if (to && (rc = tt_ledger_load(&l, old, e)) == TT_OK) {
+            l.spec.path = to;
+            rc = tt_ledger_save(&l, new, e);
+            tt_ledger_free(&l);
+        }
+        unlink(old);
+    }
+    free(old);
+    free(new);
+    return rc;
 }
