@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tutti convert: a file that was written through a layout layer becomes the file that posix writes
+ * without it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/notice.h"
+#include "cli/command.h"
+#include "io/log.h"
+#include "report/paragraph.h"
+#include "spec/units.h"
+
+struct conversion {
+    const char *from, *to;
+    int in, out;
+    uint64_t size; /* of the file that is read */
+    struct tt_log log;
+    struct tt_file_spec spec; /* of the canonical file, */
+    struct tt_variable *variables;
+    unsigned char *stored, *unpacked; /* one block */
+    void *state;                      /* of the codec */
+    uint64_t bytes;
+};
+
+/* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
+static int fetch(void *context, int rc, size_t n, const struct tt_run *runs, void *to,
+                 struct tt_error *e)
+{
+    struct conversion *c = context;
+    char *at = to;
+
+    for (size_t i = 0; rc == TT_OK && i < n; at += runs[i++].length)
+        for (uint64_t done = 0; done < runs[i].length;) {
+            ssize_t got =
+                pread(c->in, at + done, runs[i].length - done, (off_t)(runs[i].start + done));
+
+            if (got < 0 && errno != EINTR)
+                return tt_fail_call(e, errno, "read", c->from, (long long)(runs[i].start + done));
+            if (got == 0)
+                memset(at + done, 0, runs[i].length - done);
+            done = got == 0 ? runs[i].length : done + (got > 0 ? (uint64_t)got : 0);
+        }
+    return rc;
+}
+
+static int put(struct conversion *c, const void *data, uint64_t n, uint64_t offset,
+               struct tt_error *e)
+{
+    for (uint64_t done = 0; done < n;) {
+        ssize_t put = pwrite(c->out, (const char *)data + done, n - done, (off_t)(offset + done));
+
+        if (put < 0 && errno != EINTR)
+            return tt_fail_call(e, errno, "write", c->to, (long long)(offset + done));
+        done += put > 0 ? (uint64_t)put : 0;
+    }
+    return TT_OK;
+}
+
+/* Requests come in the order in which they win, so what was written over is written over again. */
+static int convert_request(struct conversion *c, struct tt_log_entry *x, struct tt_error *e)
+{
+    uint64_t base = tt_raw_offset(&c->spec, x->variable, x->step, 1);
+    struct tt_run run = {0}, runs[3];
+    struct tt_log_walk walk;
+    int rc = tt_log_starts(&c->log, x, e);
+
+    tt_log_walk_begin(&walk, x);
+    for (uint64_t k = 0; rc == TT_OK && k < tt_log_nblocks(&c->log, x); k++) {
+        uint64_t stored = x->starts[k + 1] - x->starts[k], done = 0;
+        uint64_t size = tt_log_block_bytes(&c->log, x, k);
+        struct tt_run *list = runs;
+        const void *data;
+
+        if (tt_log_nruns(&c->log, stored) > sizeof runs / sizeof *runs)
+            list = malloc(tt_log_nruns(&c->log, stored) * sizeof *list);
+        rc = list ? fetch(c, TT_OK,
+                          tt_log_runs(&c->log, x->rank, x->position + x->starts[k], stored, list),
+                          list, c->stored, e)
+                  : tt_fail_nomem(e, "the runs of a block");
+        if (list != runs)
+            free(list);
+        if (rc == TT_OK)
+            rc = tt_log_unpack(&c->log, x, k, c->stored, c->unpacked, c->state, &data, e);
+        while (rc == TT_OK && done < size && (run.length > 0 || tt_log_walk_next(&walk, &run))) {
+            uint64_t part = run.length < size - done ? run.length : size - done;
+
+            rc = put(c, (const char *)data + done, part, base + run.start, e);
+            done += part;
+            run.start += part;
+            run.length -= part;
+        }
+        c->bytes += size;
+    }
+    return rc;
+}
+
+static int check_source(struct conversion *c, struct tt_error *e)
+{
+    static const char hdf5[] = "\211HDF\r\n\032\n";
+    const struct tt_run start = {0, 8};
+    char found[8];
+    struct stat st;
+
+    c->in = open(c->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (c->in < 0 || fstat(c->in, &st) != 0)
+        return tt_fail_call(e, errno, "open", c->from, -1);
+    if (!S_ISREG(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is not a file", c->from);
+    c->size = (uint64_t)st.st_size;
+    if (fetch(c, TT_OK, 1, &start, found, e) != TT_OK)
+        return e->code;
+    if (!memcmp(found, hdf5, sizeof found))
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "'%s' is an HDF5 file: the bytes of its container lie in chunks that only "
+                       "HDF5 finds; convert reads files of posix, uring and mpiio",
+                       c->from);
+    return TT_OK;
+}
+
+/* The variables as plain bytes: the canonical file knows nothing else of them. */
+static int describe(struct conversion *c, struct tt_error *e)
+{
+    const struct tt_log *log = &c->log;
+
+    c->variables = calloc(log->nvariables, sizeof *c->variables);
+    c->stored = malloc(log->block);
+    c->unpacked = malloc(log->block);
+    c->state = log->codec ? log->codec->start(true) : NULL;
+    if (!c->variables || !c->stored || !c->unpacked || (log->codec && !c->state))
+        return tt_fail_nomem(e, "the conversion");
+    for (unsigned i = 0; i < log->nvariables; i++)
+        c->variables[i] = (struct tt_variable){.path = log->variables[i].name,
+                                               .element = &tt_element_u8,
+                                               .ndims = 1,
+                                               .dims = {log->variables[i].bytes},
+                                               .per_step = log->variables[i].per_step};
+    c->spec = (struct tt_file_spec){
+        .policy = log->policy, .nvariables = log->nvariables, .variables = c->variables};
+    return TT_OK;
+}
+
+/* What is there belongs to somebody; what was made here goes if it is not whole. */
+static int make_target(struct conversion *c, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    c->out = open(c->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (c->out < 0)
+        return tt_fail_call(e, errno, "open", c->to, -1);
+    for (size_t i = 0; rc == TT_OK && i < c->log.n; i++)
+        rc = convert_request(c, &c->log.entries[i], e);
+    if (rc == TT_OK && fsync(c->out) != 0)
+        rc = tt_fail_call(e, errno, "fsync", c->to, -1);
+    if (close(c->out) != 0 && rc == TT_OK)
+        rc = tt_fail_call(e, errno, "close", c->to, -1);
+    if (rc != TT_OK)
+        unlink(c->to);
+    return rc;
+}
+
+static void print_done(const struct conversion *c)
+{
+    char line[1400], bytes[TT_UNIT_TEXT];
+
+    snprintf(line, sizeof line, "%s: %zu requests of %llu ranks, %s", c->to, c->log.n,
+             (unsigned long long)c->log.ranks, tt_format_bytes((double)c->bytes, bytes));
+    tt_disarm(line);
+    puts(line);
+    if (c->log.unclosed > 0)
+        tt_notice("%llu of %llu ranks have not closed '%s': what they wrote after their last whole "
+                  "sync is missing",
+                  (unsigned long long)c->log.unclosed, (unsigned long long)c->log.ranks, c->from);
+}
+
+static int run(struct tt_invocation *call, struct tt_error *e)
+{
+    struct conversion c = {.in = -1};
+    int rc;
+
+    if (call->nwords != 2)
+        return tt_fail(e, TT_USAGE, "convert needs two files: the one to be read and a new one");
+    c.from = call->words[0];
+    c.to = call->words[1];
+    c.log.path = c.from;
+    rc = check_source(&c, e);
+    if (rc == TT_OK)
+        rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
+    if (rc == TT_OK)
+        rc = describe(&c, e);
+    if (rc == TT_OK)
+        rc = make_target(&c, e);
+    if (rc == TT_OK)
+        print_done(&c);
+    if (c.in >= 0)
+        close(c.in);
+    if (c.state)
+        c.log.codec->end(c.state, true);
+    tt_log_free(&c.log);
+    free(c.variables);
+    free(c.stored);
+    free(c.unpacked);
+    return rc;
+}
+
+const struct tt_command tt_command_convert = {
+    .name = "convert",
+    .summary = "make the plain file of one that was written through the layers log or compress",
+    .synopsis = "tutti convert SRC DST",
+    .text = "Read SRC, which was written through the layer log or compress on posix, uring or "
+            "mpiio, and make DST, byte for byte the file that posix writes without the layer. DST "
+            "must not exist. If a run was killed, DST has what was written before the last sync.",
+    .run = run,
+    .max_words = 2,
+};
