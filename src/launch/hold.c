@@ -17,6 +17,8 @@
 /* How soon go and stop are seen. */
 #define GO_POLL_NS 2000000
 #define STOP_POLL_SECONDS 0.1
+/* How often the node's records are written out. */
+#define FLUSH_NS 5000000000
 /* What a command gets to end when it is told to. */
 #define GRACE_NS 5000000000
 
@@ -27,7 +29,7 @@ struct hold {
     int rank, size;
     struct tt_recorder *recorder;
     struct tt_counters *counters; /* of the first process on each node */
-    int64_t start_ns, stop_ns;
+    int64_t start_ns, stop_ns, next_flush_ns;
     struct tt_control_listener listener;
     uint64_t rounds;
     char **words;
@@ -65,7 +67,11 @@ static void watch_node(struct hold *h)
 static int begin(struct hold *h, struct tt_error *e)
 {
     struct tt_iteration_record before = {0};
-    int rc = tt_recorder_open(h->directory, h->rank, h->size, &h->recorder, e);
+    int rc = tt_recorder_open(h->directory,
+                              &(struct tt_recorder_how){.rank = h->rank,
+                                                        .size = h->size,
+                                                        .writes = tt_launched_local_rank() == 0},
+                              &h->recorder, e);
 
     if (rc == TT_OK && h->rank == 0)
         rc = tt_control_write(h->directory, TT_CONTROL_READY, tt_wall_ns(), e);
@@ -129,6 +135,10 @@ static int run_once(struct hold *h, struct tt_error *e)
             rc = tt_fail(e, TT_LIMIT, "stopped by --max-time %g s", limit);
         else
             rc = heed_driver(h, e);
+        if (tt_now_ns() > h->next_flush_ns) {
+            tt_recorder_flush(h->recorder, true);
+            h->next_flush_ns = tt_now_ns() + FLUSH_NS;
+        }
     }
     if (rc != TT_OK) {
         end_command(&process);
@@ -182,7 +192,7 @@ static void record_summary(struct hold *h, json_t *environment)
 int tt_worker_command(const struct tt_config *config, const char *directory,
                       struct tt_perform_how how, struct tt_command_line *out, struct tt_error *e)
 {
-    const struct tt_command_options *command = tt_config_opts(config, "command");
+    const struct tt_program_options *command = tt_config_opts(config, "command");
     char self[PATH_MAX] = "";
     int rc = tt_own_program(self, e);
 
@@ -194,8 +204,20 @@ int tt_worker_command(const struct tt_config *config, const char *directory,
         tt_command_add(out, "--held");
     if (how.loop)
         tt_command_add(out, "--loop");
+    if (how.calibrate)
+        tt_command_add(out, "--calibrate");
     if (how.new_dir)
         tt_command_add(out, "--new-dir");
+    if (how.rows)
+        tt_command_add(out, "--rows");
+    if (!command) {
+        tt_command_add(out, "--patience");
+        tt_command_add(out, "%.17g", config->run->patience);
+        tt_command_add(out, "--ranks");
+        tt_command_add(out, "%llu", (unsigned long long)config->run->ranks);
+    }
+    if (!command && config->run->overlap != TT_OVERLAP_NONE)
+        tt_command_add(out, "--overlap");
     if (config->run->module)
         tt_command_add_array(out, (char *[]){"--module", config->run->module, NULL});
     if (command) {

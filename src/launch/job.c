@@ -14,7 +14,9 @@
 #include "engine/guard.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
+#include "plan/control.h"
 #include "plan/directory.h"
+#include "record/memory.h"
 #include "spec/units.h"
 
 /* What ranks get to save their records before they are killed. */
@@ -53,7 +55,7 @@ int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error 
                                              .directory = l->directory,
                                              .out = job->launcher->out,
                                              .cpus = l->cpus,
-                                             .cgroup = l->cgroup};
+                                             .cgroups = {l->cgroups[0], l->cgroups[1]}};
 
         rc = tt_process_start(&spec, &job->process, e);
     }
@@ -107,6 +109,7 @@ bool tt_job_poll(struct tt_job *job)
 
 void tt_job_sweep(const struct tt_job *job)
 {
+    tt_records_collect(job->directory);
     if (job->name[0] && job->launcher->sweep)
         job->launcher->sweep(job);
 }
@@ -138,25 +141,78 @@ void tt_job_words(const char *directory, char *line, size_t size)
 
 /* ---- progress ---- */
 
-/* From what rank 0 leaves in the run directory. */
-static void draw_progress(const char *directory)
+/* Bytes per second in the last seconds: what was seen at least a second ago, and what came since.
+ */
+struct pace {
+    double seconds, rate;
+    uint64_t bytes;
+};
+
+static void update_pace(struct pace *pace, const struct tt_progress *p)
 {
-    static const char full[] = "##############################";
+    double since = p->seconds - pace->seconds;
+
+    if (since < 1)
+        return;
+    pace->rate = p->bytes > pace->bytes ? (double)(p->bytes - pace->bytes) / since : 0;
+    pace->bytes = p->bytes;
+    pace->seconds = p->seconds;
+}
+
+/* From what rank 0 leaves in the run directory. */
+static void draw_progress(const char *directory, struct pace *pace)
+{
+    static const char full[] = "####################";
     const int width = (int)sizeof full - 1;
-    char left[TT_UNIT_TEXT];
+    char left[TT_UNIT_TEXT], rate[TT_UNIT_TEXT] = "";
     struct tt_progress p;
     double share;
     int filled;
 
     if (!tt_notice_is_drawn() || tt_progress_read(directory, &p) != 0 || p.total == 0)
         return;
+    update_pace(pace, &p);
+    if (pace->rate > 0)
+        tt_format_rate(pace->rate, rate);
     share = (double)p.iteration / (double)p.total;
     if (share <= 0 || share > 1)
         return;
     filled = (int)(share * width);
-    tt_notice_draw("[%.*s%*s] %3.0f %%  %llu of %llu  %s left", filled, full, width - filled, "",
-                   100 * share, (unsigned long long)p.iteration, (unsigned long long)p.total,
-                   tt_format_seconds(p.seconds * (1 / share - 1), left));
+    tt_notice_draw("[%.*s%*s] %3.0f %%  %llu of %llu  %s%s%s left", filled, full, width - filled,
+                   "", 100 * share, (unsigned long long)p.iteration, (unsigned long long)p.total,
+                   rate, *rate ? "  " : "", tt_format_seconds(p.seconds * (1 / share - 1), left));
+}
+
+/* ---- rows ---- */
+
+#define MAX_ROW 64 /* columns */
+
+/* Whole lines from *at on; what is no row of numbers is left out. */
+static void take_rows(const char *directory, const struct tt_rows_to *to, long *at)
+{
+    FILE *f = tt_directory_open_file(directory, TT_ROWS_FILE);
+    char line[MAX_ROW * 32];
+
+    if (!f || fseek(f, *at, SEEK_SET) != 0)
+        line[0] = '\0';
+    while (f && fgets(line, sizeof line, f) && strchr(line, '\n')) {
+        double values[MAX_ROW];
+        char *from = line, *end;
+        size_t n = 0;
+
+        for (; n < MAX_ROW; n++, from = end) {
+            values[n] = strtod(from, &end);
+            if (end == from)
+                break;
+        }
+        *at = ftell(f);
+        if (n > 0 && *from == '\n') {
+            tt_notice_draw("%s", "");
+            to->take(to->context, values, n);
+        }
+    }
+    if (f)
+        fclose(f);
 }
 
 /* ---- watching ---- */
@@ -186,7 +242,7 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
     free(notes);
     s->last_ns = tt_now_ns();
     s->now += fmin(tt_seconds(s->last_ns - last), 10 * TICK_SECONDS);
-    s->begun = s->begun || look || tt_directory_has(job->directory, "records/00000.ttr");
+    s->begun = s->begun || look || tt_control_is_ready(job->directory);
     if (!s->begun && !job->launcher->cancel && s->now > start)
         return tt_fail(e, TT_FAILED,
                        "no rank has begun after launch.start_timeout, %g s; the launcher's words "
@@ -212,13 +268,15 @@ static int check_end(const struct tt_launch *l, const struct tt_job *job, struct
 static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, struct tt_error *e)
 {
     struct sight sight = {.last_ns = tt_now_ns()};
+    struct pace pace = {0};
+    long rows = 0; /* read so far, in bytes */
     int64_t deadline = 0;
     int rc = TT_OK;
 
     while (!tt_job_poll(job)) {
         int got = tt_signal_wait(TICK_SECONDS);
 
-        if (!got && !deadline && l->run)
+        if (!got && !deadline)
             rc = check_end(l, job, &sight, e);
         if (got)
             rc = tt_fail(e, TT_INTERRUPTED, "interrupted by signal %d (%s)", got, strsignal(got));
@@ -231,9 +289,13 @@ static int supervise(const struct tt_launch *l, struct tt_job *job, bool quiet, 
         }
         if (deadline && tt_now_ns() > deadline)
             tt_job_kill(job);
+        if (l->rows_to)
+            take_rows(job->directory, l->rows_to, &rows);
         if (!quiet)
-            draw_progress(job->directory);
+            draw_progress(job->directory, &pace);
     }
+    if (l->rows_to)
+        take_rows(job->directory, l->rows_to, &rows);
     if (!quiet)
         tt_notice_draw("%s", "");
     return rc;

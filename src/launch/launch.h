@@ -27,17 +27,18 @@ int tt_launched_local_rank(void);
 /* The file of this program, to start it as ranks. */
 int tt_own_program(char path[PATH_MAX], struct tt_error *e);
 
+struct tt_rows_to; /* engine/perform.h */
 struct tt_launch {
     const struct tt_launch_options *options;
     const char *directory; /* for stdout and stderr */
     unsigned ranks;
-    bool is_command;       /* one rank of it needs no MPI launcher, and may start one itself */
-    char *const *words;    /* what every rank runs, NULL-terminated */
-    const char *nodes;     /* Slurm: a list of nodes instead of options->nodes; NULL: that */
-    const cpu_set_t *cpus; /* local: NULL for all */
-    const char *cgroup;    /* local: NULL for the driver's */
-    /* Of the run, for tt_launch_and_wait(); NULL: what is started is no run. */
-    const struct tt_run_options *run;
+    bool is_command;        /* one rank of it needs no MPI launcher, and may start one itself */
+    char *const *words;     /* what every rank runs, NULL-terminated */
+    const char *nodes;      /* Slurm: a list of nodes instead of options->nodes; NULL: that */
+    const cpu_set_t *cpus;  /* local: NULL for all */
+    const char *cgroups[2]; /* local: NULL for the driver's */
+    const struct tt_run_options *run; /* whose limits tt_launch_and_wait() knows */
+    const struct tt_rows_to *rows_to; /* gets rows while the job runs; NULL: nobody */
 };
 
 /* A way to start ranks: it only says which command does it, and whether ending that command ends

@@ -131,8 +131,11 @@ static int take_place(const struct tt_process_spec *spec, enum step *step)
     if (spec->cpus && sched_setaffinity(0, sizeof *spec->cpus, spec->cpus) != 0)
         return -1;
     *step = CGROUP;
-    if (spec->cgroup && enter_cgroup(spec->cgroup) != 0)
+    if (spec->cgroups[0] && enter_cgroup(spec->cgroups[0]) != 0)
         return -1;
+    /* An empty group would say that nothing was waited for; one that is gone says nothing. */
+    if (spec->cgroups[1] && enter_cgroup(spec->cgroups[1]) != 0)
+        rmdir(spec->cgroups[1]);
     *step = OUTPUT;
     if (!spec->directory)
         return 0;
@@ -171,7 +174,7 @@ static int fail_start(const struct tt_process_spec *spec, const struct failure *
     case CPUS:
         return tt_fail_call(e, failure->why, "sched_setaffinity", NULL, -1);
     case CGROUP:
-        return tt_fail_call(e, failure->why, "entering a control group", spec->cgroup, -1);
+        return tt_fail_call(e, failure->why, "entering a control group", spec->cgroups[0], -1);
     case OUTPUT:
         return tt_fail_call(e, failure->why, "opening stdout and stderr", spec->directory, -1);
     case EXEC:

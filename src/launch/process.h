@@ -15,7 +15,9 @@ struct tt_process_spec {
     const char *directory; /* where stdout and stderr go; NULL: as the driver's */
     const char *out;       /* name of the file for stdout there; NULL: "stdout" */
     const cpu_set_t *cpus; /* NULL: as the driver */
-    const char *cgroup;    /* directory of a control group to enter; NULL: none */
+    /* Directories of control groups to enter, NULL: none. The second one only counts: it is removed
+     * if it cannot be entered. */
+    const char *cgroups[2];
 };
 struct tt_process {
     pid_t pid; /* 0 if it was never started */

@@ -199,6 +199,8 @@ static int resolve_mode(struct tt_config *c, const struct tt_settings *settings,
         if (rc)
             return fail_at(mode, rc, inner.text, e);
     }
+    if (c->run->overlap == TT_OVERLAP_AUTO && !sync)
+        c->run->sync = TT_SYNC_BACKGROUND;
     rc = tt_mode_check(c->run, &inner);
     return rc ? fail_at(sync ? sync : overlap, rc, inner.text, e) : TT_OK;
 }
@@ -220,6 +222,9 @@ static int resolve_run(struct tt_config *c, const struct tt_settings *settings, 
     }
     if (!c->run->backend || !c->run->dir || !c->run->results)
         return tt_fail(e, TT_USAGE, "backend, dir and results may not be empty");
+    if (c->run->patience <= 0 && !settings->closed)
+        return fail_at(tt_settings_find(settings, "patience"), TT_USAGE,
+                       "no patience would end every run at once; give a time above 0", e);
     return resolve_mode(c, settings, e);
 }
 
@@ -278,8 +283,18 @@ static int find_workload(struct tt_config *c, const char *name, bool closed, str
     return c->workload ? TT_OK : TT_USAGE;
 }
 
-static int check_baseline(const struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
+/* What has to do with epochs of computation and dump. */
+static int check_epochs(const struct tt_config *c, const struct tt_setting *s, struct tt_error *e)
 {
+    if (c->run->overlap == TT_OVERLAP_AUTO && !c->workload->has_epochs)
+        return tt_fail(e, TT_USAGE,
+                       "overlap=auto has nothing to decide for %s, which has no epochs of "
+                       "computation and dump: use none or async",
+                       c->workload->name);
+    if (c->run->baseline == 1)
+        return tt_fail(e, TT_USAGE,
+                       "baseline 1 makes every epoch a baseline, and leaves nothing to measure: "
+                       "give 2 or more, or 0 for none");
     if (c->workload->has_epochs || !s || !strcmp(s->place, "plan.json") || c->run->baseline == 0)
         return TT_OK;
     return tt_fail(e, TT_USAGE,
@@ -306,7 +321,7 @@ int tt_config_make(struct tt_config *c, const char *workload, const struct tt_se
     if (rc != TT_OK || settings->closed)
         return rc;
     rc = check(c, e);
-    return rc == TT_OK ? check_baseline(c, tt_settings_find(settings, "baseline"), e) : rc;
+    return rc == TT_OK ? check_epochs(c, tt_settings_find(settings, "baseline"), e) : rc;
 }
 
 void tt_config_free(struct tt_config *c)
@@ -376,6 +391,22 @@ char *tt_config_data_directory(const struct tt_config *c)
 }
 
 /* ---- as JSON ---- */
+
+struct tt_passes *tt_config_passes(const struct tt_config *c, const struct tt_param **p)
+{
+    for (*p = c->workload->params; *p && (*p)->key; (*p)++)
+        if ((*p)->type == TT_PARAM_PASSES)
+            return (void *)((char *)c->parts[WORKLOAD].opts + (*p)->offset);
+    return NULL;
+}
+
+struct tt_passes *tt_config_uncalibrated(const struct tt_config *c)
+{
+    const struct tt_param *p;
+    struct tt_passes *passes = tt_config_passes(c, &p);
+
+    return passes && passes->seconds > 0 && passes->count == 0 ? passes : NULL;
+}
 
 static int emit(json_t *object, const struct tt_component *component, const struct tt_param *p,
                 const void *opts)

@@ -13,7 +13,7 @@
 struct tt_workload;
 
 /* Options of every run, owned by the run component (keys without prefix). */
-enum tt_overlap { TT_OVERLAP_NONE, TT_OVERLAP_ASYNC };
+enum tt_overlap { TT_OVERLAP_NONE, TT_OVERLAP_ASYNC, TT_OVERLAP_AUTO };
 enum tt_sync {
     TT_SYNC_WRITE,      /* after every write call */
     TT_SYNC_DUMP,       /* in the caller, at the end of the dump */
@@ -37,7 +37,7 @@ struct tt_run_options {
     char *module; /* files, with commas between them */
     uint64_t seed;
     char *label, *context;
-    bool keep, quiet, dry_run;
+    bool keep, quiet, dry_run, trace;
     char *json, *csv;
     uint64_t max_bytes; /* 0: no cap */
     double max_time;    /* 0: no cap */
@@ -94,6 +94,12 @@ int tt_setting_apply(const struct tt_setting *s, const struct tt_param *p, void 
 /* Options of a component by name, NULL if the job does not use it. */
 const void *tt_config_opts(const struct tt_config *c, const char *component);
 
+/* How much the workload computes in an iteration, and with which parameter that is said; NULL: it
+ * has none. */
+struct tt_passes *tt_config_passes(const struct tt_config *c, const struct tt_param **p);
+/* The same if a time was asked for that nobody has calibrated yet; else NULL. */
+struct tt_passes *tt_config_uncalibrated(const struct tt_config *c);
+
 /* Where a file of the user's is: relative paths start at --dir. The caller frees it. */
 char *tt_config_path(const struct tt_config *c, const char *given);
 /* The directory that the run's files are in: --dir, or where the path that it was given leads. The
@@ -111,6 +117,9 @@ int tt_settings_from_json(struct tt_settings *s, const json_t *parameters, const
 json_t *tt_config_describe_modules(const struct tt_config *c);
 
 /* ---- run_options.c ---- */
+/* Whether a key of the run only keeps it within bounds. A run that was not stopped by one measured
+ * the same without it. */
+bool tt_is_bound_key(const char *key);
 /* "overlap=async sync=deferred" for --mode async; the report says it in words. */
 const char *tt_mode_meaning(const char *mode); /* NULL if there is no such mode */
 /* Let run->mode set overlap and sync; an unknown mode is a usage error with the nearest one. */

@@ -47,6 +47,16 @@ int tt_control_write(const char *directory, const char *file, int64_t wall_ns, s
     return put(directory, file, 0, text, e);
 }
 
+bool tt_control_is_ready(const char *directory)
+{
+    char *path = tt_directory_path(directory, TT_CONTROL_READY);
+    struct stat st;
+    bool ready = path && lstat(path, &st) == 0 && st.st_size > 0;
+
+    free(path);
+    return ready;
+}
+
 int64_t tt_control_read(const char *directory, const char *file)
 {
     int fd = tt_directory_open(directory, file, O_RDONLY);

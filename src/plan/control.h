@@ -19,6 +19,8 @@
 int tt_control_prepare(const char *directory, struct tt_error *e);
 /* Write an instant of the wall clock, and read it: 0 if it has not been written yet. */
 int tt_control_write(const char *directory, const char *file, int64_t wall_ns, struct tt_error *e);
+/* Whether the run has written that it is ready: cheaper than to read it. */
+bool tt_control_is_ready(const char *directory);
 int64_t tt_control_read(const char *directory, const char *file);
 
 /* The driver: still here, or stop now. */

@@ -14,6 +14,7 @@
 
 #include <xxhash.h>
 
+#include "plan/registry.h"
 #include "plan/removal.h"
 #include "plan/workload.h"
 
@@ -201,49 +202,127 @@ int tt_directory_read_json(const char *directory, const char *name, json_t **val
 
 /* ---- making a directory ---- */
 
-/* What a result depends on: every parameter but where it is reported, what it is called and
- * who watches. */
-static uint64_t hash_parameters(const json_t *parameters)
+/* Where it is reported, what it is called, who watches, and what it may not exceed tell nothing of
+ * what was done. */
+static bool is_hashed(const char *key)
 {
     static const char *const unhashed[] = {"json",    "csv",   "quiet", "dry_run",
                                            "results", "label", "dir",   NULL};
-    json_t *copy = json_copy((json_t *)parameters), *value;
+
+    return !tt_has_word(unhashed, key) && !tt_is_bound_key(key) && strncmp(key, "launch.", 7) &&
+           strncmp(key, "counters.", 9);
+}
+
+/* Only what is done, not how it was found: of "50ms=12x4.2ms" the count. A new reference. */
+static json_t *hashed_value(const char *key, json_t *value)
+{
+    const struct tt_param *p = tt_find_param(key);
+    const char *given = json_string_value(value), *count = given ? strchr(given, '=') : NULL;
+
+    return p && p->type == TT_PARAM_PASSES && count
+               ? json_stringn(count + 1, strcspn(count + 1, "x"))
+               : json_incref(value);
+}
+
+uint64_t tt_parameters_hash(const json_t *parameters)
+{
+    json_t *hashed = json_object(), *value;
     const char *key;
     char *text;
     uint64_t hash;
-    void *next;
 
-    for (int i = 0; unhashed[i]; i++)
-        json_object_del(copy, unhashed[i]);
-    json_object_foreach_safe(copy, next, key, value)
+    json_object_foreach((json_t *)parameters, key, value)
     {
-        if (!strncmp(key, "launch.", 7) || !strncmp(key, "counters.", 9))
-            json_object_del(copy, key);
+        if (is_hashed(key))
+            json_object_set_new(hashed, key, hashed_value(key, value));
     }
-    text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    text = json_dumps(hashed, JSON_COMPACT | JSON_SORT_KEYS);
     hash = text ? XXH3_64bits(text, strlen(text)) : 0;
     free(text);
-    json_decref(copy);
+    json_decref(hashed);
     return hash;
+}
+
+static bool differs(const json_t *a, const json_t *b, const char *key)
+{
+    json_t *in_a = json_object_get(a, key), *in_b = json_object_get(b, key), *one, *two;
+    bool are_equal;
+
+    if (!is_hashed(key) || !in_a || !in_b)
+        return is_hashed(key) && in_a != in_b;
+    one = hashed_value(key, in_a);
+    two = hashed_value(key, in_b);
+    are_equal = json_equal(one, two);
+    json_decref(one);
+    json_decref(two);
+    return !are_equal;
+}
+
+size_t tt_parameters_differ(const json_t *a, const json_t *b, size_t max, const char **keys)
+{
+    const json_t *sides[] = {a, b};
+    const char *key;
+    json_t *value;
+    size_t n = 0;
+
+    for (int side = 0; side < 2; side++)
+        json_object_foreach((json_t *)sides[side], key, value)
+        {
+            if ((side && json_object_get(a, key)) || !differs(a, b, key))
+                continue;
+            if (n < max)
+                keys[n] = key;
+            n++;
+        }
+    return n;
+}
+
+static int set_hash(json_t *plan)
+{
+    char hash[20];
+
+    snprintf(hash, sizeof hash, "%016" PRIx64,
+             tt_parameters_hash(json_object_get(plan, "parameters")));
+    return json_object_set_new(plan, "hash", json_string(hash));
 }
 
 static int write_plan(const struct tt_config *config, const char *directory, struct tt_error *e)
 {
     json_t *parameters = tt_config_to_json(config), *plan;
-    char hash[20];
     int rc;
 
     if (!parameters)
         return tt_fail_nomem(e, "the plan");
-    snprintf(hash, sizeof hash, "%016" PRIx64, hash_parameters(parameters));
     plan = json_pack("{s:i, s:s, s:s, s:I, s:s, s:o}", "format", TT_PLAN_FORMAT, "id",
                      tt_directory_id(directory), "workload", config->workload->name, "ranks",
-                     (json_int_t)config->run->ranks, "hash", hash, "parameters", parameters);
+                     (json_int_t)config->run->ranks, "hash", "", "parameters", parameters);
     if (plan)
         json_object_set_new(plan, "described", tt_config_describe_modules(config));
-    rc = plan ? tt_directory_write_json(directory, "plan.json", plan, e)
-              : tt_fail_nomem(e, "the plan");
+    rc = plan && set_hash(plan) == 0 ? tt_directory_write_json(directory, "plan.json", plan, e)
+                                     : tt_fail_nomem(e, "the plan");
     json_decref(plan);
+    return rc;
+}
+
+int tt_directory_keep_passes(const char *directory, const struct tt_config *config,
+                             struct tt_error *e)
+{
+    const struct tt_param *p;
+    const void *passes = tt_config_passes(config, &p);
+    char *text = passes ? tt_param_get(p, (const char *)passes - p->offset) : NULL, key[80];
+    json_t *plan = NULL;
+    int rc = tt_directory_read_plan(directory, &plan, e);
+
+    snprintf(key, sizeof key, "%.40s.%.30s", config->workload->name, text ? p->key : "");
+    if (rc == TT_OK &&
+        (!text ||
+         json_object_set_new(json_object_get(plan, "parameters"), key, json_string(text)) != 0 ||
+         set_hash(plan) != 0))
+        rc = tt_fail_nomem(e, "the plan");
+    if (rc == TT_OK)
+        rc = tt_directory_write_json(directory, "plan.json", plan, e);
+    json_decref(plan);
+    free(text);
     return rc;
 }
 
@@ -316,24 +395,33 @@ int tt_directory_read_plan(const char *directory, json_t **plan, struct tt_error
                        : rc;
 }
 
-int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
-                           json_t **plan, struct tt_error *e)
+int tt_directory_use_plan(const char *directory, enum tt_plan_use use, const json_t *plan,
+                          struct tt_config *config, struct tt_error *e)
 {
     struct tt_settings settings = {.closed = use == TT_PLAN_TO_LOOK};
-    json_t *read = NULL;
-    const char *workload;
-    int rc = tt_directory_read_plan(directory, &read, e);
+    const char *workload = json_string_value(json_object_get(plan, "workload"));
+    int rc = TT_OK;
 
-    workload = json_string_value(json_object_get(read, "workload"));
-    if (rc == TT_OK && !workload)
+    if (!workload)
         rc = tt_fail(e, TT_CORRUPT, "%s/plan.json names no workload", directory);
-    if (rc == TT_OK && !tt_plan_id(directory, read, e))
+    if (rc == TT_OK && !tt_plan_id(directory, plan, e))
         rc = TT_CORRUPT;
     if (rc == TT_OK)
-        rc = tt_settings_from_json(&settings, json_object_get(read, "parameters"), "plan.json", e);
+        rc = tt_settings_from_json(&settings, json_object_get(plan, "parameters"), "plan.json", e);
     if (rc == TT_OK)
         rc = tt_config_make(config, workload, &settings, e);
     tt_settings_free(&settings);
+    return rc;
+}
+
+int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
+                           json_t **plan, struct tt_error *e)
+{
+    json_t *read = NULL;
+    int rc = tt_directory_read_plan(directory, &read, e);
+
+    if (rc == TT_OK)
+        rc = tt_directory_use_plan(directory, use, read, config, e);
     if (plan && rc == TT_OK)
         *plan = json_incref(read);
     json_decref(read);
@@ -351,7 +439,8 @@ void tt_progress_write(int fd, const struct tt_progress *p)
     if (fd < 0)
         return;
     snprintf(text, sizeof text, "%-*s", PROGRESS_BYTES, "");
-    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %.3f", p->iteration, p->total, p->seconds);
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %.3f %" PRIu64, p->iteration, p->total,
+             p->seconds, p->bytes);
     text[strlen(text)] = ' ';
     text[PROGRESS_BYTES - 1] = '\n';
     (void)!pwrite(fd, text, PROGRESS_BYTES, 0);
@@ -363,8 +452,9 @@ int tt_progress_read(const char *directory, struct tt_progress *p)
     int fd = tt_directory_open(directory, "progress", O_RDONLY), n = 0;
 
     if (fd >= 0 && read(fd, text, PROGRESS_BYTES) > 0)
-        n = sscanf(text, "%" SCNu64 " %" SCNu64 " %lf", &p->iteration, &p->total, &p->seconds);
+        n = sscanf(text, "%" SCNu64 " %" SCNu64 " %lf %" SCNu64, &p->iteration, &p->total,
+                   &p->seconds, &p->bytes);
     if (fd >= 0)
         close(fd);
-    return n == 3 ? 0 : -1;
+    return n == 4 ? 0 : -1;
 }

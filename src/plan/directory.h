@@ -5,10 +5,13 @@
  *   ready                   written by rank 0 when all ranks are prepared
  *   go                      the wall-clock instant (ns) at which they start
  *   stop                    the driver's word that a load has run long enough (plan/control.h)
- *   records/N.ttr           what rank N recorded (record/records.h), appended while it runs
+ *   records/HOST.ttr        what the ranks of a node recorded (record/records.h)
  *   counters/HOST.csv       what each node counted meanwhile (node/counters.h)
- *   manifest, manifest-N    what rank 0 and rank N made elsewhere (plan/manifest.h)
+ *   manifest, manifest-N    what the nodes of rank 0 and of rank N, the first of its node, made
+ *                           elsewhere (plan/manifest.h)
  *   progress                where the loop is; overwritten in place
+ *   rows                    a line per row of a table, as soon as it is known; only if somebody
+ *                           shows them
  *   failure                 the first failed call of a rank, or who is stuck
  *   notes                   a page a rank: what it is doing now (base/note.h)
  *   outcome.json            how the ranks ended, by rank 0: {"status", "error"}
@@ -33,6 +36,15 @@ int tt_directory_make(const char *results, const char *prefix, char **path, stru
 /* Make <results>/<utc>-<id>/ with plan.json, records/ and an empty manifest. *path: caller frees.
  */
 int tt_directory_create(const struct tt_config *config, char **path, struct tt_error *e);
+/* Put the count that was calibrated into plan.json. */
+int tt_directory_keep_passes(const char *directory, const struct tt_config *config,
+                             struct tt_error *e);
+/* Of what a result depends on: every parameter but where it is reported, what it is called, who
+ * watches and what it may not exceed. */
+uint64_t tt_parameters_hash(const json_t *parameters);
+/* How many parameters make these hashes differ. The first keys of them, max at most, are borrowed
+ * from a and b. */
+size_t tt_parameters_differ(const json_t *a, const json_t *b, size_t max, const char **keys);
 /* Read plan.json and resolve it again; plan (may be NULL) is a new reference. The directory may be
  * anybody's: how ranks are started (launch.*) is never taken from there. */
 enum tt_plan_use {
@@ -41,6 +53,9 @@ enum tt_plan_use {
 };
 int tt_directory_load_plan(const char *directory, enum tt_plan_use use, struct tt_config *config,
                            json_t **plan, struct tt_error *e);
+/* The same of a plan that has been read. */
+int tt_directory_use_plan(const char *directory, enum tt_plan_use use, const json_t *plan,
+                          struct tt_config *config, struct tt_error *e);
 /* plan.json as it is; a new reference, also to be released after a failure. */
 #define TT_PLAN_FORMAT 2
 int tt_directory_read_plan(const char *directory, json_t **plan, struct tt_error *e);
@@ -78,9 +93,12 @@ bool tt_directory_has(const char *directory, const char *name);
 /* The file `failure`: false if it is there already, since the first one counts. */
 bool tt_directory_note_failure(const char *directory, const char *line);
 
+#define TT_ROWS_FILE "rows"
+
 struct tt_progress {
     uint64_t iteration, total;
     double seconds; /* since the start of the loop */
+    uint64_t bytes; /* written and read so far: those of rank 0, times the ranks */
 };
 void tt_progress_write(int fd, const struct tt_progress *p);
 int tt_progress_read(const char *directory,

@@ -13,17 +13,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "plan/control.h"
 #include "plan/directory.h"
 
 static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "parent", "tree", "beside"};
 
 /* ---- writing ---- */
 
-static int writer; /* rank */
+static int writer; /* the first rank of the node */
 
-void tt_manifest_write_as(int rank)
+void tt_manifest_write_as(int first_rank)
 {
-    writer = rank;
+    writer = first_rank;
 }
 
 static char *file_of(const char *directory, int rank)
@@ -110,22 +111,33 @@ int tt_manifest_leave(const char *directory, enum tt_made_kind kind, const char 
     return append(directory, words, path, e);
 }
 
-int tt_manifest_check_new(const char *directory, int rank, struct tt_error *e)
+void tt_manifest_drop(const char *directory)
 {
-    char *manifest = tt_directory_path(directory, "manifest"), name[32], *records;
+    char *manifest = writer > 0 ? file_of(directory, writer) : NULL;
+
+    if (manifest)
+        unlink(manifest);
+    free(manifest);
+}
+
+int tt_manifest_fail_used(const char *directory, struct tt_error *e)
+{
+    return tt_fail(e, TT_USAGE, "'%s' has been performed already", directory);
+}
+
+int tt_manifest_check_new(const char *directory, struct tt_error *e)
+{
+    char *manifest = tt_directory_path(directory, "manifest");
     struct stat st;
     int rc = TT_OK;
 
-    snprintf(name, sizeof name, "records/%05d.ttr", rank);
-    records = tt_directory_path(directory, name);
-    if (!manifest || !records)
+    if (!manifest)
         rc = tt_fail_nomem(e, "a path");
     else if (lstat(manifest, &st) != 0)
         rc = tt_fail_call(e, errno, "open", manifest, -1);
-    else if (!S_ISREG(st.st_mode) || st.st_size != 0 || lstat(records, &st) == 0)
-        rc = tt_fail(e, TT_USAGE, "'%s' has been performed already", directory);
+    else if (!S_ISREG(st.st_mode) || st.st_size != 0 || tt_control_is_ready(directory))
+        rc = tt_manifest_fail_used(directory, e);
     free(manifest);
-    free(records);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The manifest of a run directory: what the run made outside of it, and nothing else is ever
- * deleted. Every rank appends to a file of its own, a line each by one write:
+ * deleted. The ranks of a node append to one file, a line each by one write:
  *
  *   claim KIND NS PATH                          about to be made, at this instant of the wall clock
  *   made KIND PLACE DEVICE INODE BORN_NS PATH   it was; what it is
@@ -50,9 +50,10 @@ struct tt_made_list {
     struct tt_made *list; /* the last one first: a directory comes after what is in it */
 };
 
-/* The rank that this process is: each has a file of its own, manifest-RANK and for rank 0 manifest,
- * since nodes that append to one file over a network overwrite each other. */
-void tt_manifest_write_as(int rank);
+/* The first rank of this node: each node has a file of its own, manifest-RANK and for rank 0
+ * manifest, since nodes that append to one file over a network overwrite each other. Within a node
+ * the kernel keeps appends apart. */
+void tt_manifest_write_as(int first_rank);
 /* An absolute path for a relative one, since a file is to be found again from anywhere. */
 int tt_manifest_claim(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e);
@@ -60,9 +61,13 @@ int tt_manifest_made(const char *directory, enum tt_made_kind kind, const char *
                      const struct tt_identity *identity, struct tt_error *e);
 int tt_manifest_leave(const char *directory, enum tt_made_kind kind, const char *path,
                       struct tt_error *e);
+/* Takes away the file of this node, of which nothing is left; that of rank 0 stays. */
+void tt_manifest_drop(const char *directory);
 /* A directory is performed once: refuse one whose manifest is not the empty file it is made with,
- * or that has records of this rank. */
-int tt_manifest_check_new(const char *directory, int rank, struct tt_error *e);
+ * or whose ranks have been ready. */
+int tt_manifest_check_new(const char *directory, struct tt_error *e);
+/* What is said then. */
+int tt_manifest_fail_used(const char *directory, struct tt_error *e);
 
 /* What was made and not left, each path once. The directory may be anybody's: TT_CORRUPT for a line
  * that is none. Free it in every case. */

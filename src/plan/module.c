@@ -11,7 +11,7 @@
 #include "io/module.h"
 #include "plan/registry.h"
 
-static const char *const kinds[] = {"backend", "layer", "workload"};
+static const char *const kinds[] = {"backend", "layer", "workload", "exporter"};
 
 /* Tables begin with their name, by which lists are sorted. The first of a name wins: what is built
  * in, then a module in TUTTI_MODULE_PATH, then tutti's own. */
@@ -45,7 +45,7 @@ static int check(const struct tt_module *m, const char *file, struct tt_error *e
                        "'%s' was built for another version of tutti (module ABI %zu, this is %d); "
                        "build it again",
                        file, m->abi, TT_MODULE_ABI);
-    if (!m->backend == !m->workload)
+    if (!!m->backend + !!m->workload + !!m->exporter != 1)
         return tt_fail(e, TT_USAGE, "'%s' must name one table in its TT_MODULE line", file);
     return TT_OK;
 }
@@ -63,38 +63,49 @@ static int fail_open(const char *path, const char *file, struct tt_error *e)
     return tt_fail(e, TT_USAGE, "cannot open module '%.120s': %s", file, why);
 }
 
-static const char *kind_of(const struct tt_module *m)
+/* Its table, the kind of that, and the list it joins. */
+static const void *table_of(const struct tt_module *m, const char **kind, const void ***list)
 {
-    return m->workload ? "workload" : m->backend->kind == TT_BACKEND ? "backend" : "layer";
-}
+    bool layer = m->backend && m->backend->kind != TT_BACKEND;
 
-static const char *name_of(const struct tt_module *m)
-{
-    return m->workload ? m->workload->name : m->backend->name;
+    *kind = m->workload ? "workload" : m->exporter ? "exporter" : layer ? "layer" : "backend";
+    if (m->workload)
+        *list = (const void **)tt_workloads;
+    else if (m->exporter)
+        *list = (const void **)tt_exporters;
+    else
+        *list = (const void **)(layer ? tt_layers : tt_backends);
+    return m->workload   ? (const void *)m->workload
+           : m->exporter ? (const void *)m->exporter
+                         : (const void *)m->backend;
 }
 
 /* Modules stay open until the process ends: tables are referred to from everywhere. */
 static int open_module(const char *file, const struct tt_module **m, struct tt_error *e)
 {
-    void *handle;
+    void *handle = NULL;
+    struct stat st;
     char *path;
     int rc = TT_OK;
 
     if (asprintf(&path, "%s%s", strchr(file, '/') ? "" : "./", file) < 0) /* else it is searched */
         return tt_fail_nomem(e, "a path");
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening a fifo would not come back */
+        rc = tt_fail(e, TT_USAGE, "cannot open module '%.120s': it is not a regular file", file);
+    else if (!(handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
         rc = fail_open(path, file, e);
     free(path);
     if (rc != TT_OK)
         return rc;
     *m = dlsym(handle, "tt_module");
     rc = check(*m, file, e);
-    if (rc == TT_OK && (*m)->workload)
-        rc = add((const void **)tt_workloads, (*m)->workload, file, e);
-    else if (rc == TT_OK)
-        rc = add((const void **)((*m)->backend->kind == TT_BACKEND ? tt_backends : tt_layers),
-                 (*m)->backend, file, e);
+    if (rc == TT_OK) {
+        const void **list, *table;
+        const char *kind;
+
+        table = table_of(*m, &kind, &list);
+        rc = add(list, table, file, e);
+    }
     return rc;
 }
 
@@ -171,10 +182,17 @@ static bool open_here(const char *directory, void *context)
         return false;
     }
     s->rc = open_module(file, &m, s->e);
-    if (s->rc == TT_OK && (strcmp(kind_of(m), s->kind) != 0 || strcmp(name_of(m), s->name) != 0))
-        s->rc =
-            tt_fail(s->e, TT_USAGE, "'%s' holds %s '%s'; file and table must have the same name",
-                    file, kind_of(m), name_of(m));
+    if (s->rc == TT_OK) {
+        const void **list, *table;
+        const char *kind, *name;
+
+        table = table_of(m, &kind, &list);
+        name = *(const char *const *)table;
+        if (strcmp(kind, s->kind) != 0 || strcmp(name, s->name) != 0)
+            s->rc = tt_fail(s->e, TT_USAGE,
+                            "'%s' holds %s '%s'; file and table must have the same name", file,
+                            kind, name);
+    }
     free(file);
     return true;
 }

@@ -69,6 +69,11 @@ const struct tt_workload *tt_find_workload(const char *name, struct tt_error *e)
     return find((const void *const *)tt_workloads, "workload", name, e);
 }
 
+const struct tt_exporter *tt_find_exporter(const char *name, struct tt_error *e)
+{
+    return find((const void *const *)tt_exporters, "exporter", name, e);
+}
+
 static void each_element(const struct tt_backend **list, const char *kind, tt_component_fn *visit,
                          void *context)
 {

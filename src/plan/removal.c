@@ -258,10 +258,7 @@ static enum tt_removal enter_data(const struct tt_owner *o, struct entry *x)
     open_entry(o->data->path, &data);
     how = judge(o, o->data, &data, ELSEWHERE);
     if (how == TT_REMOVED) { /* it may be: so it is ours */
-        if (x->fd >= 0)
-            close(x->fd);
-        if (x->parent >= 0)
-            close(x->parent);
+        close_entry(x);
         x->parent = data.fd;
         data.fd = -1;
         look(x);
@@ -299,8 +296,12 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
         is_data_name(x.name, strlen(x.name), owner->id))
         how = TT_REMOVED;
     if (how == TT_REMOVED && unlinkat(x.parent, x.name, directory ? AT_REMOVEDIR : 0) != 0) {
+        struct stat st; /* a server that lost track answers ENOENT for what it still lists */
+        bool listed;
+
         x.why = errno;
-        how = x.why == ENOENT                                        ? TT_GONE
+        listed = fstatat(x.parent, x.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        how = x.why == ENOENT && !listed                             ? TT_GONE
               : directory && (x.why == ENOTEMPTY || x.why == EEXIST) ? TT_NOT_EMPTY
                                                                      : TT_REMOVAL_FAILED;
     }

@@ -5,7 +5,7 @@
 
 #include "plan/config.h"
 
-static const char *const overlaps[] = {"none", "async", NULL};
+static const char *const overlaps[] = {"none", "async", "auto", NULL};
 static const char *const syncs[] = {"write", "dump",  "deferred", "background",
                                     "close", "never", NULL};
 
@@ -27,11 +27,11 @@ static const struct tt_param run_params[] = {
      .placeholder = "FILE,..."},
     {"mode", TT_PARAM_TEXT, AT(mode), NULL, NULL,
      "short for overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, "
-     "deferred) "
-     "or "
-     "async+bg (async, background)"},
+     "deferred), async+bg (async, background) or auto (auto, background)"},
     {"overlap", TT_PARAM_CHOICE, AT(overlap), "none", NULL,
-     "whether computation goes on while a dump is written", .choices = overlaps},
+     "whether computation goes on while a dump is written; auto: decided for every dump by what "
+     "earlier ones took",
+     .choices = overlaps},
     {"sync", TT_PARAM_CHOICE, AT(sync), "dump", NULL,
      "when data is made durable: after every write, at the end of the dump, just before the next "
      "dump "
@@ -43,14 +43,17 @@ static const struct tt_param run_params[] = {
     {"staging_limit", TT_PARAM_BYTES, AT(staging_limit), "0", "B",
      "memory of a rank and file for copies of dumps in flight; a dump that finds too little waits "
      "for older ones; 0: no limit"},
-    {"baseline", TT_PARAM_COUNT, AT(baseline), "4", "epochs",
-     "serialise one epoch in this many, to measure compute-only and I/O-only; 0: none"},
+    {"baseline", TT_PARAM_COUNT, AT(baseline), "6", "epochs",
+     "serialise one epoch in this many, to measure compute-only and I/O-only; it and the next, in "
+     "which storage settles, count for nothing else; 0: none"},
     {"seed", TT_PARAM_COUNT, AT(seed), "1", NULL, "of everything that is random"},
     {"label", TT_PARAM_TEXT, AT(label), NULL, NULL, "a name to find the run by"},
     {"context", TT_PARAM_TEXT, AT(context), NULL, NULL,
      "what goes on around the run, such as '3 others'; runs of different contexts are not "
      "compared; ensembles set it"},
     {"keep", TT_PARAM_BOOL, AT(keep), "no", NULL, "leave the data files when the run is over"},
+    {"trace", TT_PARAM_BOOL, AT(trace), "no", NULL,
+     "record when each thread did what, in 8 MiB of memory per rank; see tutti export --trace"},
     {"quiet", TT_PARAM_BOOL, AT(quiet), "no", NULL, "no progress and no table"},
     {"dry_run", TT_PARAM_BOOL, AT(dry_run), "no", NULL,
      "say what would be written, and do nothing"},
@@ -87,8 +90,16 @@ static const struct {
     {"sync", "overlap=none sync=deferred", TT_OVERLAP_NONE, TT_SYNC_DEFERRED},
     {"async", "overlap=async sync=deferred", TT_OVERLAP_ASYNC, TT_SYNC_DEFERRED},
     {"async+bg", "overlap=async sync=background", TT_OVERLAP_ASYNC, TT_SYNC_BACKGROUND},
+    {"auto", "overlap=auto sync=background", TT_OVERLAP_AUTO, TT_SYNC_BACKGROUND},
 };
 #define NMODES (sizeof modes / sizeof *modes)
+
+bool tt_is_bound_key(const char *key)
+{
+    static const char *const bounds[] = {"max_bytes", "max_time", "min_free", "patience", NULL};
+
+    return tt_has_word(bounds, key);
+}
 
 const char *tt_mode_meaning(const char *mode)
 {
@@ -111,7 +122,7 @@ int tt_mode_apply(struct tt_run_options *run, struct tt_error *e)
         }
     }
     near = tt_nearest_word(run->mode, names);
-    return tt_fail(e, TT_USAGE, "'%.80s' is not one of sync+imm, sync, async, async+bg%s",
+    return tt_fail(e, TT_USAGE, "'%.80s' is not one of sync+imm, sync, async, async+bg, auto%s",
                    run->mode, TT_DID_YOU_MEAN(near));
 }
 
@@ -121,6 +132,11 @@ int tt_mode_check(const struct tt_run_options *run, struct tt_error *e)
         (run->sync == TT_SYNC_WRITE || run->sync == TT_SYNC_DUMP))
         return tt_fail(e, TT_USAGE, "sync=%s makes overlap pointless: use sync=background",
                        run->sync == TT_SYNC_WRITE ? "write" : "dump");
+    if (run->overlap == TT_OVERLAP_AUTO && run->sync != TT_SYNC_BACKGROUND &&
+        run->sync != TT_SYNC_CLOSE && run->sync != TT_SYNC_NEVER)
+        return tt_fail(e, TT_USAGE,
+                       "overlap=auto syncs right after each write, in whatever mode: use "
+                       "sync=background, close or never");
     if (run->overlap == TT_OVERLAP_NONE && run->sync == TT_SYNC_BACKGROUND)
         return tt_fail(e, TT_USAGE, "sync=background needs a helper: use overlap=async");
     return TT_OK;

@@ -24,25 +24,43 @@
 
 /* ---- the journal ---- */
 
-static int repetition_parse(const char *line, size_t npoints, struct tt_repetition *r)
+/* The numbers of points by their names, as a JSON object; NULL without names. */
+static int number_names(const char *const *names, size_t npoints, json_t **numbers,
+                        struct tt_error *e)
+{
+    int failed = 0;
+
+    *numbers = names ? json_object() : NULL;
+    for (size_t i = 0; names && i < npoints; i++)
+        failed |= json_object_set_new(*numbers, names[i], json_integer((json_int_t)i));
+    return failed ? tt_fail_nomem(e, "the points") : TT_OK;
+}
+
+static int repetition_parse(const char *line, const json_t *numbers, size_t npoints,
+                            struct tt_repetition *r)
 {
     json_t *o = json_loads(line, 0, NULL);
     const char *directory = "", *why = "";
-    json_int_t point, number, bytes;
+    const json_t *point = json_object_get(o, "point");
+    json_int_t number, bytes, round = 0, index;
     int complete, rc;
 
     *r = (struct tt_repetition){0};
-    rc = o ? json_unpack(o, "{s:I, s:I, s:b, s:F, s:I, s:s, s:s}", "point", &point, "number",
-                         &number, "complete", &complete, "seconds", &r->seconds, "bytes", &bytes,
+    rc = o ? json_unpack(o, "{s:I, s?I, s:b, s:F, s:I, s:s, s:s}", "number", &number, "round",
+                         &round, "complete", &complete, "seconds", &r->seconds, "bytes", &bytes,
                          "directory", &directory, "why", &why)
            : -1;
-    if (rc == 0 &&
-        (point < 0 || (size_t)point >= npoints || number < 1 || bytes < 0 || !directory[0] ||
-         directory[0] == '.' || strchr(directory, '/') || strlen(directory) >= sizeof r->directory))
+    if (numbers && json_is_string(point))
+        point = json_object_get(numbers, json_string_value(point));
+    index = json_is_integer(point) ? json_integer_value(point) : -1;
+    if (rc == 0 && (index < 0 || (size_t)index >= npoints || number < 1 || bytes < 0 || round < 0 ||
+                    !directory[0] || directory[0] == '.' || strchr(directory, '/') ||
+                    strlen(directory) >= sizeof r->directory))
         rc = -1;
     if (rc == 0) {
-        r->point = (size_t)point;
+        r->point = (size_t)index;
         r->number = (uint64_t)number;
+        r->round = (uint64_t)(round ? round : number); /* journals used to have none */
         r->bytes = (uint64_t)bytes;
         r->complete = complete;
         snprintf(r->directory, sizeof r->directory, "%s", directory);
@@ -66,11 +84,12 @@ static int append(struct tt_runner_report *report, const struct tt_repetition *r
 
 /* A last line without an end was being written when its writer died: that repetition is run
  * again. */
-static int read_lines(FILE *in, const char *directory, size_t npoints,
+static int read_lines(FILE *in, const char *directory, const char *const *names, size_t npoints,
                       struct tt_runner_report *report, struct tt_error *e)
 {
     char line[MAX_LINE];
-    int rc = TT_OK;
+    json_t *numbers;
+    int rc = number_names(names, npoints, &numbers, e);
 
     for (unsigned n = 1; rc == TT_OK && fgets(line, sizeof line, in); n++) {
         struct tt_repetition r;
@@ -78,17 +97,18 @@ static int read_lines(FILE *in, const char *directory, size_t npoints,
 
         if (!whole && feof(in))
             break;
-        if (!whole || repetition_parse(line, npoints, &r) != 0)
+        if (!whole || repetition_parse(line, numbers, npoints, &r) != 0)
             rc = tt_fail(e, TT_CORRUPT, "%s/" JOURNAL ":%u: is not a repetition that tutti wrote",
                          directory, n);
         else
             rc = append(report, &r, e);
     }
+    json_decref(numbers);
     return rc;
 }
 
-int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_report *report,
-                    struct tt_error *e)
+int tt_journal_read(const char *directory, const char *const *names, size_t npoints,
+                    struct tt_runner_report *report, struct tt_error *e)
 {
     FILE *in = tt_directory_open_file(directory, JOURNAL);
     int rc;
@@ -98,7 +118,7 @@ int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_repo
         return tt_fail(e, TT_CORRUPT, "'%s/" JOURNAL "' is not a file that tutti wrote", directory);
     if (!in)
         return errno == ENOENT ? TT_OK : tt_directory_fail(directory, JOURNAL, errno, "open", e);
-    rc = read_lines(in, directory, npoints, report, e);
+    rc = read_lines(in, directory, names, npoints, report, e);
     fclose(in);
     return rc;
 }
@@ -141,12 +161,14 @@ static int open_journal(const char *directory, int *fd, struct tt_error *e)
 }
 
 /* On disk before the next one is run: a finished repetition is never lost. */
-static int write_line(int fd, const struct tt_repetition *r, struct tt_error *e)
+static int write_line(int fd, const char *const *names, const struct tt_repetition *r,
+                      struct tt_error *e)
 {
-    json_t *o =
-        json_pack("{s:I, s:I, s:b, s:f, s:I, s:s, s:s}", "point", (json_int_t)r->point, "number",
-                  (json_int_t)r->number, "complete", r->complete, "seconds", r->seconds, "bytes",
-                  (json_int_t)r->bytes, "directory", r->directory, "why", r->why);
+    json_t *point = names ? json_string(names[r->point]) : json_integer((json_int_t)r->point);
+    json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:f, s:I, s:s, s:s}", "point", point, "number",
+                          (json_int_t)r->number, "round", (json_int_t)r->round, "complete",
+                          r->complete, "seconds", r->seconds, "bytes", (json_int_t)r->bytes,
+                          "directory", r->directory, "why", r->why);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL, *line = NULL;
     int length = text ? asprintf(&line, "%s\n", text) : -1, rc = TT_OK;
 
@@ -163,20 +185,63 @@ static int write_line(int fd, const struct tt_repetition *r, struct tt_error *e)
 
 /* ---- what is still to be done ---- */
 
+/* What the journal holds of a point, kept up with every line of it: a grid may have thousands. */
+struct tally {
+    uint64_t attempts, complete;
+    uint64_t forgiven;       /* attempts of earlier calls that did not count */
+    uint64_t counted;        /* complete ones with their base's beside them */
+    uint64_t waiting;        /* complete ones of the last round whose base is still to come */
+    uint64_t round, success; /* the last in which it was run, and was complete */
+    double seconds;
+    /* As it was looked at last: */
+    uint64_t lacks; /* more repetitions the point itself needs, as far as it is known now */
+    uint64_t later; /* rounds after this one that it needs, if all goes well in this one */
+};
+
 struct runner {
     const struct tt_runner_rules *rules;
     const struct tt_runner_owner *owner;
     struct tt_runner_report *report;
+    struct tally *tallies;
+    uint64_t *lacked, *later; /* the most that a point of each base lacks, and needs later */
+    double seconds;           /* of all repetitions */
+    uint64_t bytes, largest;
     int64_t start_ns;
 };
 
-static uint64_t count(const struct runner *r, size_t point, bool complete)
+static size_t base_of(const struct runner *r, size_t point)
 {
-    uint64_t n = 0;
+    return r->owner->points ? r->owner->points[point].base : point;
+}
 
-    for (size_t i = 0; i < r->report->n; i++)
-        n += r->report->list[i].point == point && (r->report->list[i].complete || !complete);
-    return n;
+/* A point's repetition counts when its base has been complete in the same round, in whichever order
+ * the two were run. */
+static void count(struct runner *r, const struct tt_repetition *one)
+{
+    struct tally *t = &r->tallies[one->point];
+    size_t base = base_of(r, one->point);
+
+    t->attempts++;
+    t->seconds += one->seconds;
+    r->seconds += one->seconds;
+    r->bytes += one->bytes;
+    r->largest = one->bytes > r->largest ? one->bytes : r->largest;
+    if (t->round != one->round)
+        t->waiting = 0;
+    t->round = one->round;
+    if (!one->complete)
+        return;
+    t->complete++;
+    t->success = one->round;
+    if (r->tallies[base].success == one->round)
+        t->counted++;
+    else
+        t->waiting++;
+    for (size_t i = 0; r->owner->points && base == one->point && i < r->owner->npoints; i++)
+        if (base_of(r, i) == base && r->tallies[i].round == one->round) {
+            r->tallies[i].counted += r->tallies[i].waiting;
+            r->tallies[i].waiting = 0;
+        }
 }
 
 static bool is_narrow(const struct runner *r, size_t point)
@@ -188,53 +253,91 @@ static bool is_narrow(const struct runner *r, size_t point)
     return isfinite(width) && width <= r->rules->width;
 }
 
-static uint64_t most(const struct runner *r)
+static uint64_t repeat_of(const struct runner *r, size_t point)
 {
-    return r->rules->width > 0 && r->rules->at_most > r->rules->repeat ? r->rules->at_most
-                                                                       : r->rules->repeat;
+    return r->owner->repeat ? r->owner->repeat[point] : r->rules->repeat;
 }
 
-static bool is_done(const struct runner *r, size_t point)
+static uint64_t lacks(const struct runner *r, size_t point)
 {
-    uint64_t complete = count(r, point, true);
+    const struct tally *t = &r->tallies[point];
+    uint64_t repeat = repeat_of(r, point), most = repeat;
 
-    if (complete >= most(r) || count(r, point, false) >= most(r) + SPARE_ATTEMPTS)
-        return true;
-    return complete >= r->rules->repeat && is_narrow(r, point);
+    if (r->rules->width > 0 && r->rules->at_most > repeat)
+        most = r->rules->at_most;
+    if (t->counted >= most || t->attempts - t->forgiven >= most + SPARE_ATTEMPTS)
+        return 0;
+    if (t->counted < repeat)
+        return repeat - t->counted;
+    return !is_narrow(r, point);
+}
+
+static bool was_run(const struct runner *r, size_t point, uint64_t round)
+{
+    return r->tallies[point].round == round;
+}
+
+/* Every point once, and then what the points need that a point joins. */
+static void look_at_points(struct runner *r, uint64_t round)
+{
+    for (size_t i = 0; i < r->owner->npoints; i++)
+        r->lacked[i] = r->later[i] = 0;
+    for (size_t i = 0; i < r->owner->npoints; i++) {
+        struct tally *t = &r->tallies[i];
+        size_t base = base_of(r, i);
+        bool is_counted = was_run(r, i, round) && was_run(r, base, round);
+
+        t->lacks = lacks(r, i);
+        t->later = t->lacks - (t->lacks > 0 && !is_counted);
+        r->lacked[base] = t->lacks > r->lacked[base] ? t->lacks : r->lacked[base];
+        r->later[base] = t->later > r->later[base] ? t->later : r->later[base];
+    }
+}
+
+static bool joins(const struct runner *r, size_t point)
+{
+    return r->owner->points && r->owner->points[point].joins;
+}
+
+static bool is_needed(const struct runner *r, size_t point)
+{
+    return (joins(r, point) ? r->lacked[base_of(r, point)] : r->tallies[point].lacks) > 0;
+}
+
+/* Repetitions of the point that are still to come. */
+static uint64_t to_come(const struct runner *r, size_t point, uint64_t round)
+{
+    uint64_t later = joins(r, point) ? r->later[base_of(r, point)] : r->tallies[point].later;
+
+    return later + (is_needed(r, point) && !was_run(r, point, round));
 }
 
 /* The point's own mean, or that of all as long as it has not been run. */
 static double expected_seconds(const struct runner *r, size_t point)
 {
-    double own = 0, all = 0;
-    size_t nown = 0;
+    const struct tally *t = &r->tallies[point];
 
-    for (size_t i = 0; i < r->report->n; i++) {
-        bool is_own = r->report->list[i].point == point;
-
-        all += r->report->list[i].seconds;
-        own += is_own ? r->report->list[i].seconds : 0;
-        nown += is_own;
-    }
-    if (nown > 0)
-        return own / (double)nown;
-    return r->report->n ? all / (double)r->report->n : 0;
+    if (t->attempts > 0)
+        return t->seconds / (double)t->attempts;
+    return r->report->n ? r->seconds / (double)r->report->n : 0;
 }
 
-static void look_around(const struct runner *r, size_t point, struct tt_runner_state *s)
+static void look_around(struct runner *r, size_t point, uint64_t round, struct tt_runner_state *s)
 {
     *s = (struct tt_runner_state){.point = point,
                                   .npoints = r->owner->npoints,
-                                  .number = count(r, point, false) + 1,
+                                  .number = r->tallies[point].attempts + 1,
+                                  .round = round,
                                   .elapsed = tt_seconds(tt_now_ns() - r->start_ns)};
+    look_at_points(r, round);
     for (size_t i = 0; i < r->owner->npoints; i++) {
-        uint64_t complete = count(r, i, true), left = 0;
+        uint64_t more = to_come(r, i, round);
 
-        if (!is_done(r, i))
-            left = complete < r->rules->repeat ? r->rules->repeat - complete : 1;
-        s->done += complete;
-        s->planned += complete + left;
-        s->left += (double)left * expected_seconds(r, i);
+        if (i == point && more == 0) /* it joined one that is done by now */
+            more = 1;
+        s->done += r->tallies[i].complete;
+        s->planned += r->tallies[i].complete + more;
+        s->left += (double)more * expected_seconds(r, i);
     }
     if (r->report->n == 0)
         s->left = -1;
@@ -245,20 +348,14 @@ static bool is_affordable(const struct runner *r, const struct tt_runner_state *
     struct tt_runner_report *report = r->report;
     double time = s->elapsed + expected_seconds(r, s->point);
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
-    uint64_t bytes = 0, largest = 0;
 
-    for (size_t i = 0; i < report->n; i++) {
-        bytes += report->list[i].bytes;
-        if (report->list[i].bytes > largest)
-            largest = report->list[i].bytes;
-    }
     if (r->rules->max_time > 0 && time > r->rules->max_time)
         snprintf(report->why, sizeof report->why, "another repetition would exceed --max-time %s",
                  tt_format_seconds(r->rules->max_time, a));
-    else if (r->rules->max_bytes > 0 && bytes + largest > r->rules->max_bytes)
+    else if (r->rules->max_bytes > 0 && r->bytes + r->largest > r->rules->max_bytes)
         snprintf(report->why, sizeof report->why,
                  "%s were written; another repetition would exceed --max-bytes %s",
-                 tt_format_bytes((double)bytes, b),
+                 tt_format_bytes((double)r->bytes, b),
                  tt_format_bytes((double)r->rules->max_bytes, a));
     report->out_of_budget = report->why[0] != '\0';
     return !report->out_of_budget;
@@ -281,14 +378,14 @@ static void shuffle(size_t *order, size_t n, uint64_t seed, uint64_t round)
     }
 }
 
-static int run_one(struct runner *r, int journal, size_t point, struct tt_error *e)
+static int run_one(struct runner *r, int journal, size_t point, uint64_t round, struct tt_error *e)
 {
-    struct tt_repetition repetition = {.point = point};
+    struct tt_repetition repetition = {.point = point, .round = round};
     struct tt_runner_state state;
     int64_t start = tt_now_ns();
     int rc;
 
-    look_around(r, point, &state);
+    look_around(r, point, round, &state);
     if (!is_affordable(r, &state))
         return TT_OK;
     repetition.number = state.number;
@@ -296,27 +393,61 @@ static int run_one(struct runner *r, int journal, size_t point, struct tt_error 
     if (rc != TT_OK)
         return rc;
     repetition.seconds = tt_seconds(tt_now_ns() - start);
-    rc = write_line(journal, &repetition, e);
-    return rc == TT_OK ? append(r->report, &repetition, e) : rc;
+    rc = write_line(journal, r->owner->names, &repetition, e);
+    if (rc == TT_OK)
+        rc = append(r->report, &repetition, e);
+    if (rc == TT_OK)
+        count(r, &repetition);
+    return rc;
 }
 
+/* What joins others is decided before the round begins: the last of them may be done within it. */
 static int run_round(struct runner *r, int journal, uint64_t round, bool *more, struct tt_error *e)
 {
     size_t n = r->owner->npoints, *order = malloc((n + 1) * sizeof *order);
-    int rc = order ? TT_OK : tt_fail_nomem(e, "the order");
+    bool *wanted = calloc(n + 1, sizeof *wanted);
+    int rc = order && wanted ? TT_OK : tt_fail_nomem(e, "the order");
 
     *more = false;
     if (rc == TT_OK)
         shuffle(order, n, r->rules->seed, round);
-    for (size_t i = 0; i < n && rc == TT_OK && !r->report->out_of_budget; i++) {
-        if (count(r, order[i], false) >= round || is_done(r, order[i]))
-            continue;
-        rc = run_one(r, journal, order[i], e);
-    }
-    for (size_t i = 0; i < n; i++)
-        *more |= !is_done(r, i);
-    *more &= rc == TT_OK && !r->report->out_of_budget;
+    look_at_points(r, round);
+    for (size_t i = 0; i < n && rc == TT_OK; i++)
+        wanted[i] = is_needed(r, i) && !was_run(r, i, round);
+    for (size_t i = 0; i < n && rc == TT_OK && !r->report->out_of_budget; i++)
+        if (wanted[order[i]])
+            rc = run_one(r, journal, order[i], round, e);
+    look_at_points(r, round);
+    for (size_t i = 0; i < n && rc == TT_OK && !*more; i++)
+        *more = is_needed(r, i);
+    *more &= !r->report->out_of_budget;
     free(order);
+    free(wanted);
+    return rc;
+}
+
+/* All rounds, from the one that the journal ends with. */
+static int run_rounds(struct runner *r, int journal, struct tt_error *e)
+{
+    const struct tt_runner_report *report = r->report;
+    uint64_t round = report->n > 0 ? report->list[report->n - 1].round : 1;
+    size_t n = r->owner->npoints + 1;
+    bool more = true;
+    int rc;
+
+    r->tallies = calloc(n, sizeof *r->tallies);
+    r->lacked = calloc(n, sizeof *r->lacked);
+    r->later = calloc(n, sizeof *r->later);
+    rc = r->tallies && r->lacked && r->later ? TT_OK : tt_fail_nomem(e, "the points");
+    for (size_t i = 0; rc == TT_OK && i < report->n; i++)
+        count(r, &report->list[i]);
+    for (size_t i = 0; rc == TT_OK && r->rules->retry && i < r->owner->npoints; i++)
+        r->tallies[i].forgiven = r->tallies[i].attempts - r->tallies[i].counted;
+    for (; rc == TT_OK && more; round++)
+        rc = run_round(r, journal, round, &more, e);
+    free(r->tallies);
+    free(r->lacked);
+    free(r->later);
     return rc;
 }
 
@@ -325,18 +456,17 @@ int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,
                   struct tt_error *e)
 {
     struct runner r = {.rules = rules, .owner = owner, .report = report, .start_ns = tt_now_ns()};
-    bool more = true;
     int journal, rc;
 
     *report = (struct tt_runner_report){0};
     rc = open_journal(directory, &journal, e);
     if (rc != TT_OK)
         return rc;
-    rc = tt_journal_read(directory, owner->npoints, report, e);
+    rc = tt_journal_read(directory, owner->names, owner->npoints, report, e);
     if (rc == TT_OK && owner->begin)
         rc = owner->begin(owner->context, report->list, report->n, e);
-    for (uint64_t round = 1; rc == TT_OK && more; round++)
-        rc = run_round(&r, journal, round, &more, e);
+    if (rc == TT_OK)
+        rc = run_rounds(&r, journal, e);
     close(journal);
     return rc;
 }

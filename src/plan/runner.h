@@ -3,8 +3,10 @@
  * survey generates points for this one runner.
  *
  * Every round runs all points once, in a new random order, so that drift of the machine does not
- * look like an effect of a point. What is finished is in the journal of the directory, a line a
- * repetition; a runner that is started again on the same directory goes on from there. */
+ * look like an effect of a point. A point that is compared with another one, its base, is worth
+ * something only in a round that has both. What is finished is in the journal of the directory, a
+ * line a repetition; a runner that is started again on the same directory goes on from there, also
+ * within a round. */
 #ifndef TT_PLAN_RUNNER_H
 #define TT_PLAN_RUNNER_H
 
@@ -17,18 +19,20 @@
 #include "base/error.h"
 
 struct tt_runner_rules {
-    uint64_t repeat;    /* complete repetitions of every point, at least */
+    uint64_t repeat;    /* complete repetitions of every point, each with its base's, at least */
     double width;       /* go on until the interval is this narrow (0.05: 5 %); 0: no such rule */
     uint64_t at_most;   /* but no more than so many */
     double max_time;    /* seconds; 0: no limit */
     uint64_t max_bytes; /* written by all jobs together; 0: no limit */
     uint64_t seed;      /* of the order */
+    bool retry;         /* attempts that failed in an earlier call are not held against a point */
 };
 
 /* One repetition, as it stands in the journal. */
 struct tt_repetition {
     size_t point;
     uint64_t number;    /* of the point's attempts, from 1 */
+    uint64_t round;     /* in which it was run, from 1 */
     bool complete;      /* may be used */
     double seconds;     /* that it took, all in all */
     uint64_t bytes;     /* written by its jobs */
@@ -39,14 +43,24 @@ struct tt_repetition {
 /* Where the runner is, for a display of progress. */
 struct tt_runner_state {
     size_t point, npoints;
-    uint64_t number;        /* of the repetition that is about to be run */
+    uint64_t number, round; /* of the repetition that is about to be run */
     uint64_t done, planned; /* complete repetitions, over all points */
     double elapsed, left;   /* seconds; left is negative while nothing is known */
+};
+
+struct tt_runner_point {
+    size_t base; /* the point that it is compared with; itself: none */
+    bool joins;  /* it runs in every round in which another point of its base does */
 };
 
 struct tt_runner_owner {
     void *context;
     size_t npoints;
+    const struct tt_runner_point *points; /* NULL: nothing is compared */
+    /* By which the journal knows the points, so that there may be others the next time; NULL: it
+     * numbers them. */
+    const char *const *names;
+    const uint64_t *repeat; /* of each point, instead of rules.repeat; 0: not run; NULL: no such */
     /* Before anything is run, with what the journal holds: nobody else is at work in the directory,
      * so what an earlier runner left unfinished may be removed. May be NULL. */
     int (*begin)(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e);
@@ -68,12 +82,12 @@ struct tt_runner_report {
 
 /* Goes on until all points have what the rules ask for, a limit is reached or a run fails. The
  * report is filled in every case; caller frees its list. A point that fails again and again is left
- * after two more attempts than it needs. */
+ * after two more attempts than it needs; rules.retry tries it again. */
 int tt_runner_run(const char *directory, const struct tt_runner_rules *rules,
                   const struct tt_runner_owner *owner, struct tt_runner_report *report,
                   struct tt_error *e);
-/* Only read the journal. */
-int tt_journal_read(const char *directory, size_t npoints, struct tt_runner_report *report,
-                    struct tt_error *e);
+/* Only read the journal; names as in struct tt_runner_owner. */
+int tt_journal_read(const char *directory, const char *const *names, size_t npoints,
+                    struct tt_runner_report *report, struct tt_error *e);
 
 #endif

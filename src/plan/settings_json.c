@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/settings_json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 /* Where it is shown, and for how long, is not part of it. */
 static bool is_of_this_call(const char *key)
 {
-    static const char *const keys[] = {"json", "csv", "quiet", "dry_run", "resume", "max_time"};
+    static const char *const keys[] = {"json",    "csv",    "junit",   "quiet",
+                                       "dry_run", "resume", "max_time"};
 
     const char *last = strrchr(key, '.');
 
@@ -37,30 +39,40 @@ json_t *tt_settings_to_json(const struct tt_settings *settings)
     return list;
 }
 
-int tt_settings_from_directory(const char *directory, const char *name, int format, json_t **object,
-                               struct tt_settings *settings, struct tt_error *e)
+int tt_settings_from_list(const json_t *list, const char *where, struct tt_settings *settings,
+                          struct tt_error *e)
 {
-    json_t *one;
-    int rc = tt_directory_read_json(directory, name, object, e);
+    int rc = json_is_array(list) ? TT_OK : tt_fail(e, TT_CORRUPT, "%s holds no settings", where);
+    const json_t *one;
     size_t i;
 
-    if (rc == TT_OK)
-        rc = tt_directory_check_format(directory, name, *object, format, e);
-    if (rc == TT_OK && !json_is_array(json_object_get(*object, "settings")))
-        rc = tt_fail(e, TT_CORRUPT, "%s/%s holds no settings", directory, name);
-    json_array_foreach(json_object_get(*object, "settings"), i, one)
+    json_array_foreach(list, i, one)
     {
         const char *key = json_string_value(json_array_get(one, 0));
         char *value = tt_bytes_of_json(json_array_get(one, 1));
         const char *place = json_string_value(json_array_get(one, 2));
 
         if (rc == TT_OK && (!key || !place))
-            rc = tt_fail(e, TT_CORRUPT, "%s/%s: setting %zu is none", directory, name, i);
+            rc = tt_fail(e, TT_CORRUPT, "%s: setting %zu is none", where, i);
         if (rc == TT_OK && !is_of_this_call(key))
             rc = tt_settings_add(settings, key, value, place, e);
         free(value);
     }
     return rc;
+}
+
+int tt_settings_from_directory(const char *directory, const char *name, int format, json_t **object,
+                               struct tt_settings *settings, struct tt_error *e)
+{
+    char where[512];
+    int rc = tt_directory_read_json(directory, name, object, e);
+
+    snprintf(where, sizeof where, "%s/%s", directory, name);
+    if (rc == TT_OK)
+        rc = tt_directory_check_format(directory, name, *object, format, e);
+    return rc == TT_OK
+               ? tt_settings_from_list(json_object_get(*object, "settings"), where, settings, e)
+               : rc;
 }
 
 static bool has(const struct tt_settings *all, const struct tt_setting *one)
@@ -74,19 +86,24 @@ static bool has(const struct tt_settings *all, const struct tt_setting *one)
     return false;
 }
 
-int tt_settings_check_resumed(const struct tt_settings *words, const struct tt_settings *stored,
-                              const char *const *may_differ, const char *what, struct tt_error *e)
+static int check_same(const struct tt_resume *r, const struct tt_settings *stored,
+                      const struct tt_settings *given, struct tt_error *e)
 {
-    for (size_t i = 0; i < words->n; i++) {
+    size_t hidden = r->hidden ? strlen(r->hidden) : 0;
+
+    for (size_t i = 0; i < given->n; i++) {
+        const char *key = given->list[i].key;
         size_t k = 0;
 
-        while (may_differ[k] && !tt_same_key(may_differ[k], words->list[i].key))
+        while (r->may_differ[k] && !tt_same_key(r->may_differ[k], key))
             k++;
-        if (!may_differ[k] && !has(stored, &words->list[i]))
+        if (!r->may_differ[k] && !has(stored, &given->list[i]))
             return tt_fail(e, TT_USAGE,
                            "%.80s: %.80s would change what is measured by a resumed %s; start a "
                            "new one",
-                           words->list[i].place, words->list[i].key, what);
+                           given->list[i].place,
+                           hidden && !strncmp(key, r->hidden, hidden) ? key + hidden : key,
+                           r->what);
     }
     return TT_OK;
 }
@@ -111,17 +128,22 @@ const char *tt_settings_programs(const struct tt_settings *settings)
     return NULL;
 }
 
-int tt_settings_vouch(const struct tt_settings *stored, const struct tt_settings *file,
-                      const struct tt_settings *words, const char *how, struct tt_error *e)
+int tt_settings_check_resumed(const struct tt_resume *r, const struct tt_settings *stored,
+                              const struct tt_settings *words, const struct tt_settings *file,
+                              bool made, struct tt_error *e)
 {
-    for (size_t i = 0; i < stored->n; i++) {
+    int rc = check_same(r, stored, words, e);
+
+    if (rc == TT_OK && !made)
+        rc = check_same(r, stored, file, e);
+    for (size_t i = 0; i < stored->n && rc == TT_OK; i++) {
         const struct tt_setting *s = &stored->list[i];
 
         if (starts_programs(s->key) && !has(file, s) && !has(words, s))
-            return tt_fail(e, TT_USAGE,
-                           "%.80s says what is started, and a directory is not believed in that: "
-                           "give the file again, and the option if it was one: %s",
-                           s->key, how);
+            rc = tt_fail(e, TT_USAGE,
+                         "%.80s says what is started, and a directory is not believed in that: "
+                         "give the file again, and the option if it was one: %s",
+                         s->key, r->how);
     }
-    return TT_OK;
+    return rc;
 }

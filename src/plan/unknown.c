@@ -41,6 +41,21 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
     return TT_OK;
 }
 
+/* How long to compute is said to many workloads by the same key. */
+static int fail_without_computation(const struct tt_config *c, const char *key, struct tt_error *e)
+{
+    for (size_t i = 0; tt_workloads[i]; i++) {
+        const struct tt_param *p = tt_param_find(tt_workloads[i]->params, key);
+
+        if (p && p->type == TT_PARAM_PASSES)
+            return tt_fail(e, TT_USAGE,
+                           "'%.80s' says how much is computed, but workload '%s' does not compute; "
+                           "%s does",
+                           key, c->workload->name, tt_workloads[i]->name);
+    }
+    return TT_OK;
+}
+
 /* Every key of the configuration as the user may write it: bare for run and workload, full for all;
  * and flags, and the names of components, which take key=value. */
 static char **all_keys(const struct tt_config *c, const char *key)
@@ -92,7 +107,9 @@ int tt_fail_unknown_key(const struct tt_config *c, const char *key, struct tt_er
 
     for (size_t i = 1; i < c->nparts; i++)
         used |= is_named(c->parts[i].component->name, key, strcspn(key, "."));
-    if (near || used || fail_unused(c, key, strcspn(key, "."), e) == TT_OK) {
+    if (near || used ||
+        (fail_unused(c, key, strcspn(key, "."), e) == TT_OK &&
+         fail_without_computation(c, key, e) == TT_OK)) {
         if (keys && !near)
             near = tt_nearest_word(key, (const char *const *)keys);
         tt_fail(e, TT_USAGE, "unknown key '%.80s'%s", key, TT_DID_YOU_MEAN(near));

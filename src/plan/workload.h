@@ -35,6 +35,16 @@ struct tt_workload_table {
     const char *const *rows; /* their names, if each has a meaning of its own; ends with NULL */
 };
 
+/* The work that a parameter of type TT_PARAM_PASSES counts, on its own: engine/calibrate.c finds
+ * out how long a pass takes. */
+struct tt_computation {
+    /* What this rank computes on. Only comm, rank, size and config of the engine are there. */
+    int (*make)(const struct tt_engine *engine, void **state, struct tt_error *e);
+    /* n passes, without MPI. */
+    void (*pass)(void *state, uint64_t n);
+    void (*free)(void *state); /* also what make left unfinished, or NULL */
+};
+
 struct tt_workload {
     const char *name;
     const char *summary;
@@ -44,7 +54,8 @@ struct tt_workload {
     const struct tt_param *params;
     size_t opts_size;
     const char *const *shown; /* keys that a line about a job of an ensemble shows; NULL: end */
-    const struct tt_workload_table *tables; /* ends with a NULL name; NULL: it leaves none */
+    const struct tt_computation *computation; /* NULL: no parameter counts passes */
+    const struct tt_workload_table *tables;   /* ends with a NULL name; NULL: it leaves none */
     /* Is this configuration possible with config->run->ranks ranks? No MPI; called by the driver
      * and by every rank. */
     int (*check)(const struct tt_config *config, struct tt_error *e);

@@ -11,11 +11,23 @@
 #include "spec/units.h"
 
 const char *const tt_param_values[] = {
-    [TT_PARAM_BOOL] = "yes|no",   [TT_PARAM_COUNT] = "COUNT",       [TT_PARAM_BYTES] = "BYTES",
-    [TT_PARAM_RATE] = "RATE",     [TT_PARAM_DURATION] = "TIME",     [TT_PARAM_REAL] = "NUMBER",
-    [TT_PARAM_TEXT] = "TEXT",     [TT_PARAM_CHOICE] = "WORD",       [TT_PARAM_COUNTS] = "N:N:...",
-    [TT_PARAM_WORDS] = "A,B,...", [TT_PARAM_SPACE] = "SHARE|BYTES", NULL,
+    [TT_PARAM_BOOL] = "yes|no",
+    [TT_PARAM_COUNT] = "COUNT",
+    [TT_PARAM_BYTES] = "BYTES",
+    [TT_PARAM_RATE] = "RATE",
+    [TT_PARAM_DURATION] = "TIME",
+    [TT_PARAM_REAL] = "NUMBER",
+    [TT_PARAM_TEXT] = "TEXT",
+    [TT_PARAM_CHOICE] = "WORD",
+    [TT_PARAM_COUNTS] = "N:N:...",
+    [TT_PARAM_WORDS] = "A,B,...",
+    [TT_PARAM_SPACE] = "SHARE|BYTES",
+    [TT_PARAM_PASSES] = "COUNT|TIME",
+    NULL,
 };
+
+/* A longer one than any campaign is a slip. */
+#define LONGEST_COMPUTATION 1e6
 
 union value {
     bool flag;
@@ -26,6 +38,7 @@ union value {
     struct tt_counts counts;
     struct tt_words words;
     struct tt_space space;
+    struct tt_passes passes;
 };
 
 static size_t value_size(enum tt_param_type type)
@@ -50,6 +63,8 @@ static size_t value_size(enum tt_param_type type)
         return sizeof(struct tt_words);
     case TT_PARAM_SPACE:
         return sizeof(struct tt_space);
+    case TT_PARAM_PASSES:
+        return sizeof(struct tt_passes);
     }
     return 0;
 }
@@ -87,13 +102,6 @@ static int check_whole(const struct tt_param *p, const char *text, uint64_t v, s
 {
     if (has_limits(p) && ((p->min > 0 && v < (uint64_t)p->min) ||
                           (p->max >= p->min && (p->max < 0 || v > (uint64_t)p->max))))
-        return fail_range(p, text, e);
-    return TT_OK;
-}
-
-static int check_real(const struct tt_param *p, const char *text, double v, struct tt_error *e)
-{
-    if (has_limits(p) && (v < (double)p->min || (p->max >= p->min && v > (double)p->max)))
         return fail_range(p, text, e);
     return TT_OK;
 }
@@ -142,10 +150,19 @@ static size_t count_parts(const char *text, char separator)
     return n;
 }
 
+/* 64x128x32, and nothing that only looks like it: 1x is a slip. */
+static bool has_sides(const char *text)
+{
+    size_t n = strspn(text, "0123456789x");
+
+    return n > 0 && !text[n] && strchr(text, 'x') && text[0] != 'x' && text[n - 1] != 'x' &&
+           !strstr(text, "xx");
+}
+
 static int parse_counts(const struct tt_param *p, const char *text, struct tt_counts *out,
                         struct tt_error *e)
 {
-    const char separator = strchr(text, ':') ? ':' : ',';
+    const char separator = strchr(text, ':') ? ':' : has_sides(text) ? 'x' : ',';
     char *copy = strdup(text), *rest = copy, *part;
     int rc = TT_OK;
 
@@ -233,10 +250,65 @@ static int parse_space(const char *text, struct tt_space *out, struct tt_error *
     return tt_fail(e, TT_USAGE, "'%.80s' is not a share: expected 0%% to 100%%", text);
 }
 
-static int parse_text(const struct tt_param *p, const char *text, char **out, struct tt_error *e)
+/* What calibration has left: TIME=COUNTxTIME. */
+static int parse_calibrated(const char *text, struct tt_passes *out, struct tt_error *e)
 {
-    *out = *text ? strdup(text) : NULL;
-    return *text && !*out ? tt_fail_nomem(e, p->key) : TT_OK;
+    struct tt_error inner = TT_ERROR_CLEAR;
+    char *copy = strdup(text), *count = copy, *each, *asked = strsep(&count, "=");
+    bool good;
+
+    if (!copy)
+        return tt_fail_nomem(e, "a value");
+    each = strchr(count, 'x');
+    if (each)
+        *each++ = '\0';
+    good = each && tt_parse_duration(asked, &out->seconds, &inner) == TT_OK &&
+           tt_parse_count(count, &out->count, &inner) == TT_OK &&
+           tt_parse_duration(each, &out->each, &inner) == TT_OK && out->seconds > 0 &&
+           out->count > 0 && out->each > 0 && out->seconds <= LONGEST_COMPUTATION &&
+           out->each * (double)out->count <= LONGEST_COMPUTATION + out->each;
+    free(copy);
+    return good ? TT_OK
+                : tt_fail(e, TT_USAGE, "'%.80s' is not a calibrated time such as 50ms=12x4.2ms",
+                          text);
+}
+
+static int parse_passes(const struct tt_param *p, const char *text, struct tt_passes *out,
+                        struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    int rc;
+
+    if (strchr(text, '='))
+        return parse_calibrated(text, out, e);
+    if (*text && !text[strspn(text, "0123456789")]) {
+        rc = tt_parse_count(text, &out->count, e);
+        return rc == TT_OK ? check_whole(p, text, out->count, e) : rc;
+    }
+    rc = isalpha((unsigned char)text[*text ? strlen(text) - 1 : 0])
+             ? tt_parse_duration(text, &out->seconds, &inner)
+             : TT_USAGE;
+    if (rc == TT_USAGE)
+        return tt_fail(
+            e, rc, "'%.80s' is neither a count of passes such as 12 nor a time such as 50ms", text);
+    if (rc == TT_OK && !(out->seconds > 0 && out->seconds <= LONGEST_COMPUTATION))
+        return tt_fail(e, TT_USAGE,
+                       "'%.80s' cannot be computed for: expected a time above 0 and up to %gs",
+                       text, LONGEST_COMPUTATION);
+    return rc == TT_OK ? rc : tt_fail(e, rc, "%s", inner.text);
+}
+
+bool tt_passes_read(const char *text, struct tt_passes *out)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    *out = (struct tt_passes){0};
+    return parse_passes(&(struct tt_param){.type = TT_PARAM_PASSES}, text, out, &ignored) == TT_OK;
+}
+
+double tt_passes_seconds(const struct tt_passes *p)
+{
+    return p->each > 0 ? p->each * (double)p->count : p->seconds;
 }
 
 static int parse_number(const struct tt_param *p, const char *text, union value *v,
@@ -259,7 +331,10 @@ static int parse_number(const struct tt_param *p, const char *text, union value 
     default:
         rc = tt_parse_real(text, &v->real, e);
     }
-    return rc ? rc : check_real(p, text, v->real, e);
+    if (rc == TT_OK && has_limits(p) &&
+        (v->real < (double)p->min || (p->max >= p->min && v->real > (double)p->max)))
+        rc = fail_range(p, text, e);
+    return rc;
 }
 
 static int parse_value(const struct tt_param *p, const char *text, union value *v,
@@ -271,13 +346,16 @@ static int parse_value(const struct tt_param *p, const char *text, union value *
     case TT_PARAM_CHOICE:
         return parse_choice(p, text, &v->choice, e);
     case TT_PARAM_TEXT:
-        return parse_text(p, text, &v->text, e);
+        v->text = *text ? strdup(text) : NULL;
+        return *text && !v->text ? tt_fail_nomem(e, p->key) : TT_OK;
     case TT_PARAM_COUNTS:
         return parse_counts(p, text, &v->counts, e);
     case TT_PARAM_WORDS:
         return parse_words(p, text, &v->words, e);
     case TT_PARAM_SPACE:
         return parse_space(text, &v->space, e);
+    case TT_PARAM_PASSES:
+        return parse_passes(p, text, &v->passes, e);
     default:
         return parse_number(p, text, v, e);
     }
@@ -325,6 +403,33 @@ static char *whole_text(uint64_t v)
     return asprintf(&out, "%llu", (unsigned long long)v) < 0 ? NULL : out;
 }
 
+/* Ends what open_memstream() has begun; *out is set by then. */
+static char *finish_text(FILE *f, char **out)
+{
+    if (fclose(f) == 0)
+        return *out;
+    free(*out);
+    return NULL;
+}
+
+static char *passes_text(const struct tt_passes *p)
+{
+    char *asked = real_text(p->seconds, "s"), *each = real_text(p->each, "s"), *out = NULL;
+
+    if (!asked || !each)
+        out = NULL;
+    else if (p->seconds > 0 && p->count == 0)
+        out = strdup(asked);
+    else if (p->seconds > 0 &&
+             asprintf(&out, "%s=%llux%s", asked, (unsigned long long)p->count, each) < 0)
+        out = NULL;
+    else if (!(p->seconds > 0))
+        out = whole_text(p->count);
+    free(asked);
+    free(each);
+    return out;
+}
+
 static char *counts_text(const struct tt_counts *c)
 {
     char *out = NULL;
@@ -335,11 +440,7 @@ static char *counts_text(const struct tt_counts *c)
         return NULL;
     for (size_t i = 0; i < c->n; i++)
         fprintf(f, "%s%llu", i ? ":" : "", (unsigned long long)c->values[i]);
-    if (fclose(f)) {
-        free(out);
-        return NULL;
-    }
-    return out;
+    return finish_text(f, &out);
 }
 
 static char *words_text(const struct tt_words *w)
@@ -356,11 +457,7 @@ static char *words_text(const struct tt_words *w)
         for (const char *c = w->words[i]; *c; c++)
             fprintf(f, "%s%c", *c == ',' || *c == '\\' ? "\\" : "", *c);
     }
-    if (fclose(f)) {
-        free(out);
-        return NULL;
-    }
-    return out;
+    return finish_text(f, &out);
 }
 
 char *tt_param_get(const struct tt_param *p, const void *opts)
@@ -388,6 +485,8 @@ char *tt_param_get(const struct tt_param *p, const void *opts)
         return words_text(&v.words);
     case TT_PARAM_SPACE:
         return v.space.bytes ? whole_text(v.space.bytes) : real_text(v.space.percent, "%");
+    case TT_PARAM_PASSES:
+        return passes_text(&v.passes);
     }
     return NULL;
 }
@@ -494,6 +593,13 @@ const char *tt_nearest_row(const char *word, const void *rows, size_t n, size_t 
         }
     }
     return best;
+}
+
+bool tt_has_word(const char *const *list, const char *word)
+{
+    while (*list && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
 }
 
 const char *tt_nearest_word(const char *word, const char *const *list)

@@ -20,9 +20,10 @@ enum tt_param_type {
     TT_PARAM_REAL,     /* double */
     TT_PARAM_CHOICE,   /* int: index into choices */
     TT_PARAM_TEXT,     /* char *: owned by the options, NULL if empty */
-    TT_PARAM_COUNTS,   /* struct tt_counts: 10:0:1 or [10, 0, 1] */
+    TT_PARAM_COUNTS,   /* struct tt_counts: 10:0:1, 10x0x1 or [10, 0, 1] */
     TT_PARAM_WORDS,    /* struct tt_words: a,b,c or [a, b, c]; a comma in a word is written \, */
     TT_PARAM_SPACE,    /* struct tt_space: 20% or 10g */
+    TT_PARAM_PASSES,   /* struct tt_passes: 12, 50ms, or 50ms=12x4.2ms once it is calibrated */
 };
 
 /* What the value of a type is called, in help and in plans; by enum tt_param_type. */
@@ -41,14 +42,26 @@ struct tt_space {
     uint64_t bytes;
 };
 
+/* How much is computed in an iteration: passes of the workload's kernel. */
+struct tt_passes {
+    uint64_t count; /* 0 although seconds is not: still to be calibrated (engine/calibrate.h) */
+    double seconds; /* that were asked for; 0: a count was */
+    double each;    /* what a pass took when it was calibrated; 0: it was not */
+};
+/* A value of that type as text; false: it is not one. */
+bool tt_passes_read(const char *text, struct tt_passes *out);
+/* What they take alone, as far as that is known: as calibrated, else as asked for; 0: unknown. */
+double tt_passes_seconds(const struct tt_passes *p);
+
 struct tt_param {
     const char *key; /* within its component: "size"; the full key is "stencil.size" */
     enum tt_param_type type;
-    size_t offset;              /* in the component's options */
-    const char *default_text;   /* default, written as a user would; NULL: none */
-    const char *unit;           /* "points", "B", "s", ...; NULL: none */
-    const char *text;           /* one line for help and docs */
-    int64_t min, max;           /* numbers only; both 0: none; max < min: no upper limit */
+    size_t offset;            /* in the component's options */
+    const char *default_text; /* default, written as a user would; NULL: none */
+    const char *unit;         /* "points", "B", "s", ...; NULL: none */
+    const char *text;         /* one line for help and docs */
+    int64_t min,
+        max; /* numbers and counts of passes only; both 0: none; max < min: no upper limit */
     const char *const *choices; /* NULL-terminated; TT_PARAM_CHOICE only */
     const char *flag;           /* a short alias such as "-n"; NULL: none */
     const char *placeholder;    /* for the value, in help: "FILE"; NULL: what the type says */
@@ -77,6 +90,8 @@ void tt_params_free(const struct tt_param *params, void *opts);
 bool tt_same_key(const char *a, const char *b);
 /* The parameter of that key in a table, which may be NULL; NULL: there is none. */
 const struct tt_param *tt_param_find(const struct tt_param *params, const char *key);
+/* Whether the NULL-terminated list has the word. */
+bool tt_has_word(const char *const *list, const char *word);
 /* The word of the NULL-terminated list nearest to word, or NULL if none is near. */
 const char *tt_nearest_word(const char *word, const char *const *list);
 /* The same among the names of a table's rows, where the name is the first member. */

@@ -10,13 +10,16 @@
 
 enum tt_option_style {
     TT_OPTIONS_LONG,    /* --json FILE, --json=FILE, -f NAME */
-    TT_OPTIONS_LETTERS, /* -b 1m, -b1m, -b=1m, -wrz; "--" begins no option of the table */
+    TT_OPTIONS_LETTERS, /* -b 1m, -b1m, -b=1m, -wrz; "--" begins a row only if it has no flag */
     TT_OPTIONS_NAMES,   /* letters; --blockSize=1m, -blockSize=1m; -O NAME=VALUE,... */
 };
 
-/* An option of another program that is refused, and why. */
-struct tt_refused_option {
-    const char *flag, *why;
+/* An option of another program that has no row in the table: it is taken with a note, or refused.
+ * The value 0 asks for nothing, so it is taken without a word. */
+struct tt_other_option {
+    const char *flag, *name; /* "-A", "refNum"; either may be NULL */
+    bool takes_value, refused;
+    const char *why;
 };
 
 /* The options of a command or a dialect: one row of the table per option. A row is a parameter: its
@@ -27,7 +30,7 @@ struct tt_options {
     const struct tt_param *params;
     size_t size; /* of the structure that the offsets belong to */
     enum tt_option_style style;
-    const struct tt_refused_option *refused; /* up to one whose flag is NULL; NULL: none */
+    const struct tt_other_option *others; /* up to one without why; NULL: none */
 };
 
 /* What is read, and where it goes. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/notice.h"
 #include "spec/read.h"
 
 #define MAX_OPTIONS 64 /* of a table */
@@ -35,6 +36,30 @@ static bool takes_value(const struct tt_param *o)
     return o->type != TT_PARAM_BOOL && !(o->placeholder && !*o->placeholder);
 }
 
+/* By its letter, or by a name of the given length; NULL: there is none. */
+static const struct tt_other_option *find_other(const struct tt_arguments *a, const char *flag,
+                                                const char *name, size_t length)
+{
+    const struct tt_other_option *o = a->options->others;
+
+    for (; o && o->why; o++)
+        if ((flag && o->flag && !strcmp(o->flag, flag)) ||
+            (name && o->name && strlen(o->name) == length && !strncasecmp(o->name, name, length)))
+            return o;
+    return NULL;
+}
+
+static int take_other(const struct tt_other_option *o, const char *place, const char *value,
+                      struct tt_error *e)
+{
+    if (value && !strcmp(value, "0"))
+        return TT_OK;
+    if (o->refused)
+        return tt_fail(e, TT_USAGE, "%s: %s", place, o->why);
+    tt_notice_same("%s has no effect: %s", place, o->why);
+    return TT_OK;
+}
+
 /* ---- one option ---- */
 
 /* No value is yes, or one more. */
@@ -60,10 +85,12 @@ static int set(const struct tt_arguments *a, const struct tt_param *o, const cha
     return tt_fail(e, rc, "%s: %s", place, why);
 }
 
+/* o is NULL where nobody looks at the value. */
 static int needs_value(const struct tt_param *o, const char *place, struct tt_error *e)
 {
-    return tt_fail(e, TT_USAGE, "option %s needs a value: %s %s", place, place,
-                   o->placeholder ? o->placeholder : tt_param_values[o->type]);
+    const char *value = !o ? "VALUE" : o->placeholder ? o->placeholder : tt_param_values[o->type];
+
+    return tt_fail(e, TT_USAGE, "option %s needs a value: %s %s", place, place, value);
 }
 
 /* "-" (standard output) and negative numbers are values, so that the latter are refused as such. */
@@ -90,36 +117,42 @@ static int read_whole(const struct tt_arguments *a, const struct tt_param *o, in
     return set(a, o, value, place, e);
 }
 
+static int unknown_directive(const struct tt_arguments *a, const char *place, const char *word,
+                             struct tt_error *e)
+{
+    return tt_fail(e, TT_USAGE, "%s: '%s' is not one of the directives that tutti %s knows%s",
+                   place, word, a->command,
+                   TT_DID_YOU_MEAN(tt_nearest_key(word, a->options->params)));
+}
+
 int tt_read_directive(const struct tt_arguments *a, const char *place, const char *text,
                       size_t length, struct tt_error *e)
 {
     const char *equals = memchr(text, '=', length);
     size_t name = equals ? (size_t)(equals - text) : length;
+    const struct tt_other_option *other;
     const struct tt_param *o;
-    char *value;
+    char *value = NULL, word[64], where[160];
     int rc;
 
     while (name > 0 && isspace((unsigned char)text[name - 1]))
         name--;
+    snprintf(word, sizeof word, "%.*s", name < 60 ? (int)name : 60, text);
+    snprintf(where, sizeof where, "%.90s: %s", place, word);
     o = by_name(a, text, name);
-    if (!o) {
-        char word[64];
-
-        snprintf(word, sizeof word, "%.*s", name < 60 ? (int)name : 60, text);
-        return tt_fail(e, TT_USAGE, "%s: '%s' is not one of the directives that tutti %s knows%s",
-                       place, word, a->command,
-                       TT_DID_YOU_MEAN(tt_nearest_key(word, a->options->params)));
-    }
-    if (!equals)
-        return takes_value(o) ? tt_fail(e, TT_USAGE, "%s: %s needs a value", place, o->key)
-                              : set(a, o, NULL, place, e);
-    for (equals++; equals < text + length && isspace((unsigned char)*equals);)
-        equals++;
-    value = strndup(equals, (size_t)(text + length - equals));
-    if (!value)
+    other = o ? NULL : find_other(a, NULL, text, name);
+    if (!o && !other)
+        return unknown_directive(a, place, word, e);
+    if (!equals && o && !takes_value(o))
+        return set(a, o, NULL, place, e);
+    while (equals && ++equals < text + length && isspace((unsigned char)*equals))
+        ;
+    if (equals && !(value = strndup(equals, (size_t)(text + length - equals))))
         return tt_fail_nomem(e, "a value");
-    rc = *value ? set(a, o, value, place, e)
-                : tt_fail(e, TT_USAGE, "%s: %s needs a value", place, o->key);
+    if ((!value || !*value) && (o || other->takes_value))
+        rc = tt_fail(e, TT_USAGE, "%s needs a value", where);
+    else
+        rc = o ? set(a, o, value, place, e) : take_other(other, where, value, e);
     free(value);
     return rc;
 }
@@ -140,9 +173,6 @@ static int read_directives(const struct tt_arguments *a, const char *text, struc
 
 static int unknown_letter(const struct tt_arguments *a, const char *flag, struct tt_error *e)
 {
-    for (const struct tt_refused_option *r = a->options->refused; r && r->flag; r++)
-        if (!strcmp(r->flag, flag))
-            return tt_fail(e, TT_USAGE, "%s: %s", flag, r->why);
     return tt_fail(e, TT_USAGE, "%s is not an option that tutti %s knows; tutti help %s lists them",
                    flag, a->command, a->command);
 }
@@ -157,12 +187,17 @@ static int read_letters(const struct tt_arguments *a, int argc, char **argv, int
         char place[3] = {'-', *at, '\0'};
         bool directives = *at == 'O' && a->options->style == TT_OPTIONS_NAMES;
         const struct tt_param *o = by_flag(a->options->params, place);
+        const struct tt_other_option *other = o ? NULL : find_other(a, place, NULL, 0);
         bool optional = o && o->placeholder && o->placeholder[0] == '[';
 
-        if (!o && !directives)
+        if (!o && !other && !directives)
             return unknown_letter(a, place, e);
         if (o && (!takes_value(o) || (optional && !isdigit((unsigned char)at[1])))) {
             rc = set(a, o, NULL, place, e);
+            continue;
+        }
+        if (other && !other->takes_value) {
+            rc = take_other(other, place, NULL, e);
             continue;
         }
         at += at[1] == '=' ? 2 : 1;
@@ -171,6 +206,8 @@ static int read_letters(const struct tt_arguments *a, int argc, char **argv, int
         if (!*at)
             return directives ? tt_fail(e, TT_USAGE, "option -O needs a value: -O NAME=VALUE,...")
                               : needs_value(o, place, e);
+        if (other)
+            return take_other(other, place, at, e);
         return directives ? read_directives(a, at, e) : set(a, o, at, place, e);
     }
     return rc;
@@ -267,6 +304,7 @@ static const struct tt_param *find_whole(const struct tt_arguments *a, const cha
 {
     const char *name = word + (word[1] == '-' ? 2 : 1);
     size_t length = strcspn(name, "=");
+    const struct tt_param *o;
 
     switch (a->options->style) {
     case TT_OPTIONS_LONG:
@@ -274,8 +312,24 @@ static const struct tt_param *find_whole(const struct tt_arguments *a, const cha
     case TT_OPTIONS_NAMES:
         return by_name(a, name, length);
     default:
-        return NULL;
+        o = word[1] == '-' ? by_name(a, name, length) : NULL;
+        return o && !o->flag ? o : NULL;
     }
+}
+
+/* "--refNum=3", "--refNum 3" or "--showHints". */
+static int read_whole_other(const struct tt_other_option *o, int argc, char **argv, int *i,
+                            struct tt_error *e)
+{
+    const char *equals = strchr(argv[*i], '='), *value = equals ? equals + 1 : NULL;
+    char place[80];
+
+    snprintf(place, sizeof place, "%.*s", equals ? (int)(equals - argv[*i]) : 79, argv[*i]);
+    if (o->takes_value && !equals && *i + 1 < argc)
+        value = argv[++*i];
+    if (o->takes_value && (!value || !*value))
+        return needs_value(NULL, place, e);
+    return take_other(o, place, value, e);
 }
 
 /* given: the options that have been there. */
@@ -284,6 +338,8 @@ static int read_option(const struct tt_arguments *a, int argc, char **argv, int 
 {
     const char *word = argv[*i];
     const struct tt_param *o = find_whole(a, word);
+    const struct tt_other_option *other = NULL;
+    size_t dashes = word[1] == '-' ? 2 : 1;
     size_t row = o ? (size_t)(o - a->options->params) : 0;
 
     if (o && a->options->style == TT_OPTIONS_LONG && takes_value(o) && row < MAX_OPTIONS) {
@@ -294,6 +350,12 @@ static int read_option(const struct tt_arguments *a, int argc, char **argv, int 
     }
     if (o)
         return read_whole(a, o, argc, argv, i, e);
+    if (word[1] == '-' || a->options->style == TT_OPTIONS_NAMES)
+        other = find_other(a, NULL, word + dashes, strcspn(word, "=") - dashes);
+    if (!other && by_flag(a->job, word) && (*i + 1 == argc || is_option(argv[*i + 1])))
+        other = find_other(a, word, NULL, 0); /* not the job's, which has a value */
+    if (other)
+        return read_whole_other(other, argc, argv, i, e);
     if (a->options->style != TT_OPTIONS_LONG && word[1] != '-' &&
         (by_flag(a->options->params, word) || !by_flag(a->job, word)))
         return read_letters(a, argc, argv, i, e);

@@ -42,23 +42,28 @@ int tt_settings_add(struct tt_settings *s, const char *key, const char *value, c
     return tt_settings_check(s, e);
 }
 
-void tt_settings_put(struct tt_settings *s, const char *place, const char *key, const char *fmt,
-                     ...)
+void tt_settings_vput(struct tt_settings *s, const char *place, const char *key, const char *fmt,
+                      va_list args)
 {
     struct tt_error kept_by_s = TT_ERROR_CLEAR;
     char *value;
-    va_list args;
-    int length;
 
-    va_start(args, fmt);
-    length = vasprintf(&value, fmt, args);
-    va_end(args);
-    if (length < 0) {
+    if (vasprintf(&value, fmt, args) < 0) {
         s->lost = true;
         return;
     }
     tt_settings_add(s, key, value, place, &kept_by_s);
     free(value);
+}
+
+void tt_settings_put(struct tt_settings *s, const char *place, const char *key, const char *fmt,
+                     ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    tt_settings_vput(s, place, key, fmt, args);
+    va_end(args);
 }
 
 int tt_settings_check(const struct tt_settings *s, struct tt_error *e)

@@ -3,6 +3,7 @@
 #ifndef TT_SPEC_SETTINGS_H
 #define TT_SPEC_SETTINGS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,8 @@ int tt_settings_add(struct tt_settings *s, const char *key, const char *value, c
  * tt_settings_check() returns once, after the last. */
 void tt_settings_put(struct tt_settings *s, const char *place, const char *key, const char *fmt,
                      ...) __attribute__((format(printf, 4, 5)));
+void tt_settings_vput(struct tt_settings *s, const char *place, const char *key, const char *fmt,
+                      va_list args);
 int tt_settings_check(const struct tt_settings *s, struct tt_error *e);
 /* All of another list, after those that are there: later settings win. */
 int tt_settings_append(struct tt_settings *s, const struct tt_settings *more, struct tt_error *e);

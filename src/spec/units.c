@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #define MAX_DECIMALS 19 /* 10^19 is the largest power of ten in 64 bits */
 
@@ -287,8 +288,8 @@ char *tt_format_seconds(double seconds, char out[TT_UNIT_TEXT])
 {
     static const char *const below[] = {"n", "u", "m", "", NULL};
 
-    if (seconds == 0)
-        snprintf(out, TT_UNIT_TEXT, "0 s");
+    if (seconds == 0 || fabs(seconds) > 1e12)
+        snprintf(out, TT_UNIT_TEXT, "%.3g s", seconds);
     else
         format_scaled(seconds * 1e9, 1000, below, "s", out);
     return out;
@@ -308,4 +309,43 @@ char *tt_format_value(double value, const char *unit, char out[TT_UNIT_TEXT])
         return tt_format_quantity(value, out);
     snprintf(out, TT_UNIT_TEXT, "%.4g", value);
     return out;
+}
+
+char *tt_format_time(double seconds, char out[TT_TIME_TEXT])
+{
+    int64_t ms = (int64_t)llround(fmin(fmax(seconds, 0), 1e11) * 1e3);
+    time_t whole = (time_t)(ms / 1000);
+    struct tm utc;
+    size_t n = gmtime_r(&whole, &utc) ? strftime(out, TT_TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &utc) : 0;
+
+    snprintf(out + n, TT_TIME_TEXT - n, ".%03dZ", (int)(ms % 1000));
+    return out;
+}
+
+int tt_parse_time(const char *text, double *seconds, double *length, struct tt_error *e)
+{
+    static const struct {
+        const char *format;
+        double length;
+    } forms[] = {{"%Y-%m-%d", 86400},
+                 {"%Y-%m-%dT%H", 3600},
+                 {"%Y-%m-%dT%H:%M", 60},
+                 {"%Y-%m-%dT%H:%M:%S", 1}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct tm utc = {.tm_mday = 1};
+        const char *end = strptime(text, forms[i].format, &utc);
+        struct tm found = utc;
+
+        if (!end || (*end && strcmp(end, "Z") != 0))
+            continue;
+        *seconds = (double)timegm(&utc);
+        if (utc.tm_mday != found.tm_mday)
+            break; /* 31 June */
+        if (length)
+            *length = forms[i].length;
+        return TT_OK;
+    }
+    return tt_fail(e, TT_USAGE,
+                   "'%.40s' is not a time: expected 2026-11-15 or 2026-11-15T12:30, in UTC", text);
 }

@@ -28,6 +28,7 @@ struct tt_h5bench_benchmark {
 /* Benchmarks in the order of the file, each with what the file says for all of them. */
 struct tt_h5bench_workflow {
     char *directory; /* for data */
+    char *connector; /* that tutti does not load: overlap does what it would do; NULL: none */
     size_t n;
     struct tt_h5bench_benchmark *list;
 };

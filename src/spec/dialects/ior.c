@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What IOR can be told, in one table; unlike IOR, nothing unknown, unsupported or half understood
- * is passed over. Left out: what its other tests, file systems and obsolete interfaces had. */
+/* What IOR can be told, in two tables: what is done here, and what is taken with a note or refused
+ * because the number would be another's. Unlike in IOR, nothing unknown or half understood is
+ * passed over. Left out: interfaces that no backend has. */
 #include "spec/dialects/ior.h"
 
 #include <ctype.h>
@@ -9,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/notice.h"
 #include "spec/units.h"
 
 #define MAX_LINE 512 /* of a script */
@@ -18,12 +21,13 @@
 struct ior {
     char *api, *file, *memory, *data, *format, *summary, *status_file, *script;
     char *reorder_seed, *offset_seed; /* may be negative */
-    uint64_t block, transfer, segments, repetitions, distance, signature, minutes;
+    char *label, *alignment;
+    uint64_t block, transfer, segments, repetitions, distance, signature, minutes, tasks, chunk;
     uint64_t random_offset, reorder_random, verbose;
     double deadline;
     bool write, read, check_write, check_read, keep, keep_wrong, fsync, fsync_per_write;
     bool barriers, per_process, unique_directories, multi_file, wear_out, collective, direct;
-    bool reorder;
+    bool reorder, madvise, existing, offsets, collective_metadata, dry_run;
 };
 
 #define VALUE(letter, key, type, member, default_text, value, text) \
@@ -42,7 +46,7 @@ struct ior {
     }
 static const struct tt_param params[] = {
     VALUE("-a", "api", TT_PARAM_TEXT, api, "POSIX", "API",
-          "POSIX, MPIIO, HDF5, NCMPI, URING or DUMMY"),
+          "POSIX, MMAP, MPIIO, HDF5, NCMPI, URING or DUMMY"),
     VALUE("-b", "blockSize", TT_PARAM_BYTES, block, "1m", "SIZE",
           "what a task transfers contiguously in each segment"),
     VALUE("-t", "transferSize", TT_PARAM_BYTES, transfer, "256k", "SIZE", "bytes per transfer"),
@@ -88,7 +92,22 @@ static const struct tt_param params[] = {
     SWITCH("-c", "collective", collective, "collective transfers"),
     VALUE("-l", "dataPacketType", TT_PARAM_TEXT, data, "timestamp", "TYPE",
           "timestamp, offset, incompressible or random"),
-    SWITCH(NULL, "posix.odirect", direct, "bypass the page cache"),
+    SWITCH(NULL, "storeFileOffset", offsets, "the same as -l offset"),
+    SWITCH("-B", "useO_DIRECT", direct, "bypass the page cache"),
+    SWITCH(NULL, "posix.odirect", direct, "the same"),
+    SWITCH(NULL, "mmap.madv_pattern", madvise, "tell the kernel the order with MMAP"),
+    SWITCH("-E", "useExistingTestFile", existing, "do not remove the file before writing"),
+    VALUE("-N", "numTasks", TT_PARAM_COUNT, tasks, NULL, "N",
+          "number of tasks: what the launcher says, or the tasks to start"),
+    VALUE("-A", "refNum", TT_PARAM_TEXT, label, NULL, "N", "becomes the label of the run"),
+    VALUE("-J", "setAlignment", TT_PARAM_TEXT, alignment, NULL, "SIZE",
+          "alignment of datasets in HDF5"),
+    VALUE(NULL, "hdf5.setAlignment", TT_PARAM_TEXT, alignment, NULL, "SIZE", "the same"),
+    VALUE(NULL, "hdf5.chunkSize", TT_PARAM_COUNT, chunk, NULL, "N",
+          "chunks of N elements of 8 bytes in HDF5"),
+    SWITCH(NULL, "hdf5.collectiveMetadata", collective_metadata, "collective metadata in HDF5"),
+    SWITCH(NULL, "dryRun", dry_run, "check everything and print an estimate only"),
+    SWITCH(NULL, "reorderTasksConstant", reorder, "the same as -C"),
     VALUE("-f", "scriptFile", TT_PARAM_TEXT, script, NULL, "SCRIPT", "run the tests of a script"),
     VALUE(NULL, "summaryFormat", TT_PARAM_TEXT, format, "default", "FORMAT",
           "default, JSON or CSV"),
@@ -97,29 +116,92 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
-static const struct tt_refused_option refused[] = {
-    {"-A", "reference numbers are labels here: use --label"},
-    {"-B", "use --posix.odirect"},
-    {"-d", "there is no delay between repetitions"},
-    {"-E", "a file that is there is never written over"},
-    {"-H", "hints are in every result: see --json"},
-    {"-I", "there is one dataset in a file"},
-    {"-j", "stragglers are warned about in every result"},
-    {"-J", "use --hdf5.alignment"},
-    {"-L", "logs go to the run directory"},
-    {"-N", "the launcher says how many tasks there are"},
-    {"-p", "files are not preallocated"},
-    {"-P", "there are no shared file pointers"},
-    {"-q", "every error ends the run"},
-    {"-S", "use the workload pattern"},
-    {"-U", "use the hints of the backend, such as --mpiio.hints"},
-    {"-V", "mpiio makes file views where a transfer needs one"},
-    {"-x", "transfers that move less than asked are always continued"},
-    {"-y", "there is one mount point"},
-    {NULL, NULL},
+#define NOTE(letter, name, value, why) \
+    { \
+        letter, name, value, false, why \
+    }
+#define REFUSE(letter, name, value, why) \
+    { \
+        letter, name, value, true, why \
+    }
+static const char layout[] = "a layout would change the number: set it for the directory, or use "
+                             "tutti run bulk --stripe.count";
+static const char gpu[] = "buffers are in the memory of the CPU";
+static const char slow[] = "time that is not spent in transfers would be in the number";
+static const char views[] = "transfers are made at explicit offsets: use tutti run pattern";
+static const char hints[] = "use the hints of the backend, such as --mpiio.hints";
+static const struct tt_other_option others[] = {
+    NOTE("-d", "interTestDelay", true, "tests follow each other at once"),
+    NOTE("-H", "showHints", false, "hints are in every result: see --json"),
+    NOTE("-I", "individualDataSets", false, "there is one dataset in a file, as in IOR"),
+    NOTE("-j", "outlierThreshold", true, "stragglers are warned about in every result"),
+    NOTE("-n", "noFill", false, "datasets are never filled"),
+    NOTE("-q", "quitOnError", false, "every error ends the run"),
+    NOTE("-x", "singleXferAttempt", false,
+         "transfers that move less than asked are always continued"),
+    NOTE(NULL, "debug", true, "everything is in the run directory"),
+    NOTE(NULL, "platform", true, "the environment is in every result"),
+    NOTE(NULL, "numNodes", true, "the launcher says how many nodes there are"),
+    NOTE(NULL, "numTasksOnNode0", true, "the launcher says where tasks are"),
+    NOTE(NULL, "showHelp", false, "tutti help ior lists the options"),
+    NOTE(NULL, "summaryAlways", true, "the summary is always printed"),
+    NOTE(NULL, "warningAsErrors", false, "warnings are in the result: see tutti show"),
+    NOTE(NULL, "saveRankPerformanceDetailsCSV", true, "ranks are in the run directory"),
+    NOTE(NULL, "savePerOpDataCSV", true, "calls are in the run directory: see tutti export"),
+    NOTE(NULL, "GPUid", true, gpu),
+    NOTE(NULL, "hdf5.noFill", false, "datasets are never filled"),
+    NOTE(NULL, "hdf5.individualDataSets", false, "there is one dataset in a file, as in IOR"),
+    NOTE(NULL, "hdf5.showHints", false, "hints are in every result: see --json"),
+    NOTE(NULL, "mpiio.showHints", false, "hints are in every result: see --json"),
+    NOTE(NULL, "ncmpi.showHints", false, "hints are in every result: see --json"),
+    NOTE(NULL, "mmap.madv_dont_need", false, "no page is mapped yet when a file is opened"),
+    REFUSE("-p", "preallocate", false, "files are not preallocated"),
+    REFUSE("-P", "useSharedFilePointer", false, "there are no shared file pointers"),
+    REFUSE("-S", "useStridedDatatype", false, views),
+    REFUSE("-U", "hintsFileName", true, hints),
+    REFUSE("-V", "useFileView", false, views),
+    REFUSE("-y", "dualMount", false, "there is one mount point"),
+    REFUSE(NULL, "interIODelay", true, slow),
+    REFUSE(NULL, "minTimeDuration", true, "a file is written once: use -D, or a larger -s"),
+    REFUSE(NULL, "memoryPerTask", true, "use -M, the memory of each node"),
+    REFUSE(NULL, "randomPrefill", true, "write the file without -z before, and keep it with -k"),
+    REFUSE(NULL, "stoneWallingWearOutIterations", true,
+           "name the file that has the count: -O stoneWallingStatusFile=FILE"),
+    REFUSE(NULL, "allocateBufferOnGPU", true, gpu),
+    REFUSE(NULL, "gpuDirect", false, gpu),
+    REFUSE(NULL, "mpiio.hintsFileName", true, hints),
+    REFUSE(NULL, "mpiio.preallocate", false, "files are not preallocated"),
+    REFUSE(NULL, "mpiio.useStridedDatatype", false, views),
+    REFUSE(NULL, "mpiio.useFileView", false, views),
+    REFUSE(NULL, "hdf5.hintsFileName", true, hints),
+    REFUSE(NULL, "ncmpi.hintsFileName", true, hints),
+    REFUSE(NULL, "ncmpi.preallocate", false, "files are not preallocated"),
+    REFUSE(NULL, "ncmpi.useStridedDatatype", false, views),
+    REFUSE(NULL, "ncmpi.useFileView", false, views),
+    REFUSE(NULL, "posix.rangelocks", false, "transfers are made without locks"),
+    REFUSE(NULL, "posix.lustre.stripecount", true, layout),
+    REFUSE(NULL, "posix.lustre.stripesize", true, layout),
+    REFUSE(NULL, "posix.lustre.startost", true, layout),
+    REFUSE(NULL, "posix.lustre.pool", true, layout),
+    REFUSE(NULL, "posix.lustre.ignorelocks", false, "transfers are made with the usual locks"),
+    REFUSE(NULL, "posix.beegfs.NumTargets", true, layout),
+    REFUSE(NULL, "posix.beegfs.ChunkSize", true, layout),
+    REFUSE(NULL, "posix.gpfs.hintaccess", false, "the file system is told nothing in advance"),
+    REFUSE(NULL, "posix.gpfs.releasetoken", true, "the file system is told nothing in advance"),
+    REFUSE(NULL, "posix.gpfs.finegrainwritesharing", false,
+           "the file system is told nothing in advance"),
+    REFUSE(NULL, "posix.gpfs.finegrainreadsharing", false,
+           "the file system is told nothing in advance"),
+    REFUSE(NULL, "posix.gpfs.createsharing", false, "the file system is told nothing in advance"),
+    REFUSE(NULL, "dummy.delay-create", true, slow),
+    REFUSE(NULL, "dummy.delay-close", true, slow),
+    REFUSE(NULL, "dummy.delay-sync", true, slow),
+    REFUSE(NULL, "dummy.delay-xfer", true, slow),
+    REFUSE(NULL, "dummy.delay-only-rank0", false, slow),
+    {0},
 };
 
-const struct tt_options tt_ior_options = {params, sizeof(struct ior), TT_OPTIONS_NAMES, refused};
+const struct tt_options tt_ior_options = {params, sizeof(struct ior), TT_OPTIONS_NAMES, others};
 
 /* ---- settings ---- */
 
@@ -146,10 +228,38 @@ static int read_seed(const char *text, const char *place, uint64_t *seed, bool *
 static const struct {
     const char *api, *backend, *method;
 } apis[] = {
-    {"POSIX", "posix", NULL},        {"MPIIO", "mpiio", "mpiio.method"},
-    {"HDF5", "hdf5", "hdf5.method"}, {"NCMPI", "pnetcdf", "pnetcdf.method"},
-    {"URING", "uring", NULL},        {"DUMMY", "discard", NULL},
+    {"POSIX", "posix", NULL},
+    {"MMAP", "mmap", NULL},
+    {"MPIIO", "mpiio", "mpiio.method"},
+    {"HDF5", "hdf5", "hdf5.method"},
+    {"NCMPI", "pnetcdf", "pnetcdf.method"},
+    {"URING", "uring", NULL},
+    {"DUMMY", "discard", NULL},
 };
+
+/* What an interface does not have, IOR passes over. */
+static void pass_over(const struct ior *p, const char *option)
+{
+    tt_notice_same("%s has no effect on %s", option, p->api);
+}
+
+static void put_hdf5(struct tt_settings *s, const struct ior *p)
+{
+    bool is_hdf5 = !strcasecmp(p->api, "HDF5");
+
+    if (p->alignment && is_hdf5)
+        tt_settings_put(s, "-J", "hdf5.alignment", "%s", p->alignment);
+    else if (p->alignment)
+        pass_over(p, "-J");
+    if (p->chunk && is_hdf5) /* elements of 8 bytes there, bytes here */
+        tt_settings_put(s, "hdf5.chunkSize", "hdf5.chunk", "%" PRIu64, 8 * p->chunk);
+    else if (p->chunk)
+        pass_over(p, "hdf5.chunkSize");
+    if (p->collective_metadata && is_hdf5)
+        tt_settings_put(s, "hdf5.collectiveMetadata", "hdf5.collective_metadata", "yes");
+    else if (p->collective_metadata)
+        pass_over(p, "hdf5.collectiveMetadata");
+}
 
 static int put_api(struct tt_settings *s, const struct ior *p, struct tt_error *e)
 {
@@ -159,13 +269,22 @@ static int put_api(struct tt_settings *s, const struct ior *p, struct tt_error *
         i++;
     if (i == sizeof apis / sizeof *apis)
         return tt_fail(e, TT_USAGE,
-                       "-a: '%.40s' is not one of POSIX, MPIIO, HDF5, NCMPI, URING, DUMMY", p->api);
+                       "-a: '%.40s' is not one of POSIX, MMAP, MPIIO, HDF5, NCMPI, URING, DUMMY",
+                       p->api);
     tt_settings_put(s, "-a", "backend", "%s", apis[i].backend);
     if (apis[i].method)
         tt_settings_put(s, "-c", apis[i].method, p->collective ? "collective" : "independent");
     else if (p->collective)
         return tt_fail(e, TT_USAGE, "-c: %s has no collective transfers", p->api);
-    if (p->direct) {
+    put_hdf5(s, p);
+    if (p->madvise && !strcasecmp(p->api, "MMAP"))
+        tt_settings_put(s, "mmap.madv_pattern", "mmap.advice",
+                        p->random_offset ? "random" : "sequential");
+    else if (p->madvise)
+        pass_over(p, "mmap.madv_pattern");
+    if (p->direct && strcasecmp(p->api, "POSIX") != 0 && strcasecmp(p->api, "URING") != 0) {
+        pass_over(p, "--posix.odirect");
+    } else if (p->direct) {
         char key[32];
 
         snprintf(key, sizeof key, "%s.odirect", apis[i].backend);
@@ -179,6 +298,10 @@ static int put_data(struct tt_settings *s, const struct ior *p, struct tt_error 
     static const char *const names[] = {"timestamp", "offset", "incompressible", "random"};
     static const char *const ours[] = {"timestamp", "offset", "scatter", "random"};
 
+    if (p->offsets) {
+        tt_settings_put(s, "storeFileOffset", "bulk.data", "offset");
+        return TT_OK;
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcasecmp(p->data, names[i]) ||
             (tolower((unsigned char)p->data[0]) == names[i][0] && !p->data[1])) {
@@ -218,15 +341,28 @@ static int put_paths(struct tt_settings *s, const char *file, struct tt_error *e
     return TT_OK;
 }
 
-static bool asks_to_read(const struct ior *p)
+/* A first write is not the same as writing over what is there. */
+static bool is_there(const struct ior *p)
 {
-    return p->read || p->check_read || p->check_write || !p->write;
+    char path[4096];
+
+    snprintf(path, sizeof path, "%.*s%s", (int)strcspn(p->file, "@"), p->file,
+             p->per_process ? ".00000000" : "");
+    return access(path, F_OK) == 0;
 }
 
 static int check(const struct ior *p, struct tt_error *e)
 {
-    if (!strcasecmp(p->api, "DUMMY") && asks_to_read(p))
-        return tt_fail(e, TT_USAGE, "-a DUMMY keeps nothing that could be read: use -w alone");
+    bool writes = p->write || !(p->read || p->check_read || p->check_write);
+
+    if (!strcasecmp(p->api, "DUMMY") && (p->check_read || p->check_write))
+        return tt_fail(e, TT_USAGE,
+                       "-a DUMMY keeps nothing that could be checked: leave out -W "
+                       "and -R");
+    if (p->existing && writes && is_there(p))
+        return tt_fail(e, TT_USAGE,
+                       "-E: '%.200s' is there and would be made anew, not written over; remove it",
+                       p->file);
     if (p->reorder && p->reorder_random)
         return tt_fail(e, TT_USAGE, "-C and -Z exclude each other");
     if (p->random_offset && (p->reorder || p->reorder_random) && !p->per_process)
@@ -242,7 +378,7 @@ static int check(const struct ior *p, struct tt_error *e)
             e, TT_USAGE,
             "-W checks what -w has written: add -w, or check a file that is there with -R");
     if (p->verbose > 3)
-        return tt_fail(e, TT_USAGE, "-vvvv: single offsets are not printed; -vvv is the most");
+        tt_notice_same("-vvvv has no effect: single offsets are not printed; -vvv is the most");
     return TT_OK;
 }
 
@@ -257,6 +393,12 @@ static void put_sizes(struct tt_settings *s, const struct ior *p)
     tt_settings_put(s, "-u", "bulk.own_directories", "%s", yes(p->unique_directories));
     if (p->memory)
         tt_settings_put(s, "-M", "bulk.ballast", "%s", p->memory);
+    if (p->tasks)
+        tt_settings_put(s, "-N", "ranks", "%" PRIu64, p->tasks);
+    if (p->label)
+        tt_settings_put(s, "-A", "label", "%s", p->label);
+    if (p->dry_run)
+        tt_settings_put(s, "dryRun", "dry_run", "yes");
     if (p->minutes)
         tt_settings_put(s, "-T", "max_time", "%" PRIu64 "min", p->minutes);
 }
@@ -312,10 +454,14 @@ static int add_test(struct tt_ior_tests *tests, const struct ior *p, const struc
                     struct tt_error *e)
 {
     struct tt_settings *grown = realloc(tests->list, (tests->n + 1) * sizeof *grown), *s;
+    const struct tt_setting *ranks = tt_settings_find(own, "ranks");
     int rc = grown ? check(p, e) : tt_fail_nomem(e, "tests");
 
     if (grown)
         tests->list = grown;
+    if (rc == TT_OK && p->tasks && ranks && strtoull(ranks->value, NULL, 10) != p->tasks)
+        rc = tt_fail(e, TT_USAGE, "-N %" PRIu64 ", but %s %s: leave one of them out", p->tasks,
+                     ranks->place, ranks->value);
     if (rc != TT_OK)
         return rc;
     s = &tests->list[tests->n++];

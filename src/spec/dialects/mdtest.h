@@ -7,8 +7,17 @@
 
 extern const struct tt_options tt_mdtest_options;
 
+#define TT_MDTEST_MAX_TESTS 10000
+
+/* One for each number of tasks that was asked for, in their order. */
+struct tt_mdtest_tests {
+    size_t n;
+    struct tt_settings *list;
+};
+
 /* opts as read by that table. tutti's own settings come after mdtest's, and win. */
-int tt_mdtest_translate(const void *opts, const struct tt_settings *own, struct tt_settings *s,
-                        struct tt_error *e);
+int tt_mdtest_translate(const void *opts, const struct tt_settings *own,
+                        struct tt_mdtest_tests *tests, struct tt_error *e);
+void tt_mdtest_free(struct tt_mdtest_tests *tests);
 
 #endif

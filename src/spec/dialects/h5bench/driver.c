@@ -44,11 +44,8 @@ static void add_option(struct options *o, const char *word)
 static bool is_number_of_ranks(const char *word)
 {
     static const char *const names[] = {"-n", "-np", "--np", "--ntasks", NULL};
-    size_t i = 0;
 
-    while (names[i] && strcmp(names[i], word) != 0)
-        i++;
-    return names[i] != NULL;
+    return tt_has_word(names, word);
 }
 
 /* The words of a configuration; o->list has room for them. */
@@ -154,11 +151,8 @@ static int check_keys(const struct driver *r)
 
     for (size_t i = 0; i < r->file->n; i++) {
         const struct tt_setting *s = &r->file->list[i];
-        size_t k = 0;
 
-        while (keys[k] && strcmp(keys[k], s->key) != 0)
-            k++;
-        if (!keys[k] && strncmp(s->key, "benchmarks.", 11) != 0)
+        if (!tt_has_word(keys, s->key) && strncmp(s->key, "benchmarks.", 11) != 0)
             return fail_at(r, s, "is not a key of h5bench");
     }
     return TT_OK;

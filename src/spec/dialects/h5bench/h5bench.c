@@ -14,7 +14,7 @@
 
 #define NOT_PLANNED -1
 #define NOT_BUILT -2
-#define METADATA 100
+enum { METADATA = 100, OPENPMD, AMREX }; /* beside those of pattern.c */
 static const struct {
     const char *name;
     int operation;
@@ -28,8 +28,8 @@ static const struct {
     {"append", TT_H5BENCH_APPEND, "append"},
     {"read", TT_H5BENCH_READ, "read"},
     {"metadata", METADATA, "metadata"},
-    {"openpmd", NOT_BUILT, NULL},
-    {"amrex", NOT_BUILT, NULL},
+    {"openpmd", OPENPMD, "openpmd"},
+    {"amrex", AMREX, "amrex"},
     {"e3sm", NOT_BUILT, NULL},
     {"exerciser", NOT_PLANNED, NULL},
     {"macsio", NOT_PLANNED, NULL},
@@ -240,10 +240,25 @@ static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *
     const char *name = given ? given->value : "async";
     size_t length = strcspn(name, " ");
 
-    if (!b->asynchronous || length == 0 || (length == 5 && !strncmp(name, "async", 5)))
+    if (!b->asynchronous || length == 0)
         return TT_OK;
+    if (length == 5 && !strncmp(name, "async", 5))
+        return given && !r->w->connector ? keep_text(r, &r->w->connector, name) : TT_OK;
     return keep_text(r, &b->reason,
                      "MODE ASYNC with a vol.connector other than async: tutti loads no connectors");
+}
+
+/* The last benchmark before it that is run and writes a series of openPMD; NULL: none. */
+static const struct tt_h5bench_benchmark *series_before(const struct reader *r, size_t i)
+{
+    while (i-- > 0) {
+        const struct tt_h5bench_benchmark *b = &r->w->list[i];
+
+        if (!b->skipped && !b->reason && b->creates && b->workload &&
+            !strcmp(b->workload, "openpmd"))
+            return b;
+    }
+    return NULL;
 }
 
 static int translate(struct reader *r, size_t i, int operation, struct tt_h5bench_content *contents)
@@ -254,6 +269,12 @@ static int translate(struct reader *r, size_t i, int operation, struct tt_h5benc
 
     if (operation == METADATA)
         return tt_h5bench_translate_metadata(&t);
+    if (operation == OPENPMD)
+        return tt_h5bench_translate_openpmd(&t, series_before(r, i));
+    if (operation == AMREX) {
+        rc = tt_h5bench_translate_amrex(&t);
+        return rc == TT_OK ? check_connector(r, b) : rc;
+    }
     rc = tt_h5bench_translate(&t, (enum tt_h5bench_operation)operation, content_of(r, contents, i));
     return rc == TT_OK ? check_connector(r, b) : rc;
 }
@@ -283,7 +304,7 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     if (known[k].operation < 0)
         return keep_text(r, &b->reason,
                          known[k].operation == NOT_BUILT ? "not built yet" : "not planned");
-    if (!b->file || !*b->file)
+    if (known[k].operation != OPENPMD && (!b->file || !*b->file))
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark '%.40s' has no 'file'", b->place,
                        b->name);
     rc = tt_settings_append(&b->settings, &r->common, r->e);
@@ -353,4 +374,5 @@ void tt_h5bench_free(struct tt_h5bench_workflow *w)
     }
     free(w->list);
     free(w->directory);
+    free(w->connector);
 }

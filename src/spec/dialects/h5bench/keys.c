@@ -79,19 +79,11 @@ const char *tt_h5bench_place(const struct tt_h5bench_translation *t, const char 
 void tt_h5bench_put(struct tt_h5bench_translation *t, const char *name, const char *key,
                     const char *fmt, ...)
 {
-    char *value;
     va_list args;
-    int length;
 
     va_start(args, fmt);
-    length = vasprintf(&value, fmt, args);
+    tt_settings_vput(&t->b->settings, tt_h5bench_place(t, name), key, fmt, args);
     va_end(args);
-    if (length < 0) {
-        t->b->settings.lost = true;
-        return;
-    }
-    tt_settings_put(&t->b->settings, tt_h5bench_place(t, name), key, "%s", value);
-    free(value);
 }
 
 void tt_h5bench_put_counts(struct tt_h5bench_translation *t, const char *name, const char *key,

@@ -57,4 +57,11 @@ int tt_h5bench_translate(struct tt_h5bench_translation *t, enum tt_h5bench_opera
 /* The same for metadata, which is hdf5-iotest, and leaves no file to others. */
 int tt_h5bench_translate_metadata(struct tt_h5bench_translation *t);
 
+/* ---- applications.c ---- */
+
+/* writer: the last benchmark before it that writes such a series; NULL: none. */
+int tt_h5bench_translate_openpmd(struct tt_h5bench_translation *t,
+                                 const struct tt_h5bench_benchmark *writer);
+int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t);
+
 #endif

@@ -113,7 +113,7 @@ static void put_shape(struct translation *to)
 
     tt_h5bench_put_counts(to->t, "DIM_1", "particles.dims", p->dims, p->num_dims);
     tt_h5bench_put(to->t, "TIMESTEPS", "particles.steps", "%" PRIu64, p->steps);
-    tt_h5bench_put(to->t, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.compute", "%.17g",
+    tt_h5bench_put(to->t, "EMULATED_COMPUTE_TIME_PER_TIMESTEP", "particles.pause", "%.17g",
                    p->compute);
     tt_h5bench_put(to->t, "MEM_PATTERN", "particles.memory", "%s",
                    p->memory == INTERLEAVED ? "records" : "arrays");
@@ -191,6 +191,8 @@ static void put_hdf5(struct translation *to)
                    p->collective_data || p->compress ? "collective" : "independent");
     tt_h5bench_put(to->t, "COLLECTIVE_METADATA", "hdf5.collective_metadata", "%s",
                    p->collective_metadata || to->t->b->reads ? "yes" : "no");
+    if (to->t->b->creates && !p->file_per_process) /* as h5bench sets it, without a key */
+        tt_h5bench_put(to->t, "benchmark", "hdf5.metadata_cache", "16m");
     if (p->delay > 0) /* without overlap nothing is closed before the end */
         tt_h5bench_put(to->t, "DELAYED_CLOSE_TIMESTEPS", "hdf5.delayed_close", "%" PRIu64,
                        to->t->b->asynchronous ? p->delay : p->steps);
