@@ -46,8 +46,10 @@ static const struct tt_param params[] = {
     {"rows", TT_PARAM_COUNT, AT(rows), "100", "elements",
      "rows of an array (strong), or of a rank's tile of it (weak)", 1, 1 << 30},
     {"columns", TT_PARAM_COUNT, AT(columns), "200", "elements", "columns, likewise", 1, 1 << 30},
-    {"process_rows", TT_PARAM_COUNT, AT(process_rows), "1", "ranks",
-     "rows of ranks over an array; times process_columns it is the number of ranks", 1, 1 << 20},
+    {"process_rows", TT_PARAM_COUNT, AT(process_rows), "0", "ranks",
+     "rows of ranks over an array; times process_columns it is the number of ranks; 0: as many as "
+     "that takes",
+     0, 1 << 20},
     {"process_columns", TT_PARAM_COUNT, AT(process_columns), "1", "ranks",
      "columns of ranks over an array", 1, 1 << 20},
     {"scaling", TT_PARAM_CHOICE, AT(scaling), "weak", NULL,
@@ -65,9 +67,16 @@ static const struct tt_param params[] = {
 
 /* ---- shapes ---- */
 
-static uint64_t tile_rows(const struct arrays_options *o)
+static uint64_t process_rows(const struct arrays_options *o, uint64_t ranks)
 {
-    return o->scaling == WEAK ? o->rows : o->rows / o->process_rows;
+    uint64_t rest = ranks / o->process_columns;
+
+    return o->process_rows ? o->process_rows : rest ? rest : 1;
+}
+
+static uint64_t tile_rows(const struct arrays_options *o, uint64_t ranks)
+{
+    return o->scaling == WEAK ? o->rows : o->rows / process_rows(o, ranks);
 }
 
 static uint64_t tile_columns(const struct arrays_options *o)
@@ -75,9 +84,9 @@ static uint64_t tile_columns(const struct arrays_options *o)
     return o->scaling == WEAK ? o->columns : o->columns / o->process_columns;
 }
 
-static uint64_t tile_bytes(const struct arrays_options *o)
+static uint64_t tile_bytes(const struct arrays_options *o, uint64_t ranks)
 {
-    return tile_rows(o) * tile_columns(o) * sizeof(double);
+    return tile_rows(o, ranks) * tile_columns(o) * sizeof(double);
 }
 
 static uint64_t outer(const struct arrays_options *o)
@@ -98,20 +107,22 @@ static uint64_t count_variables(const struct arrays_options *o)
 static int arrays_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct arrays_options *o = tt_config_opts(config, "arrays");
+    uint64_t rows = process_rows(o, config->run->ranks);
 
-    if (o->process_rows * o->process_columns != config->run->ranks)
+    if (rows * o->process_columns != config->run->ranks)
         return tt_fail(e, TT_USAGE,
                        "arrays.process_rows times arrays.process_columns is %llu, but there are "
                        "%llu ranks",
-                       (unsigned long long)(o->process_rows * o->process_columns),
+                       (unsigned long long)(rows * o->process_columns),
                        (unsigned long long)config->run->ranks);
-    if (o->scaling == STRONG && (o->rows % o->process_rows || o->columns % o->process_columns))
+    if (o->scaling == STRONG && (o->rows % rows || o->columns % o->process_columns))
         return tt_fail(e, TT_USAGE,
                        "arrays.scaling=strong needs rows and columns that ranks can share evenly");
     if (count_variables(o) > 1000000)
         return tt_fail(e, TT_USAGE,
                        "arrays.steps times arrays.arrays: more than a million variables");
-    if ((double)tile_bytes(o) * (double)config->run->ranks * (double)o->steps * (double)o->arrays >
+    if ((double)tile_bytes(o, config->run->ranks) * (double)config->run->ranks * (double)o->steps *
+            (double)o->arrays >
         0x1p62)
         return tt_fail(e, TT_USAGE, "all arrays together are too large");
     return tt_stream_check_depth(config, (unsigned)o->depth, e);
@@ -123,14 +134,15 @@ static int arrays_estimate(const struct tt_config *config, struct tt_estimate *o
     const struct arrays_options *o = tt_config_opts(config, "arrays");
 
     (void)e;
-    out->bytes_written = tile_bytes(o) * config->run->ranks * o->steps * o->arrays;
+    out->bytes_written =
+        tile_bytes(o, config->run->ranks) * config->run->ranks * o->steps * o->arrays;
     out->bytes_on_disk = out->bytes_written;
     if (tt_stack_caps(&config->stack) & TT_CAP_STORES)
         out->bytes_read = out->bytes_written;
     out->dumps = o->steps;
     out->files = 1;
-    out->memory_per_rank =
-        tile_bytes(o) * o->depth + count_variables(o) * (sizeof(struct tt_variable) + NAME);
+    out->memory_per_rank = tile_bytes(o, config->run->ranks) * o->depth +
+                           count_variables(o) * (sizeof(struct tt_variable) + NAME);
     return TT_OK;
 }
 
@@ -173,7 +185,8 @@ static int prepare(struct grid *g, struct tt_error *e)
 
     for (uint64_t d = 4 - o->rank; d < 2; d++)
         v.dims[at++] = lead[d];
-    v.dims[at++] = tile_rows(o) * o->process_rows;
+    v.dims[at++] =
+        tile_rows(o, (uint64_t)g->engine->size) * process_rows(o, (uint64_t)g->engine->size);
     v.dims[at] = tile_columns(o) * o->process_columns;
     g->row = (uint64_t)g->engine->rank / o->process_columns;
     g->column = (uint64_t)g->engine->rank % o->process_columns;
@@ -200,7 +213,8 @@ static void select_tile(const struct grid *g, struct tt_stream_slot *slot, bool 
                          o->slowest == SLOW_STEP ? array : step};
     uint64_t variable = o->rank == 4 ? 0 : o->rank == 3 ? index[0] : index[0] * inner(o) + index[1];
     const uint64_t *dims = g->variables[variable].dims;
-    uint64_t tile[2] = {tile_rows(o), tile_columns(o)}, start[TT_MAX_DIMS], count[TT_MAX_DIMS];
+    uint64_t tile[2] = {tile_rows(o, (uint64_t)g->engine->size), tile_columns(o)},
+             start[TT_MAX_DIMS], count[TT_MAX_DIMS];
     int at = 0, ndims = (int)o->rank;
 
     for (uint64_t d = 4 - o->rank; d < 2; d++) {
@@ -227,7 +241,7 @@ static double value_of(const struct grid *g, uint64_t tag)
 
 static void fill(const struct grid *g, struct tt_stream_slot *slot)
 {
-    uint64_t n = tile_bytes(g->options) / sizeof(double);
+    uint64_t n = tile_bytes(g->options, (uint64_t)g->engine->size) / sizeof(double);
     double *data = slot->buffer, value = value_of(g, slot->tag);
     int64_t t = tt_now_ns();
 
@@ -239,7 +253,7 @@ static void fill(const struct grid *g, struct tt_stream_slot *slot)
 /* What is complete, if it was read. */
 static int look_at(const struct grid *g, const struct tt_stream_slot *slot, struct tt_error *e)
 {
-    uint64_t n = tile_bytes(g->options) / sizeof(double), i = 0;
+    uint64_t n = tile_bytes(g->options, (uint64_t)g->engine->size) / sizeof(double), i = 0;
     const double *data = slot->buffer;
     double value = value_of(g, slot->tag);
     int64_t t = tt_now_ns();
@@ -273,7 +287,7 @@ static int transfer(struct grid *g, struct tt_stream *stream, uint64_t tag, bool
     if (g->direction == TT_WRITING)
         fill(g, slot);
     else
-        memset(slot->buffer, 0xa5, tile_bytes(g->options));
+        memset(slot->buffer, 0xa5, tile_bytes(g->options, (uint64_t)g->engine->size));
     now = tt_stream_start(stream, slot, e);
     return rc == TT_OK ? now : rc;
 }
@@ -324,7 +338,8 @@ static int use(struct grid *g, struct tt_series *series, struct tt_error *e)
 {
     const struct tt_stream_spec spec = {.direction = g->direction,
                                         .depth = (unsigned)g->options->depth,
-                                        .buffer_size = tile_bytes(g->options)};
+                                        .buffer_size =
+                                            tile_bytes(g->options, (uint64_t)g->engine->size)};
     int sync = g->engine->config->run->sync;
     bool syncs = g->direction == TT_WRITING && sync != TT_SYNC_NEVER && sync != TT_SYNC_WRITE;
     double before = spent(g);

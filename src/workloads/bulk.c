@@ -16,7 +16,7 @@ static const char *const kinds[] = {"random", "timestamp", "offset", "scatter", 
 
 #define AT(member) offsetof(struct tt_bulk_options, member)
 static const struct tt_param params[] = {
-    {"block", TT_PARAM_BYTES, AT(block), "1m", "B", "contiguous bytes of a rank in a segment", 8,
+    {"block", TT_PARAM_BYTES, AT(block), "512m", "B", "contiguous bytes of a rank in a segment", 8,
      INT64_C(1) << 60},
     {"transfer", TT_PARAM_BYTES, AT(transfer), "256k", "B", "of a single request", 8,
      INT64_C(1) << 40},
@@ -153,9 +153,10 @@ static int bulk_check(const struct tt_config *config, struct tt_error *e)
     int rc = check_sizes(o, config->run->ranks, e);
 
     if (rc == TT_OK && !(tt_stack_caps(&config->stack) & TT_CAP_STORES) &&
-        (o->read || o->check_write || o->check_read))
-        rc = tt_fail(e, TT_USAGE, "%s keeps nothing that could be read: use --bulk.read no",
-                     config->run->backend);
+        (o->check_write || o->check_read))
+        rc =
+            tt_fail(e, TT_USAGE, "%s keeps nothing that could be checked: use --bulk.check-read no",
+                    config->run->backend);
     if (rc == TT_OK)
         rc = check_combination(config, o, e);
     if (rc == TT_OK)
@@ -188,10 +189,10 @@ static const struct tt_workload_column access_columns[] = {
     [TT_BULK_REPETITION] = {"repetition", "1", "counts from 0"},
     [TT_BULK_BYTES] = {"bytes", "B", "moved by all ranks"},
     [TT_BULK_TRANSFERS] = {"transfers", "1", "of all ranks"},
-    [TT_BULK_OPEN_S] = {"open", "s", "opening the files"},
-    [TT_BULK_TRANSFER_S] = {"transfer", "s", "from the first transfer to the last"},
-    [TT_BULK_CLOSE_S] = {"close", "s", "closing the files"},
-    [TT_BULK_TOTAL_S] = {"total", "s", "from before opening to after closing"},
+    [TT_BULK_OPEN_S] = {"open", "s", "the slowest rank's own calls that open the file"},
+    [TT_BULK_TRANSFER_S] = {"transfer", "s", "from the first transfer of any rank to the last"},
+    [TT_BULK_CLOSE_S] = {"close", "s", "the slowest rank's own call that closes the file"},
+    [TT_BULK_TOTAL_S] = {"total", "s", "open, transfer and close together"},
     [TT_BULK_LATENCY_S] = {"latency", "s", "mean of a transfer"},
     [TT_BULK_DEADLINE_S] = {"deadline", "s", "when the first rank stopped; 0: no deadline"},
     [TT_BULK_DEADLINE_BYTES] = {"deadline_bytes", "B", "moved by all ranks until their deadline"},

@@ -11,14 +11,14 @@
 #include "plan/workload.h"
 
 static const struct tt_param params[] = {
-    {"words", TT_PARAM_WORDS, offsetof(struct tt_command_options, words), NULL, NULL,
+    {"words", TT_PARAM_WORDS, offsetof(struct tt_program_options, words), NULL, NULL,
      "the program and its arguments; with several ranks it is an MPI program"},
     {NULL},
 };
 
 static int command_check(const struct tt_config *config, struct tt_error *e)
 {
-    const struct tt_command_options *o = tt_config_opts(config, "command");
+    const struct tt_program_options *o = tt_config_opts(config, "command");
 
     if (o->words.n == 0)
         return tt_fail(e, TT_USAGE, "command.words: no program; give it as a list: sleep,1");
@@ -54,7 +54,7 @@ const struct tt_workload tt_workload_command = {
     .name = "command",
     .summary = "any program, started at the common instant and timed",
     .params = params,
-    .opts_size = sizeof(struct tt_command_options),
+    .opts_size = sizeof(struct tt_program_options),
     .shown = shown,
     .check = command_check,
     .estimate = command_estimate,

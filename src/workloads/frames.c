@@ -13,7 +13,7 @@ static const char *const styles[] = {"single", "file", "file+open", NULL};
 
 #define AT(member) offsetof(struct tt_frames_options, member)
 static const struct tt_param params[] = {
-    {"edge", TT_PARAM_COUNT, AT(edge), "40", NULL,
+    {"edge", TT_PARAM_COUNT, AT(edge), "160", NULL,
      "the block that a rank has of a frame is edge x edge x edge x 8 bytes: 20 makes 64 KB, 200 "
      "64 MB",
      1, 1 << 20},
@@ -35,10 +35,11 @@ static const struct tt_param params[] = {
      "the data is computed in double precision and converted to float in a buffer"},
     {"timed_convert", TT_PARAM_BOOL, AT(timed_convert), "no", NULL,
      "the conversion counts as writing, as in PACE3D"},
-    {"steps", TT_PARAM_COUNT, AT(steps), "1", NULL,
-     "of an explicit kernel on the rank's block, computed between two frames", 0, 1000000000},
-    {"compute", TT_PARAM_DURATION, AT(compute), "0", "s",
-     "go on computing until so much time has gone by", 0, 3600},
+    {"compute", TT_PARAM_PASSES, AT(compute), "1", "passes",
+     "steps of an explicit kernel on the rank's block between two frames; or for how long, which "
+     "is "
+     "calibrated once",
+     0, 1000000000},
     {"drop_first", TT_PARAM_COUNT, AT(drop_first), "1", "frames",
      "at the beginning, left out of the statistics", 0, 1000000},
     {"write", TT_PARAM_BOOL, AT(write), "yes", NULL, "write the frames"},
@@ -106,7 +107,7 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
         out->files = files;
         out->dumps = o->frames;
         out->memory_per_rank = o->convert ? shape.values * sizeof(double) : 0;
-        if (o->steps > 0 || o->compute > 0)
+        if (tt_frames_computes(o))
             out->memory_per_rank += 2 * shape.values / shape.width * sizeof(double);
     }
     out->bytes_read = o->read ? bytes : 0;
@@ -140,6 +141,7 @@ const struct tt_workload tt_workload_frames = {
     .params = params,
     .opts_size = sizeof(struct tt_frames_options),
     .shown = shown,
+    .computation = &tt_frames_computation,
     .tables = tables,
     .check = frames_check,
     .estimate = frames_estimate,

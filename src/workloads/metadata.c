@@ -3,7 +3,7 @@
  * removed, by other ranks than those that made them. Its parts are in metadata/.
  *
  * What is measured is the file system's own calls, so there are no other backends than posix, and
- * no layers. */
+ * no layers. On discard the calls are left out: what remains is the cost of tutti itself. */
 #include <string.h>
 
 #include "plan/config.h"
@@ -14,7 +14,7 @@ static const char *const whats[] = {"files", "directories", "both", NULL};
 
 #define AT(member) offsetof(struct tt_metadata_options, member)
 static const struct tt_param params[] = {
-    {"items", TT_PARAM_COUNT, AT(items), "1000", NULL, "files or directories that a rank makes", 1,
+    {"items", TT_PARAM_COUNT, AT(items), "60000", NULL, "files or directories that a rank makes", 1,
      INT64_C(1) << 40},
     {"per_directory", TT_PARAM_COUNT, AT(per_directory), "0", NULL,
      "of every rank in each directory of the tree, instead of items; 0: items are spread over them",
@@ -32,8 +32,18 @@ static const struct tt_param params[] = {
     {"own_directories", TT_PARAM_BOOL, AT(own_directories), "no", NULL, "a tree for every rank"},
     {"write", TT_PARAM_BYTES, AT(write), "0", "B", "written into each file when it is made", 0,
      1 << 30},
-    {"read", TT_PARAM_BYTES, AT(read), "0", "B",
-     "read from each file; as far as it was written it is compared", 0, 1 << 30},
+    {"read", TT_PARAM_BYTES, AT(read), "0", "B", "read from each file", 0, 1 << 30},
+    {"check", TT_PARAM_BOOL, AT(check), "yes", NULL,
+     "compare what is read with what was written, inside the timing"},
+    {"check_write", TT_PARAM_BOOL, AT(check_write), "no", NULL,
+     "read each file back after writing it and compare, inside the timing"},
+    {"signature", TT_PARAM_COUNT, AT(signature), "0", NULL,
+     "of the data, so that a later run can check it; 0: the seed"},
+    {"shared", TT_PARAM_BOOL, AT(shared), "no", NULL,
+     "all ranks make, look up and read the same files; rank 0 removes them"},
+    {"mknod", TT_PARAM_BOOL, AT(mknod), "no", NULL, "make files by mknod, without opening them"},
+    {"tasks", TT_PARAM_COUNT, AT(tasks), "0", "ranks",
+     "so many ranks do the work and the others wait; 0: all work", 0, INT32_MAX},
     {"fsync", TT_PARAM_BOOL, AT(fsync), "no", NULL, "make each file durable when it was written"},
     {"sync_phases", TT_PARAM_BOOL, AT(sync_phases), "no", NULL,
      "sync the whole file system at the end of each phase, inside the timing"},
@@ -48,7 +58,7 @@ static const struct tt_param params[] = {
      0, INT32_MAX},
     {"shuffle", TT_PARAM_BOOL, AT(shuffle), "no", NULL, "look up and read in random order"},
     {"deadline", TT_PARAM_DURATION, AT(deadline), "0", "s",
-     "stop making files after this time; then all ranks make as many as the fastest; 0: never"},
+     "stop making items after this time; then all ranks make as many as the fastest; 0: never"},
     {"count_file", TT_PARAM_TEXT, AT(count_file), NULL, NULL,
      "keeps the number of items that a deadline left, for a later run", .placeholder = "FILE"},
     {"repetitions", TT_PARAM_COUNT, AT(repetitions), "1", NULL, "how often all of it is done", 1,
@@ -79,7 +89,7 @@ static int check_run(const struct tt_run_options *run, struct tt_error *e)
                         : run->inflight != 1              ? "inflight"
                                                           : NULL;
 
-    if (strcmp(run->backend, "posix") != 0)
+    if (strcmp(run->backend, "posix") != 0 && strcmp(run->backend, "discard") != 0)
         return tt_fail(e, TT_USAGE,
                        "metadata measures the calls of the file system itself: not possible on "
                        "backend %s, because it stores variables; use --backend posix",
@@ -97,7 +107,7 @@ static int check_run(const struct tt_run_options *run, struct tt_error *e)
     return TT_OK;
 }
 
-static int check_choices(const struct tt_metadata_options *o, struct tt_error *e)
+static int check_choices(const struct tt_metadata_options *o, uint64_t ranks, struct tt_error *e)
 {
     if (!o->create && !o->path)
         return tt_fail(e, TT_USAGE,
@@ -109,8 +119,16 @@ static int check_choices(const struct tt_metadata_options *o, struct tt_error *e
     if (o->rename && o->what == TT_METADATA_FILES)
         return tt_fail(e, TT_USAGE,
                        "metadata.rename is for directories: use metadata.what directories");
-    if (o->deadline > 0 && o->what != TT_METADATA_FILES)
-        return tt_fail(e, TT_USAGE, "metadata.deadline is for files only");
+    if (o->shared && (o->own_directories || o->what != TT_METADATA_FILES))
+        return tt_fail(e, TT_USAGE,
+                       "metadata.shared needs metadata.what files and one tree for all ranks");
+    if (o->mknod && (o->write > 0 || o->fsync))
+        return tt_fail(e, TT_USAGE,
+                       "metadata.mknod opens no file: leave out metadata.write and "
+                       "metadata.fsync");
+    if (o->tasks > ranks)
+        return tt_fail(e, TT_USAGE, "metadata.tasks is %llu, but there are %llu ranks",
+                       (unsigned long long)o->tasks, (unsigned long long)ranks);
     if (o->count_file && o->create && o->deadline <= 0)
         return tt_fail(e, TT_USAGE,
                        "metadata.count_file needs metadata.deadline when making files");
@@ -123,7 +141,7 @@ static int metadata_check(const struct tt_config *config, struct tt_error *e)
     int rc = check_run(config->run, e);
 
     if (rc == TT_OK)
-        rc = check_choices(o, e);
+        rc = check_choices(o, config->run->ranks, e);
     return rc == TT_OK ? check_tree(o, config->run->ranks, e) : rc;
 }
 
@@ -131,14 +149,16 @@ static int metadata_estimate(const struct tt_config *config, struct tt_estimate 
                              struct tt_error *e)
 {
     const struct tt_metadata_options *o = tt_config_opts(config, "metadata");
-    uint64_t ranks = config->run->ranks, items = tt_metadata_items(o) * ranks;
+    uint64_t tasks = tt_metadata_tasks(o, config->run->ranks);
+    uint64_t written = tt_metadata_items(o) * (o->shared ? 1 : tasks);
+    uint64_t items = tt_metadata_items(o) * tasks;
     bool files = o->what != TT_METADATA_DIRECTORIES;
 
     (void)e;
     if (o->create) {
         out->bytes_written = files ? items * o->write * o->repetitions : 0;
-        out->bytes_on_disk = files ? items * o->write : 0;
-        out->files = (files ? items : 0);
+        out->bytes_on_disk = files ? written * o->write : 0;
+        out->files = files ? written : 0;
         out->dumps = o->repetitions;
         out->at_most = o->deadline > 0;
     }

@@ -5,7 +5,6 @@
 
 #include "plan/config.h"
 #include "workloads/particles/particles.h"
-#include "workloads/particles/tables.h"
 
 static const char *const layouts[] = {"arrays", "records", NULL};
 static const char *const conversions[] = {"engine", "library", NULL};
@@ -13,12 +12,11 @@ static const char *const patterns[] = {"contiguous", "strided", NULL};
 static const char *const phases[] = {"write", "read", "both", "overwrite", "append", NULL};
 static const char *const readings[] = {"full", "partial", "strided", "plane", "ldc",
                                        "rdc",  "prl",     "cs",      NULL};
-static const char *const ways_to_compute[] = {"sleep", "work", NULL};
 static const char *const files[] = {"shared", "process", NULL};
 
 #define AT(member) offsetof(struct tt_particles_options, member)
 static const struct tt_param params[] = {
-    {"dims", TT_PARAM_COUNTS, AT(dims), "1048576", "particles",
+    {"dims", TT_PARAM_COUNTS, AT(dims), "4194304", "particles",
      "what a rank has, 1 to 3 dimensions, slowest first; ranks follow each other in the first"},
     {"deviation", TT_PARAM_REAL, AT(deviation), "0", "particles",
      "standard deviation of what ranks have, around dims, normally distributed"},
@@ -53,11 +51,13 @@ static const struct tt_param params[] = {
      TT_PARTICLE_DIMS},
     {"plane_index", TT_PARAM_COUNT, AT(plane_index), "0", NULL,
      "with read=plane: where in that dimension", 0, INT64_C(1) << 40},
-    {"compute", TT_PARAM_DURATION, AT(compute), "0", "s", "computation between two steps", 0,
-     1000000},
-    {"compute_by", TT_PARAM_CHOICE, AT(compute_by), "sleep", NULL,
-     "sleep, or work for as long as that takes undisturbed: a rank that sleeps needs no core",
-     .choices = ways_to_compute},
+    {"compute", TT_PARAM_PASSES, AT(compute), "0", "passes",
+     "computation between two steps, each over 65536 particles in memory; or for how long, which "
+     "is "
+     "calibrated once",
+     0, INT64_C(1) << 40},
+    {"pause", TT_PARAM_DURATION, AT(pause), "0", "s",
+     "sleep between two steps, as h5bench does: a rank that sleeps needs no core", 0, 1000000},
     {"prefetch", TT_PARAM_BOOL, AT(prefetch), "no", NULL,
      "read the next step while computing; needs overlap"},
     {"verify", TT_PARAM_BOOL, AT(verify), "yes", NULL,
@@ -167,6 +167,17 @@ static uint64_t moved(const struct tt_particles_options *o, uint64_t rows, bool 
     return n * sizeof(struct tt_particle);
 }
 
+/* Of blocks at the most: all of it. */
+static uint64_t moved_by_reading(const struct tt_particles_options *o, uint64_t rows)
+{
+    if (o->reading == TT_PARTICLES_READ_PARTIAL && o->read_count < rows)
+        rows = o->read_count;
+    if (o->reading == TT_PARTICLES_READ_PLANE)
+        return moved(o, rows, false) /
+               (o->plane_dimension == 1 ? rows : o->dims.values[o->plane_dimension - 1]);
+    return moved(o, rows, o->reading == TT_PARTICLES_READ_STRIDED);
+}
+
 static int particles_estimate(const struct tt_config *config, struct tt_estimate *out,
                               struct tt_error *e)
 {
@@ -181,7 +192,7 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
         extent += own;
         most = own > most ? own : most;
         written += moved(o, rows, o->pattern == TT_PARTICLES_STRIDED);
-        read += moved(o, rows, o->reading == TT_PARTICLES_READ_STRIDED);
+        read += moved_by_reading(o, rows);
     }
     if (o->phase != TT_PARTICLES_READ) {
         out->bytes_written = written * o->steps;
@@ -195,7 +206,7 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
     out->memory_per_rank = most * (1 + converts(o) + o->prefetch);
     if (config->run->overlap != TT_OVERLAP_NONE && o->phase != TT_PARTICLES_READ)
         out->memory_per_rank += most * config->run->inflight;
-    out->compute_seconds = o->compute * (double)(o->steps - 1);
+    out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->steps - 1);
     return TT_OK;
 }
 
@@ -227,6 +238,7 @@ const struct tt_workload tt_workload_particles = {
     .params = params,
     .opts_size = sizeof(struct tt_particles_options),
     .shown = shown,
+    .computation = &tt_particles_computation,
     .tables = tables,
     .check = particles_check,
     .estimate = particles_estimate,

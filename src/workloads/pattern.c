@@ -23,7 +23,7 @@ static const struct tt_param params[] = {
     {"fixed", TT_PARAM_COUNT, AT(fixed), "0", NULL,
      "how many of them are written once, in the first step", 0, 4096},
     {"element", TT_PARAM_TEXT, AT(element), "f64", NULL,
-     "u8, i32, i64, u64, f32, f64, char, or a record: x:f64,id:i64,tag:char*8"},
+     "u8, i32, u32, i64, u64, f32, f64, char, or a record: x:f64,id:i64,tag:char*8"},
     {"dims", TT_PARAM_COUNTS, AT(dims), "64:32", "elements",
      "dimensions of a variable, 1 to 4, slowest first; with a file per process of all together"},
     {"unlimited", TT_PARAM_BOOL, AT(unlimited), "no", NULL, "the first dimension may grow"},

@@ -26,7 +26,7 @@ static const struct tt_param params[] = {
     {"concurrency", TT_PARAM_COUNT, AT(concurrency), "8", NULL,
      "files that a rank reads at the same time, each by a thread", 1, 4096},
     {"transfer", TT_PARAM_BYTES, AT(transfer), "1m", "B", "of a read call", 8, 1 << 30},
-    {"passes", TT_PARAM_COUNT, AT(passes), "1", NULL, "how often all files are read", 1,
+    {"passes", TT_PARAM_COUNT, AT(passes), "5", NULL, "how often all files are read", 1,
      INT64_C(1) << 30},
     {"portion", TT_PARAM_BYTES, AT(portion), "64m", "B",
      "that a rank reads in an iteration; the run can be stopped after each", 1, INT64_C(1) << 50},

@@ -6,9 +6,10 @@
 #include "engine/engine.h"
 #include "plan/config.h"
 #include "plan/workload.h"
+#include "spec/units.h"
 #include "workloads/stencil/stencil.h"
 
-static const char *const dims_choices[] = {"2", "3", NULL};
+static const char *const dims_choices[] = {"auto", "2", "3", NULL};
 static const char *const shape_choices[] = {"star", "box", NULL};
 static const char *const perturbation_choices[] = {"none", "sine", NULL};
 static const char *const decomposition_choices[] = {"rows", "blocks", NULL};
@@ -17,12 +18,18 @@ static const char *const uses[] = {"write", "read", "collective", NULL};
 
 #define AT(member) offsetof(struct tt_stencil_options, member)
 static const struct tt_param params[] = {
-    {"size", TT_PARAM_COUNT, AT(size), "1024", "points",
-     "points of the grid in every direction, boundary included", 3, 1 << 30},
-    {"iterations", TT_PARAM_COUNT, AT(iterations), "100", NULL, "number of iterations", 1,
+    {"size", TT_PARAM_COUNTS, AT(size), "1024", "points",
+     "points of the grid, boundary included: in every direction, or along each side, slowest first "
+     "(64x128x32)",
+     3, 1 << 30},
+    {"iterations", TT_PARAM_COUNT, AT(iterations), "40000", NULL, "number of iterations", 1,
      INT64_MAX},
-    {"dims", TT_PARAM_CHOICE, AT(dims), "2", NULL, "dimensions of the grid",
+    {"dims", TT_PARAM_CHOICE, AT(dims), "auto", NULL,
+     "dimensions of the grid; auto: as many as size has sides, and 2 if it has one",
      .choices = dims_choices},
+    {"fields", TT_PARAM_COUNT, AT(fields), "1", NULL,
+     "fields on the grid: each is computed, exchanged and written as a variable of its own", 1,
+     TT_STENCIL_FIELDS},
     {"shape", TT_PARAM_CHOICE, AT(shape), "star", NULL,
      "neighbours of a point: star (4, in 3D 6) or box (8, in 3D 26)", .choices = shape_choices},
     {"perturbation", TT_PARAM_CHOICE, AT(perturbation), "none", NULL,
@@ -30,6 +37,10 @@ static const struct tt_param params[] = {
      .choices = perturbation_choices},
     {"work", TT_PARAM_COUNT, AT(work), "0", NULL,
      "extra work per point: so many multiplications and additions; same result", 0, 1000000},
+    {"compute", TT_PARAM_PASSES, AT(compute), "1", "passes",
+     "how often an iteration computes its result, which stays the same; or for how long, which is "
+     "calibrated once",
+     1, 1000000000},
     {"threads", TT_PARAM_COUNT, AT(threads), "1", NULL, "OpenMP threads per rank", 1, 4096},
     {"decomposition", TT_PARAM_CHOICE, AT(decomposition), "rows", NULL,
      "how ranks share the grid: rows (3D: planes), or blocks cut in all directions",
@@ -37,29 +48,51 @@ static const struct tt_param params[] = {
     {"halo", TT_PARAM_CHOICE, AT(halo), "after", NULL,
      "exchange with neighbours after the computation, or overlapped with its interior",
      .choices = halo_choices},
-    {"variable", TT_PARAM_TEXT, AT(variable), "field", NULL, "name of the variable in the file"},
+    {"variable", TT_PARAM_TEXT, AT(variable), "field", NULL,
+     "name of the variable in the file; of several fields with _1, _2, ... behind it"},
     {NULL},
 };
 
 /* ---- what follows from them, without MPI and before anything runs ---- */
 
-struct tt_problem tt_stencil_problem(const struct tt_stencil_options *o)
+int tt_stencil_ndims(const struct tt_stencil_options *o)
+{
+    if (o->dims == 0)
+        return o->size.n == 3 ? 3 : 2;
+    return o->dims + 1;
+}
+
+/* Slowest first, as every array here; a 2D grid has one plane. */
+static void sides(const struct tt_stencil_options *o, uint64_t size[3])
+{
+    int ndims = tt_stencil_ndims(o);
+
+    size[0] = 1;
+    for (int d = 0; d < ndims; d++)
+        size[3 - ndims + d] = o->size.values[o->size.n == 1 ? 0 : d];
+}
+
+struct tt_problem tt_stencil_problem(const struct tt_stencil_options *o, uint64_t field)
 {
     static const enum tt_stencil_shape shapes[2][2] = {{TT_STAR2D, TT_BOX2D},
                                                        {TT_STAR3D, TT_BOX3D}};
+    struct tt_problem p = {.shape = shapes[tt_stencil_ndims(o) - 2][o->shape],
+                           .perturbation = (enum tt_stencil_perturbation)o->perturbation,
+                           .work = o->work,
+                           .field = field};
 
-    return (struct tt_problem){.shape = shapes[o->dims][o->shape],
-                               .perturbation = (enum tt_stencil_perturbation)o->perturbation,
-                               .size = o->size,
-                               .work = o->work};
+    sides(o, p.size);
+    return p;
 }
 
 int tt_stencil_partition(const struct tt_stencil_options *o, int ranks, struct tt_partition *p,
                          struct tt_error *e)
 {
-    int ndims = o->dims + 2;
+    uint64_t size[3];
 
-    return tt_partition_make(p, ndims, o->size, (enum tt_decomposition)o->decomposition, ranks, e);
+    sides(o, size);
+    return tt_partition_make(p, tt_stencil_ndims(o), size, (enum tt_decomposition)o->decomposition,
+                             ranks, e);
 }
 
 /* The first iteration that writes something; 0 if none does. */
@@ -94,15 +127,41 @@ static int check_reads(const struct tt_config *config, uint64_t iterations, stru
     return TT_OK;
 }
 
+/* All bytes of a rank, twice and with what is around its points, can be counted. */
+#define MOST_POINTS (UINT64_C(1) << 58)
+
+static int check_size(const struct tt_stencil_options *o, struct tt_error *e)
+{
+    const struct tt_counts *size = &o->size;
+    uint64_t points = o->fields;
+
+    if (size->n < 1 || size->n > 3)
+        return tt_fail(e, TT_USAGE, "stencil.size has %zu sides; give 1, 2 or 3, as in 64x128",
+                       size->n);
+    if (size->n > 1 && (size_t)tt_stencil_ndims(o) != size->n)
+        return tt_fail(e, TT_USAGE,
+                       "stencil.size has %zu sides, but stencil.dims is %d; leave it out", size->n,
+                       tt_stencil_ndims(o));
+    for (size_t i = 0; tt_stencil_ndims(o) == 3 && i < size->n; i++)
+        if (size->values[i] > 1 << 20)
+            return tt_fail(e, TT_USAGE, "--size %llu is too large for 3 dimensions; at most %d",
+                           (unsigned long long)size->values[i], 1 << 20);
+    for (int i = 0; i < tt_stencil_ndims(o); i++)
+        points = tt_times(points, size->values[size->n == 1 ? 0 : i]);
+    if (points > MOST_POINTS)
+        return tt_fail(e, TT_USAGE,
+                       "stencil.size and stencil.fields make too many points: at most 2^58");
+    return TT_OK;
+}
+
 static int stencil_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_stencil_options *o = tt_config_opts(config, "stencil");
     struct tt_partition p;
-    int rc;
+    int rc = check_size(o, e);
 
-    if (o->dims == 1 && o->size > 1 << 20)
-        return tt_fail(e, TT_USAGE, "--size %llu is too large for 3 dimensions; at most %d",
-                       (unsigned long long)o->size, 1 << 20);
+    if (rc != TT_OK)
+        return rc;
     if (!o->variable)
         return tt_fail(e, TT_USAGE, "stencil.variable must not be empty");
 #ifndef _OPENMP
@@ -114,12 +173,13 @@ static int stencil_check(const struct tt_config *config, struct tt_error *e)
 }
 
 /* Seconds per point of one thread, from about 0.1 s of sweeps, and not more than the run's, over a
- * grid of the real width but at most 64 MiB; 0 if there is no memory. */
+ * grid of the real width but at most 64 MiB; 0 if there is no memory. It is time on a CPU: others
+ * may be running, too. */
 static double measure_point(const struct tt_stencil_options *o, const struct tt_owned *owned,
                             int ranks)
 {
-    struct tt_problem problem = tt_stencil_problem(o);
-    struct tt_partition p = {.ndims = o->dims + 2, .size = o->size, .parts = {1, 1, 1}};
+    struct tt_problem problem = tt_stencil_problem(o, 0);
+    struct tt_partition p = {.ndims = tt_stencil_ndims(o), .parts = {1, 1, 1}};
     struct tt_error ignored = TT_ERROR_CLEAR;
     uint64_t bytes = tt_grid_bytes(p.ndims, owned), limit = 64 << 20;
     int slow = 3 - p.ndims;
@@ -129,21 +189,23 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
     int64_t start, points = 0;
     uint64_t sweeps = 0;
 
+    sides(o, p.size);
     if (bytes > limit)
-        p.parts[slow] = (int)(o->size / (1 + owned->count[slow] * limit / bytes));
+        p.parts[slow] = (int)(p.size[slow] / (1 + owned->count[slow] * limit / bytes));
     if (tt_grid_make(&f, &problem, &p, p.parts[slow] / 2, 1, &caches,
-                     bytes > limit ? ranks + 1 : ranks, &ignored) != TT_OK)
+                     (bytes > limit ? ranks + 1 : ranks) * (int)o->fields, &ignored) != TT_OK)
         return 0;
     box = tt_box_computed(&p, &f.owned);
-    start = tt_now_ns();
+    start = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     do {
         tt_grid_sweep(&f, &box);
         tt_grid_swap(&f);
         points += (box.last[0] - box.first[0]) * (box.last[1] - box.first[1]) *
                   (box.last[2] - box.first[2]);
-    } while (++sweeps < o->iterations && tt_now_ns() - start < 100000000);
+    } while (++sweeps < o->iterations && tt_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < 100000000);
+    start = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
     tt_grid_free(&f);
-    return points > 0 ? tt_seconds(tt_now_ns() - start) / (double)points : 0;
+    return points > 0 ? tt_seconds(start) / (double)points : 0;
 }
 
 static void estimate_files(const struct tt_write_options *w, uint64_t iterations, int ranks,
@@ -154,10 +216,10 @@ static void estimate_files(const struct tt_write_options *w, uint64_t iterations
     for (size_t i = 0; i < w->pattern.n; i++)
         copies = w->pattern.values[i] > copies ? w->pattern.values[i] : copies;
     tt_output_plan(w, iterations, &out->dumps, &written);
-    out->bytes_written = written * field;
+    out->bytes_written = tt_times(written, field);
     if (out->dumps == 0)
         return;
-    out->bytes_on_disk = w->series == TT_OVERWRITE ? copies * field : out->bytes_written;
+    out->bytes_on_disk = w->series == TT_OVERWRITE ? tt_times(copies, field) : out->bytes_written;
     out->files = w->series == TT_FILE_PER_STEP ? written : copies;
     out->files *= w->files ? (uint64_t)ranks : 1;
 }
@@ -168,7 +230,7 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
     const struct tt_stencil_options *o = tt_config_opts(config, "stencil");
     const struct tt_read_options *r = tt_config_opts(config, "read");
     const struct tt_run_options *run = config->run;
-    uint64_t points = 1, reads = r->every ? o->iterations / r->every : 0, mine;
+    uint64_t points = o->fields, reads = r->every ? o->iterations / r->every : 0, mine;
     uint64_t cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), parallel = run->ranks * o->threads;
     struct tt_partition p;
     struct tt_owned owned;
@@ -176,20 +238,23 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
 
     if (rc != TT_OK)
         return rc;
-    for (int d = 0; d < p.ndims; d++)
-        points *= o->size;
+    for (int d = 0; d < 3; d++)
+        points *= p.size[d];
     tt_partition_owned(&p, 0, &owned);
-    mine = owned.count[0] * owned.count[1] * owned.count[2] * sizeof(double);
-    *out = (struct tt_estimate){.bytes_read = reads * points * sizeof(double),
-                                .memory_per_rank = tt_grid_bytes(p.ndims, &owned)};
+    mine = owned.count[0] * owned.count[1] * owned.count[2] * o->fields * sizeof(double);
+    *out = (struct tt_estimate){.bytes_read = tt_times(reads, points * sizeof(double)),
+                                .memory_per_rank = o->fields * tt_grid_bytes(p.ndims, &owned)};
     if (reads && !r->restart)
         out->memory_per_rank += mine;
-    if (run->overlap == TT_OVERLAP_ASYNC)
-        out->memory_per_rank += run->inflight * mine;
+    if (run->overlap != TT_OVERLAP_NONE)
+        out->memory_per_rank += tt_times(run->inflight, mine);
     estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,
                    points * sizeof(double), out);
-    out->compute_seconds = measure_point(o, &owned, (int)run->ranks) * (double)points *
-                           (double)o->iterations / (double)(parallel < cores ? parallel : cores);
+    out->compute_seconds = tt_passes_seconds(&o->compute) * (double)o->iterations;
+    if (!(o->compute.seconds > 0))
+        out->compute_seconds = measure_point(o, &owned, (int)run->ranks) * (double)points *
+                               (double)(o->compute.count * o->iterations) /
+                               (double)(parallel < cores ? parallel : cores);
     return TT_OK;
 }
 
@@ -205,6 +270,7 @@ const struct tt_workload tt_workload_stencil = {
     .opts_size = sizeof(struct tt_stencil_options),
     .check = stencil_check,
     .estimate = stencil_estimate,
+    .computation = &tt_stencil_computation,
     .shown = shown,
     .run = tt_stencil_run,
 };

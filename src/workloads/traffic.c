@@ -33,7 +33,8 @@ static const struct tt_param params[] = {
      .choices = patterns},
     {"size", TT_PARAM_BYTES, AT(size), "1m", "B", "of a message from one rank to one other", 16,
      1 << 30},
-    {"iterations", TT_PARAM_COUNT, AT(iterations), "100", NULL, "rounds of messages", 1, INT64_MAX},
+    {"iterations", TT_PARAM_COUNT, AT(iterations), "10000", NULL, "rounds of messages", 1,
+     INT64_MAX},
     {"outstanding", TT_PARAM_COUNT, AT(outstanding), "1", NULL,
      "messages from each sender to each receiver in a round, all in flight at once", 1, 1024},
     {"pause", TT_PARAM_DURATION, AT(pause), "0", "s", "between rounds", 0, 3600},
@@ -276,6 +277,7 @@ static int iterate(struct traffic *t, struct tt_error *e)
     const struct traffic_opts *o = t->opts;
     int rc = TT_OK;
 
+    tt_iterations_apart(t->engine);
     for (uint64_t it = 1; rc == TT_OK && it <= t->iterations; it++) {
         rc = tt_iteration_begin(t->engine, it, t->iterations, e);
         if (rc == TT_OK)

@@ -129,32 +129,61 @@ static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *
 static int look_at(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
                    struct tt_error *e)
 {
-    uint64_t bytes = tt_selection_count(&slot->block.file);
-
-    if (bytes == 0)
+    if (slot->bytes == 0)
         return TT_OK;
     a->latency_ns += slot->took_ns;
-    a->bytes += bytes;
+    a->bytes += slot->bytes;
     return is_comparing(a) ? compare(a, slot, e) : TT_OK;
 }
 
-static void fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot)
+/* Most of IOR's content is there already, and nothing is done. */
+static void fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot, int64_t since_ns)
 {
-    int64_t t = tt_now_ns();
-
+    if (slot->prepared && a->content.kind == TT_CONTENT_TIMESTAMP)
+        return;
     if (slot->prepared)
         tt_content_refresh(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
     else
         tt_content_fill(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
     slot->prepared = true;
-    tt_phase_add(a->engine, TT_COMPUTE, t);
+    slot->ready_ns = tt_phase_add(a->engine, TT_COMPUTE, since_ns);
+}
+
+/* The block of a slot, all of its buffer. A slot that had such a block before only moves on. */
+static void aim(const struct tt_bulk_access_state *a, struct tt_stream_slot *slot, uint64_t offset)
+{
+    uint64_t dims = a->walk.slots * a->walk.transfer, bytes = a->walk.transfer;
+
+    slot->tag = offset;
+    if (slot->block.file.kind == TT_SELECT_SLAB) {
+        slot->block.file.start[0] = offset;
+        return;
+    }
+    slot->block = (struct tt_block){.variable = 0};
+    tt_select_slab(&slot->block.file, 1, &dims, &offset, NULL, &bytes, NULL);
+    tt_select_all(&slot->block.memory, 1, &bytes);
+}
+
+static void aim_at_nothing(const struct tt_bulk_access_state *a, struct tt_stream_slot *slot)
+{
+    uint64_t dims = a->walk.slots * a->walk.transfer, bytes = a->walk.transfer;
+
+    slot->block = (struct tt_block){.variable = 0};
+    tt_select_none(&slot->block.file, 1, &dims);
+    tt_select_none(&slot->block.memory, 1, &bytes);
+}
+
+static void touch(struct tt_bulk_access_state *a, uint64_t offset)
+{
+    uint64_t place = offset / a->walk.transfer;
+
+    a->touched[place / 64] |= UINT64_C(1) << place % 64;
 }
 
 /* The i-th transfer, or none of it. */
 static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, uint64_t i,
                     bool nothing, struct tt_error *e)
 {
-    uint64_t dims = a->walk.slots * a->walk.transfer, bytes = a->walk.transfer;
     struct tt_stream_slot *slot;
     int rc = tt_stream_take(stream, &slot, e), now;
 
@@ -162,20 +191,14 @@ static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, ui
         rc = look_at(a, slot, e);
     if (rc != TT_OK && !a->lockstep)
         return rc;
-    slot->block = (struct tt_block){.variable = 0};
-    tt_select_none(&slot->block.file, 1, &dims);
-    tt_select_none(&slot->block.memory, 1, &bytes);
-    if (!nothing && rc == TT_OK) {
-        slot->tag = tt_bulk_offset(&a->walk, i);
-        if (a->touched) {
-            uint64_t place = slot->tag / bytes;
-
-            a->touched[place / 64] |= UINT64_C(1) << place % 64;
-        }
-        tt_select_slab(&slot->block.file, 1, &dims, &slot->tag, NULL, &bytes, NULL);
-        tt_select_all(&slot->block.memory, 1, &bytes);
+    if (nothing || rc != TT_OK) {
+        aim_at_nothing(a, slot);
+    } else {
+        aim(a, slot, tt_bulk_offset(&a->walk, i));
+        if (a->touched)
+            touch(a, slot->tag);
         if (a->kind == TT_BULK_WRITE)
-            fill(a, slot);
+            fill(a, slot, a->in_a_row ? tt_stream_clock(stream) : tt_now_ns());
     }
     now = tt_stream_start(stream, slot, e);
     return rc == TT_OK ? now : rc;
@@ -198,17 +221,17 @@ static int finish(struct tt_bulk_access_state *a, struct tt_stream *stream, int 
 
 /* ---- all of them ---- */
 
-static bool is_late(const struct tt_bulk_access_state *a)
+static bool is_late(const struct tt_bulk_access_state *a, int64_t now_ns)
 {
     return a->options->deadline > 0 && a->kind != TT_BULK_CHECK &&
-           tt_seconds(tt_now_ns() - a->first) > a->options->deadline;
+           tt_seconds(now_ns - a->first) > a->options->deadline;
 }
 
-static int watch(struct tt_bulk_access_state *a, struct tt_error *e)
+static int watch(struct tt_bulk_access_state *a, int64_t now_ns, struct tt_error *e)
 {
     if (a->pace)
-        note_pace(a->pace, tt_now_ns() - a->first, a->done);
-    return tt_watch(a->engine, a->progress + a->done, a->progress_total, e);
+        note_pace(a->pace, now_ns - a->first, a->done);
+    return tt_watch_at(a->engine, now_ns, a->progress + a->done, a->progress_total, e);
 }
 
 static int transfer_on_its_own(struct tt_bulk_access_state *a, struct tt_stream *stream,
@@ -216,12 +239,14 @@ static int transfer_on_its_own(struct tt_bulk_access_state *a, struct tt_stream 
 {
     int rc = TT_OK;
 
+    a->in_a_row = false;
     while (rc == TT_OK && a->done < until) {
         rc = transfer(a, stream, a->done, false, e);
+        a->in_a_row = true;
         a->done += rc == TT_OK;
         if (rc == TT_OK)
-            rc = watch(a, e);
-        if (!is_overtime && is_late(a)) {
+            rc = watch(a, tt_stream_clock(stream), e);
+        if (!is_overtime && is_late(a, tt_stream_clock(stream))) {
             a->cut = true;
             break;
         }
@@ -246,7 +271,7 @@ static int transfer_in_step(struct tt_bulk_access_state *a, struct tt_stream *st
         a->done += !nothing && rc == TT_OK;
         if ((i + 1) % STEPS_BETWEEN_AGREEMENTS == 0) {
             if (rc == TT_OK && a->engine->rank == 0)
-                rc = watch(a, e);
+                rc = watch(a, tt_now_ns(), e);
             told = tt_agree(a->engine->comm, rc, e);
         }
     }
@@ -314,10 +339,9 @@ static int use_file(struct tt_bulk_access_state *a, struct tt_series *series, st
     struct tt_stream *stream;
     int rc = tt_stream_open(series, &spec, &stream, e), closed;
 
-    a->opened = tt_now_ns();
     if (rc != TT_OK)
         return rc;
-    a->began += tt_stream_preparing_ns(stream); /* no part of anything */
+    a->open_ns = tt_stream_open_ns(stream);
     if (a->options->barriers)
         MPI_Barrier(a->engine->comm);
     rc = transfer_all(a, stream, e);
@@ -341,6 +365,7 @@ int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
         .per_process = !a->walk.shared,
         .own_path = true,
         .independent = !a->lockstep,
+        .plain = a->walk.transfer <= (uint64_t)1 << 30,
         .steps = 1,
         .nvariables = 1,
         .variables = &variable,
@@ -358,13 +383,8 @@ int tt_bulk_access_run(struct tt_bulk_access_state *a, struct tt_error *e)
     rc = use_file(a, series, e);
     if (a->options->barriers)
         MPI_Barrier(a->engine->comm);
-    a->closing = tt_now_ns();
-    closed = tt_series_close(series, e);
-    a->closed = tt_now_ns();
-    if (!a->options->timed_check) { /* comparing is no part of it */
+    closed = tt_series_close_timed(series, &a->close_ns, e);
+    if (!a->options->timed_check) /* comparing is no part of it */
         a->last -= a->checking_ns;
-        a->closing -= a->checking_ns;
-        a->closed -= a->checking_ns;
-    }
     return tt_agree(a->engine->comm, rc == TT_OK ? closed : rc, e);
 }

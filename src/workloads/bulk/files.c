@@ -96,9 +96,7 @@ static void warn_of_short_files(struct tt_bulk *b)
 
 static bool is_plain_file(const struct tt_bulk *b)
 {
-    const struct tt_stack *stack = &b->engine->config->stack;
-
-    return stack->elements[stack->n - 1]->caps & TT_CAP_RAW;
+    return tt_stack_caps(&b->engine->config->stack) & TT_CAP_RAW;
 }
 
 int tt_bulk_look_at_old_files(struct tt_bulk *b, struct tt_error *e)

@@ -30,6 +30,7 @@ struct tt_bulk_access_state {
     bool lockstep;                     /* transfers are collective */
     uint64_t progress, progress_total; /* transfers of this rank before this access, and in all */
 
+    bool in_a_row;  /* nothing lies between the last transfer and the next */
     void *expected; /* what a transfer of IOR's content holds, to compare with */
 
     uint64_t *touched;         /* a bit for each place of the file; NULL: not looked at */
@@ -39,7 +40,8 @@ struct tt_bulk_access_state {
     bool cut; /* by the deadline */
     uint64_t done, bytes, at_deadline;
     int64_t latency_ns, checking_ns, deadline_ns;
-    int64_t began, opened, first, last, closing, closed; /* after a barrier of all ranks */
+    int64_t began, first, last; /* began: after a barrier of all ranks */
+    int64_t open_ns, close_ns;  /* of this rank's own calls */
 };
 
 /* Share of the file's transfers that were made at least once, by whichever rank; 1 unless places

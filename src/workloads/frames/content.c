@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/mix.h"
+#include "engine/engine.h"
+#include "plan/workload.h"
 #include "workloads/frames/frames.h"
 
 static inline double value_at(uint64_t seed, uint64_t index)
@@ -126,7 +128,12 @@ int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_error 
     return TT_OK;
 }
 
-void tt_frames_field_step(struct tt_frames_field *f)
+bool tt_frames_computes(const struct tt_frames_options *o)
+{
+    return o->compute.count > 0 || o->compute.seconds > 0;
+}
+
+static void step(struct tt_frames_field *f)
 {
     const double *restrict now = f->now;
     double *restrict next = f->next;
@@ -137,8 +144,40 @@ void tt_frames_field_step(struct tt_frames_field *f)
     f->now = next;
 }
 
+void tt_frames_field_steps(struct tt_frames_field *f, uint64_t n)
+{
+    while (n-- > 0)
+        step(f);
+}
+
 void tt_frames_field_free(struct tt_frames_field *f)
 {
     free(f->now);
     free(f->next);
 }
+
+static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
+{
+    const struct tt_frames_options *o = tt_config_opts(engine->config, "frames");
+    struct tt_frames_field *f = *state = calloc(1, sizeof *f);
+    struct tt_frames_shape shape;
+    int rc = tt_frames_shape_make(&shape, o, (uint64_t)engine->size, (uint64_t)engine->rank, e);
+
+    if (rc == TT_OK && !f)
+        rc = tt_fail_nomem(e, "the field to compute on");
+    return rc == TT_OK ? tt_frames_field_make(f, shape.values / shape.width, e) : rc;
+}
+
+static void do_passes(void *state, uint64_t n)
+{
+    tt_frames_field_steps(state, n);
+}
+
+static void free_computation(void *state)
+{
+    if (state)
+        tt_frames_field_free(state);
+    free(state);
+}
+
+const struct tt_computation tt_frames_computation = {make_computation, do_passes, free_computation};

@@ -11,6 +11,7 @@
 #include "io/model.h"
 #include "spec/param.h"
 
+struct tt_computation;
 struct tt_engine;
 
 enum tt_frames_element { TT_FRAMES_FLOAT, TT_FRAMES_VECTOR, TT_FRAMES_BLOCK };
@@ -24,8 +25,7 @@ struct tt_frames_options {
     uint64_t frames, drop_first;
     uint64_t header, metadata; /* bytes */
     bool convert, timed_convert;
-    uint64_t steps; /* of computation between two frames */
-    double compute; /* seconds of it at least */
+    struct tt_passes compute; /* between two frames */
     bool write, read, cold;
     char *path;
 };
@@ -71,7 +71,9 @@ struct tt_frames_field {
     double *now, *next;
 };
 int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_error *e);
-void tt_frames_field_step(struct tt_frames_field *f);
+bool tt_frames_computes(const struct tt_frames_options *o);
+void tt_frames_field_steps(struct tt_frames_field *f, uint64_t n);
+extern const struct tt_computation tt_frames_computation;
 void tt_frames_field_free(struct tt_frames_field *f);
 
 /* ---- run.c ---- */

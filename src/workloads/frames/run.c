@@ -87,7 +87,7 @@ static int allocate(struct job *f, struct tt_error *e)
     int rc =
         tt_frames_shape_make(&f->shape, o, (uint64_t)f->engine->size, (uint64_t)f->engine->rank, e);
 
-    if (rc == TT_OK && o->write && (o->steps > 0 || o->compute > 0))
+    if (rc == TT_OK && o->write && tt_frames_computes(o))
         rc = tt_frames_field_make(&f->field, f->shape.values / f->shape.width, e);
     if (rc != TT_OK)
         return rc;
@@ -239,18 +239,16 @@ static void write_text(const struct job *f, int which, uint64_t frame, char *tex
 
 /* ---- writing ---- */
 
-/* One step of the simulation, or as many as the time asks for, and the state it leaves. */
+/* What is computed between two frames, and the state it leaves. */
 static void compute(struct job *f, uint64_t frame)
 {
-    const struct tt_frames_options *o = f->options;
     uint64_t seed = f->engine->config->run->seed;
     int64_t t = tt_now_ns();
 
     if (frame > 0) {
-        for (uint64_t i = 0; i < o->steps; i++)
-            tt_frames_field_step(&f->field);
-        while (tt_seconds(tt_now_ns() - t) < o->compute)
-            tt_frames_field_step(&f->field);
+        tt_frames_field_steps(&f->field, f->options->compute.count);
+        tt_passes_add(f->engine, t);
+        t = tt_now_ns();
     }
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
@@ -395,7 +393,8 @@ static void gather_row(const struct job *f, bool reading, uint64_t frame, double
     row[TT_FRAMES_ACCESS] = reading;
     row[TT_FRAMES_FRAME] = (double)(frame + 1);
     row[TT_FRAMES_BYTES] = (double)(tt_frames_frame_bytes(&f->shape, o) + (header ? o->header : 0));
-    row[TT_FRAMES_COUNTED] = frame >= o->drop_first;
+    row[TT_FRAMES_COUNTED] =
+        frame >= o->drop_first && !(reading ? f->read : f->written)[frame].excluded;
     tt_frames_row_times(row, seconds, ranks);
 }
 

@@ -8,55 +8,73 @@
 #include "engine/counts.h"
 #include "workloads/metadata/metadata.h"
 
-static char *path_in(const char *root)
+#define OF_DIRECTORIES ".directories"
+
+static char *with_ending(const char *path, bool directories)
+{
+    char *out;
+
+    return asprintf(&out, "%s%s", path, directories ? OF_DIRECTORIES : "") < 0 ? NULL : out;
+}
+
+static char *path_in(const char *root, bool directories)
 {
     char *path;
 
-    return asprintf(&path, "%s/" TT_METADATA_COUNT_FILE, root) < 0 ? NULL : path;
+    return asprintf(&path, "%s/" TT_METADATA_COUNT_FILE "%s", root,
+                    directories ? OF_DIRECTORIES : "") < 0
+               ? NULL
+               : path;
 }
 
-int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, uint64_t items,
-                           struct tt_error *e)
+static int save(char *path, uint64_t items, struct tt_error *e)
 {
-    char *inside;
-    int rc = o->count_file ? tt_counts_save(o->count_file, items, e) : TT_OK;
+    int rc = path ? tt_counts_save(path, items, e) : tt_fail_nomem(e, "a path");
 
-    if (rc != TT_OK || o->remove || o->deadline <= 0)
-        return rc;
-    inside = path_in(root);
-    rc = inside ? tt_counts_save(inside, items, e) : tt_fail_nomem(e, "a path");
-    free(inside);
+    free(path);
     return rc;
 }
 
-int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root, uint64_t *items,
-                           struct tt_error *e)
+int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, bool directories,
+                           uint64_t items, struct tt_error *e)
 {
-    char *inside = path_in(root);
-    const char *path = o->count_file ? o->count_file : inside;
+    int rc = o->count_file ? save(with_ending(o->count_file, directories), items, e) : TT_OK;
+
+    if (rc != TT_OK || o->remove || o->deadline <= 0)
+        return rc;
+    return save(path_in(root, directories), items, e);
+}
+
+int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root, bool directories,
+                           uint64_t *items, struct tt_error *e)
+{
+    char *path =
+        o->count_file ? with_ending(o->count_file, directories) : path_in(root, directories);
     uint64_t most = *items;
     int rc = TT_OK;
 
-    if (!inside)
+    if (!path)
         return tt_fail_nomem(e, "a path");
-    if (o->count_file || access(inside, F_OK) == 0)
+    if (o->count_file || access(path, F_OK) == 0)
         rc = tt_counts_load(path, items, e);
     if (!o->count_file && *items > most) /* fewer were asked for than are there */
         *items = most;
     if (rc == TT_OK && *items > most)
         rc = tt_fail(e, TT_USAGE, "'%s' says %llu items, more than metadata.items", path,
                      (unsigned long long)*items);
-    free(inside);
+    free(path);
     return rc;
 }
 
 void tt_metadata_count_remove(const char *root)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    char *inside = path_in(root);
-    uint64_t items;
+    for (int directories = 0; directories < 2; directories++) {
+        struct tt_error ignored = TT_ERROR_CLEAR;
+        char *path = path_in(root, directories);
+        uint64_t items;
 
-    if (inside && tt_counts_load(inside, &items, &ignored) == TT_OK)
-        unlink(inside);
-    free(inside);
+        if (path && tt_counts_load(path, &items, &ignored) == TT_OK)
+            unlink(path);
+        free(path);
+    }
 }

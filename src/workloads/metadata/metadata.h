@@ -15,8 +15,10 @@ enum tt_metadata_what { TT_METADATA_FILES, TT_METADATA_DIRECTORIES, TT_METADATA_
 
 struct tt_metadata_options {
     uint64_t items, per_directory, branch, depth, write, read, shift, repetitions;
+    uint64_t tasks, signature;
     int what; /* enum tt_metadata_what */
     bool leaves_only, own_directories, fsync, sync_phases, shuffle;
+    bool shared, mknod, check, check_write;
     bool create, stat, open, rename, remove;
     double deadline;
     char *path, *count_file;
@@ -27,6 +29,8 @@ struct tt_metadata_options {
 /* Directories of a tree, and those of them that hold items. 0: too many to count. */
 uint64_t tt_metadata_directories(const struct tt_metadata_options *o);
 uint64_t tt_metadata_holders(const struct tt_metadata_options *o);
+/* Ranks that work, of so many. */
+uint64_t tt_metadata_tasks(const struct tt_metadata_options *o, uint64_t ranks);
 /* Items of every rank. */
 uint64_t tt_metadata_items(const struct tt_metadata_options *o);
 
@@ -55,12 +59,13 @@ bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, cons
 
 /* ---- count.c ---- */
 #define TT_METADATA_COUNT_FILE ".items" /* in the root */
-/* The items of every rank, for a later run: those that a deadline left of a tree that stays. */
-int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, uint64_t items,
-                           struct tt_error *e);
+/* The items of every rank, for a later run: those that a deadline left of a tree that stays.
+ * Directories have a number of their own, in a file whose name has an ending more. */
+int tt_metadata_count_save(const struct tt_metadata_options *o, const char *root, bool directories,
+                           uint64_t items, struct tt_error *e);
 /* *items stays what it is if nobody has kept a number. */
-int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root, uint64_t *items,
-                           struct tt_error *e);
+int tt_metadata_count_load(const struct tt_metadata_options *o, const char *root, bool directories,
+                           uint64_t *items, struct tt_error *e);
 void tt_metadata_count_remove(const char *root);
 
 /* ---- run.c ---- */

@@ -22,11 +22,12 @@ struct metadata {
     int root_fd; /* what is removed lies below this, whatever stands at the path now */
     struct tt_content content;
     unsigned char *buffer;
-    uint64_t items; /* of every rank */
-    uint64_t rank, ranks;
-    uint64_t phases, planned; /* begun; and how many there will be */
-    uint64_t progress;
-    uint64_t missing; /* bytes that files did not have when they were to be read */
+    uint64_t items[2];           /* of every rank that works: files, directories */
+    uint64_t rank, ranks;        /* of those that work */
+    bool works, touches;         /* this rank; and the file system is used at all */
+    uint64_t phases, planned;    /* begun; and how many there will be */
+    uint64_t progress, expected; /* items of all phases, done and to do */
+    uint64_t missing;            /* bytes that files did not have when they were to be read */
     size_t nrows;
     double *rows;
     double count[TT_METADATA_NOPERATIONS], seconds[TT_METADATA_NOPERATIONS]; /* of items */
@@ -67,23 +68,6 @@ static int write_file(struct phase *p, int fd, const char *path, uint64_t i, str
     return TT_OK;
 }
 
-static int create_file(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
-{
-    const struct tt_metadata_options *o = p->m->options;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), rc = TT_OK;
-
-    if (fd < 0)
-        return fail(e, "open", path);
-    tt_count_file(p->m->engine);
-    if (o->write > 0)
-        rc = write_file(p, fd, path, i, e);
-    if (rc == TT_OK && o->fsync && fsync(fd) != 0)
-        rc = fail(e, "fsync", path);
-    if (close(fd) != 0 && rc == TT_OK)
-        rc = fail(e, "close", path);
-    return rc;
-}
-
 static int check_file(struct phase *p, const char *path, uint64_t i, size_t n, struct tt_error *e)
 {
     uint64_t written = p->m->options->write;
@@ -94,6 +78,54 @@ static int check_file(struct phase *p, const char *path, uint64_t i, size_t n, s
         return TT_OK;
     return tt_fail(e, TT_CORRUPT, "'%s' at offset %zu: what was read is not what was written", path,
                    wrong);
+}
+
+static int read_back(struct phase *p, int fd, const char *path, uint64_t i, struct tt_error *e)
+{
+    uint64_t size = p->m->options->write;
+    size_t done = 0;
+    ssize_t n = 1;
+
+    memset(p->m->buffer, 0, size);
+    while (done < size && n != 0) {
+        n = pread(fd, p->m->buffer + done, size - done, (off_t)done);
+        if (n < 0 && errno != EINTR)
+            return fail(e, "read", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return check_file(p, path, i, size, e);
+}
+
+static int create_file(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = p->m->options;
+    int mode = (o->check_write ? O_RDWR : O_WRONLY) | (o->shared ? 0 : O_EXCL);
+    int fd = open(path, mode | O_CREAT | O_CLOEXEC, 0666), rc = TT_OK;
+
+    if (fd < 0)
+        return fail(e, "open", path);
+    if (!o->shared || p->m->rank == 0)
+        tt_count_file(p->m->engine);
+    if (o->write > 0)
+        rc = write_file(p, fd, path, i, e);
+    if (rc == TT_OK && o->check_write)
+        rc = read_back(p, fd, path, i, e);
+    if (rc == TT_OK && o->fsync && fsync(fd) != 0)
+        rc = fail(e, "fsync", path);
+    if (close(fd) != 0 && rc == TT_OK)
+        rc = fail(e, "close", path);
+    return rc;
+}
+
+static int make_node(struct phase *p, const char *path, struct tt_error *e)
+{
+    bool shared = p->m->options->shared;
+
+    if (mknod(path, S_IFREG | 0666, 0) != 0 && !(shared && errno == EEXIST))
+        return fail(e, "mknod", path);
+    if (!shared || p->m->rank == 0)
+        tt_count_file(p->m->engine);
+    return TT_OK;
 }
 
 static int open_file(struct phase *p, const char *path, uint64_t i, struct tt_error *e)
@@ -116,7 +148,7 @@ static int open_file(struct phase *p, const char *path, uint64_t i, struct tt_er
         rc = tt_fail(e, TT_CORRUPT, "'%s' holds %zu bytes, less than were written", path, done);
     tt_count_read(p->m->engine, done);
     p->m->missing += o->read - done;
-    return rc == TT_OK ? check_file(p, path, i, done, e) : rc;
+    return rc == TT_OK && o->check ? check_file(p, path, i, done, e) : rc;
 }
 
 static int look_up(struct phase *p, const char *path, struct tt_error *e)
@@ -152,6 +184,8 @@ static int act_on(struct phase *p, const char *path, uint64_t i, struct tt_error
 {
     switch (p->operation) {
     case TT_METADATA_CREATE:
+        if (!p->directories && p->m->options->mknod)
+            return make_node(p, path, e);
         if (!p->directories)
             return create_file(p, path, i, e);
         return mkdir(path, 0777) == 0 ? TT_OK : fail(e, "mkdir", path);
@@ -175,9 +209,13 @@ static int act(struct phase *p, uint64_t i, struct tt_error *e)
                                           [TT_METADATA_REMOVE] = TT_DOING_REMOVE};
     bool renamed = p->renamed && p->operation != TT_METADATA_RENAME;
     const char *path = tt_metadata_item(&p->names, i, p->directories, renamed);
-    uint64_t before = tt_note_begin(doing[p->operation], tt_note_file(path));
-    int rc = act_on(p, path, i, e);
+    uint64_t before;
+    int rc;
 
+    if (!p->m->touches)
+        return TT_OK;
+    before = tt_note_begin(doing[p->operation], tt_note_file(path));
+    rc = act_on(p, path, i, e);
     tt_note_end(before);
     return rc;
 }
@@ -197,13 +235,15 @@ static int grow_or_fell(struct phase *p, struct tt_error *e)
 
         if (i == 0 && !p->m->options->own_directories)
             continue; /* the root itself */
-        if (fell)
+        if (!p->m->touches)
+            rc = TT_OK;
+        else if (fell)
             rc = remove_item(p, path, true, e);
         else if (mkdir(path, 0777) != 0)
             rc = fail(e, "mkdir", path);
         p->done += rc == TT_OK;
         if (rc == TT_OK)
-            rc = tt_watch(p->m->engine, p->m->progress, p->m->planned * p->m->items, e);
+            rc = tt_watch(p->m->engine, p->m->progress, p->m->expected, e);
     }
     return rc;
 }
@@ -231,7 +271,7 @@ static int work_through(struct phase *p, uint64_t until, bool overtime, int64_t 
     bool shuffled = m->options->shuffle &&
                     (p->operation == TT_METADATA_STAT || p->operation == TT_METADATA_OPEN);
     struct tt_permutation order =
-        tt_permutation_make(m->items, m->engine->config->run->seed + p->owner);
+        tt_permutation_make(m->items[p->directories], m->engine->config->run->seed + p->owner);
     int rc = TT_OK;
 
     while (rc == TT_OK && p->done < until) {
@@ -241,7 +281,7 @@ static int work_through(struct phase *p, uint64_t until, bool overtime, int64_t 
         tt_call_add(m->engine, TT_METADATA, calls[p->operation], t);
         p->done += rc == TT_OK;
         if (rc == TT_OK)
-            rc = tt_watch(m->engine, m->progress + p->done, m->planned * m->items, e);
+            rc = tt_watch(m->engine, m->progress + p->done, m->expected, e);
         if (!overtime && is_late(p, since))
             break;
     }
@@ -253,20 +293,22 @@ static int work(struct phase *p, struct tt_error *e)
 {
     struct metadata *m = p->m;
     int64_t since = tt_now_ns();
+    bool alone = m->options->shared && p->operation == TT_METADATA_REMOVE;
     uint64_t most;
-    int rc, reason;
+    int rc = TT_OK, reason;
 
     if (p->operation == TT_METADATA_TREE || p->operation == TT_METADATA_FELL) {
-        rc = m->options->own_directories || m->engine->rank == 0 ? grow_or_fell(p, e) : TT_OK;
+        if (m->works && (m->options->own_directories || m->rank == 0))
+            rc = grow_or_fell(p, e);
         tt_phase_add(m->engine, TT_METADATA, since);
-    } else {
-        rc = work_through(p, m->items, false, since, e);
+    } else if (m->works && (!alone || m->rank == 0)) {
+        rc = work_through(p, m->items[p->directories], false, since, e);
     }
     if (m->options->deadline > 0 && p->operation == TT_METADATA_CREATE) {
         MPI_Allreduce(&p->done, &most, 1, MPI_UINT64_T, MPI_MAX, m->engine->comm);
-        if (rc == TT_OK)
+        if (rc == TT_OK && m->works)
             rc = work_through(p, most, true, since, e);
-        m->items = most;
+        m->items[p->directories] = most;
     }
     p->ended_ns = tt_now_ns();
     reason = tt_watch_end(m->engine, e);
@@ -311,6 +353,8 @@ static uint64_t owner_of(const struct metadata *m, enum tt_metadata_operation op
                      : operation == TT_METADATA_REMOVE ? 3
                                                        : 0;
 
+    if (m->options->shared)
+        return 0;
     return (m->rank + times * m->options->shift) % m->ranks;
 }
 
@@ -338,7 +382,7 @@ static int run_phase(struct metadata *m, enum tt_metadata_operation operation, b
     MPI_Barrier(m->engine->comm);
     t = tt_now_ns();
     rc = work(&p, e);
-    if (rc == TT_OK && m->options->sync_phases) {
+    if (rc == TT_OK && m->options->sync_phases && m->touches) {
         rc = sync_file_system(m, e);
         p.ended_ns = tt_now_ns();
     }
@@ -372,7 +416,7 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
     int rc = TT_OK;
 
     if (o->create)
-        m->items = tt_metadata_items(o);
+        m->items[0] = m->items[1] = tt_metadata_items(o);
     if (o->create)
         rc = run_phase(m, TT_METADATA_TREE, true, repetition, e);
     if (rc == TT_OK && o->what != TT_METADATA_FILES)
@@ -386,6 +430,28 @@ static int repeat_once(struct metadata *m, uint64_t repetition, struct tt_error 
 
 /* ---- the root of everything ---- */
 
+static int load_counts(struct metadata *m, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    int rc = TT_OK;
+
+    for (int directories = 0; rc == TT_OK && directories < 2; directories++)
+        if (o->what == TT_METADATA_BOTH || (o->what == TT_METADATA_DIRECTORIES) == directories)
+            rc = tt_metadata_count_load(o, m->root, directories, &m->items[directories], e);
+    return rc;
+}
+
+static int save_counts(struct metadata *m, struct tt_error *e)
+{
+    const struct tt_metadata_options *o = m->options;
+    int rc = TT_OK;
+
+    for (int directories = 0; rc == TT_OK && directories < 2; directories++)
+        if (o->what == TT_METADATA_BOTH || (o->what == TT_METADATA_DIRECTORIES) == directories)
+            rc = tt_metadata_count_save(o, m->root, directories, m->items[directories], e);
+    return rc;
+}
+
 static int prepare(struct metadata *m, struct tt_error *e)
 {
     const struct tt_metadata_options *o = m->options;
@@ -394,18 +460,37 @@ static int prepare(struct metadata *m, struct tt_error *e)
     uint64_t kinds = files + directories;
 
     m->rank = (uint64_t)m->engine->rank;
-    m->ranks = (uint64_t)m->engine->size;
-    m->items = tt_metadata_items(o);
-    m->content = (struct tt_content){.signature = m->engine->config->run->seed};
+    m->ranks = tt_metadata_tasks(o, (uint64_t)m->engine->size);
+    m->works = m->rank < m->ranks;
+    m->touches = tt_stack_caps(&m->engine->config->stack) & TT_CAP_STORES;
+    m->items[0] = m->items[1] = tt_metadata_items(o);
+    m->content = (struct tt_content){.signature = o->signature ? o->signature
+                                                               : m->engine->config->run->seed};
     m->planned = (o->create ? 1 + kinds : 0) + (o->stat ? kinds : 0) + (o->open ? files : 0) +
                  (o->rename ? directories : 0) + (o->remove ? kinds + 1 : 0);
     m->planned *= o->repetitions;
+    m->expected = m->planned * m->items[0];
     m->rows = calloc(m->planned * TT_METADATA_NCOLUMNS + 1, sizeof *m->rows);
     m->buffer = malloc(largest + 1);
     m->root = tt_data_path_of(m->engine, o->path, "tree");
     if (!m->rows || !m->buffer || !m->root)
         return tt_fail_nomem(e, "the metadata workload");
-    return o->create ? TT_OK : tt_metadata_count_load(o, m->root, &m->items, e);
+    return o->create || !m->touches ? TT_OK : load_counts(m, e);
+}
+
+/* Collective. A directory that did not exist, or one that an earlier run has made. */
+static int open_root(struct metadata *m, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    if (m->engine->rank == 0)
+        rc = m->options->create ? tt_data_make_tree(m->engine, m->root, e)
+                                : tt_data_check_tree(m->engine, m->root, e);
+    rc = tt_agree(m->engine->comm, rc, e);
+    if (rc != TT_OK)
+        return rc;
+    m->root_fd = open(m->root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return tt_agree(m->engine->comm, m->root_fd < 0 ? fail(e, "open", m->root) : TT_OK, e);
 }
 
 static void report(struct metadata *m)
@@ -435,7 +520,7 @@ static int finish_tree(struct metadata *m, struct tt_error *e)
     int rc = TT_OK;
 
     if (m->engine->rank == 0 && o->create)
-        rc = tt_metadata_count_save(o, m->root, m->items, e);
+        rc = save_counts(m, e);
     if (m->engine->rank == 0 && !o->create && o->remove) {
         struct stat made, now;
 
@@ -454,24 +539,15 @@ int tt_metadata_run(struct tt_engine *engine, struct tt_error *e)
         .engine = engine, .options = tt_config_opts(engine->config, "metadata"), .root_fd = -1};
     int rc = tt_agree(engine->comm, prepare(&m, e), e);
 
-    if (rc == TT_OK) {
-        /* A directory that did not exist, or one that an earlier run has made. */
-        if (engine->rank == 0)
-            rc = m.options->create ? tt_data_make_tree(engine, m.root, e)
-                                   : tt_data_check_tree(engine, m.root, e);
-        rc = tt_agree(engine->comm, rc, e);
-    }
-    if (rc == TT_OK) {
-        m.root_fd = open(m.root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        rc = tt_agree(engine->comm, m.root_fd < 0 ? fail(e, "open", m.root) : TT_OK, e);
-    }
+    if (rc == TT_OK && m.touches)
+        rc = open_root(&m, e);
     if (rc == TT_OK)
         rc = tt_engine_start(engine, e);
     for (uint64_t i = 0; rc == TT_OK && i < m.options->repetitions; i++)
         rc = repeat_once(&m, i, e);
     if (rc == TT_OK)
         rc = tt_engine_stop(engine, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK && m.touches)
         rc = finish_tree(&m, e);
     if (m.rows)
         report(&m);

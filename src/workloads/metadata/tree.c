@@ -34,6 +34,11 @@ uint64_t tt_metadata_holders(const struct tt_metadata_options *o)
     return o->leaves_only ? width(o, o->depth) : tt_metadata_directories(o);
 }
 
+uint64_t tt_metadata_tasks(const struct tt_metadata_options *o, uint64_t ranks)
+{
+    return o->tasks ? o->tasks : ranks;
+}
+
 uint64_t tt_metadata_items(const struct tt_metadata_options *o)
 {
     uint64_t n;
@@ -156,7 +161,8 @@ bool tt_metadata_makes(const struct tt_metadata_options *o, uint64_t ranks, cons
     uint64_t directory = 0, level = 0, first = 0, end = ranks;
     const char *at = path;
 
-    if (!strcmp(path, TT_METADATA_COUNT_FILE))
+    if (!strcmp(path, TT_METADATA_COUNT_FILE) ||
+        !strcmp(path, TT_METADATA_COUNT_FILE ".directories"))
         return !is_directory;
     if (o->own_directories) {
         if (!take_number(&at, "/", &first) || first >= ranks)

@@ -39,8 +39,8 @@ struct tt_particles_options {
     struct tt_counts stride, block;
     uint64_t count, read_count;
     uint64_t plane_dimension, plane_index;
-    double compute; /* seconds */
-    int compute_by; /* 0 sleep, 1 work */
+    struct tt_passes compute;
+    double pause; /* seconds */
     bool prefetch, verify, unlimited;
     uint64_t memory_limit; /* bytes per rank in flight; 0: what inflight says */
     uint64_t appended;     /* how often the file at path was appended to before */
@@ -113,16 +113,35 @@ void tt_particles_to_arrays(const struct tt_particle *records, uint64_t n, void 
 void tt_particles_to_records(const void *arrays, uint64_t n, struct tt_particle *records);
 
 /* ---- work.c ---- */
-/* Computation that takes about so many seconds where nothing disturbs it. */
-struct tt_particles_work {
-    uint64_t rounds;
-    double sink;
-};
-/* Measures how fast this core is. */
-void tt_particles_work_calibrate(struct tt_particles_work *w, double seconds);
-void tt_particles_work_do(struct tt_particles_work *w);
+struct tt_particles_work;
+/* NULL: no memory; free() frees it. */
+struct tt_particles_work *tt_particles_work_make(uint64_t seed);
+void tt_particles_work_do(struct tt_particles_work *w, uint64_t passes);
+extern const struct tt_computation tt_particles_computation;
 
 /* ---- run.c ---- */
 int tt_particles_run(struct tt_engine *engine, struct tt_error *e);
+
+/* ---- the tables that it leaves in a result ---- */
+
+/* "h5bench": rank 0's seconds, as h5bench defines them; a row for writing, one for reading. */
+enum {
+    TT_PARTICLES_RAW,      /* in calls that move data, and waiting for them */
+    TT_PARTICLES_METADATA, /* making groups and variables */
+    TT_PARTICLES_OBSERVED,
+    TT_PARTICLES_COMPUTATION,
+    TT_PARTICLES_OPENING, /* of the file */
+    TT_PARTICLES_SYNCING,
+    TT_PARTICLES_CLOSING,
+    TT_PARTICLES_NTIMES,
+};
+
+/* "ranks", where their numbers of particles differ: one row. */
+enum {
+    TT_PARTICLES_TOTAL, /* of all ranks */
+    TT_PARTICLES_MEAN,
+    TT_PARTICLES_DEVIATION, /* standard deviation of what ranks have */
+    TT_PARTICLES_NNUMBERS,
+};
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "workloads/particles/particles.h"
-#include "workloads/particles/tables.h"
 
 #define POISON 0xa5
 
@@ -29,7 +28,7 @@ struct cloud {
     struct tt_variable variables[TT_PARTICLE_FIELDS];
     struct tt_block blocks[TT_PARTICLE_FIELDS];
     struct tt_write_options rules;
-    struct tt_particles_work work;
+    struct tt_particles_work *work; /* NULL: nothing is computed */
     char *path;
     /* What transfers go from or to; the second while a step is read ahead. */
     void *buffers[2];
@@ -139,8 +138,8 @@ static int allocate(struct cloud *c, struct tt_error *e)
     if (writes(c))
         tt_particles_fill(&c->content, &c->written, o->memory, c->own ? c->own : c->buffers[0], 0,
                           false);
-    if (o->compute > 0 && o->compute_by == 1)
-        tt_particles_work_calibrate(&c->work, o->compute);
+    if (o->compute.count > 0 && !(c->work = tt_particles_work_make(c->content.seed)))
+        return tt_fail_nomem(e, "the particles to compute on");
     return TT_OK;
 }
 
@@ -201,12 +200,15 @@ static void compute(struct cloud *c)
 {
     int64_t t = tt_now_ns();
 
-    if (!(c->options->compute > 0))
+    if (!c->work && !(c->options->pause > 0))
         return;
-    if (c->options->compute_by == 1)
-        tt_particles_work_do(&c->work);
-    else
-        tt_sleep_until(t + (int64_t)(c->options->compute * 1e9));
+    if (c->work) {
+        tt_particles_work_do(c->work, c->options->compute.count);
+        tt_passes_add(c->engine, t);
+        t = tt_now_ns();
+    }
+    if (c->options->pause > 0)
+        tt_sleep_until(t + (int64_t)(c->options->pause * 1e9));
     tt_phase_add(c->engine, TT_COMPUTE, t);
 }
 
@@ -342,13 +344,14 @@ static int read_all(struct cloud *c, struct tt_error *e)
 static int tallied(struct cloud *c, struct tally *t, int (*act)(struct cloud *, struct tt_error *),
                    struct tt_error *e)
 {
+    double excluded = tt_excluded_seconds(c->engine);
     int64_t since = tt_now_ns();
     int rc;
 
     for (int p = 0; p < TT_NPHASES; p++)
         t->spent[p] -= tt_phase_seconds(c->engine, (enum tt_phase)p);
     rc = act(c, e);
-    t->observed += tt_seconds(tt_now_ns() - since);
+    t->observed += tt_seconds(tt_now_ns() - since) - (tt_excluded_seconds(c->engine) - excluded);
     for (int p = 0; p < TT_NPHASES; p++)
         t->spent[p] += tt_phase_seconds(c->engine, (enum tt_phase)p);
     return rc;
@@ -432,6 +435,7 @@ static void release(struct cloud *c)
     free(c->buffers[0]);
     free(c->buffers[1]);
     free(c->own);
+    free(c->work);
 }
 
 int tt_particles_run(struct tt_engine *engine, struct tt_error *e)

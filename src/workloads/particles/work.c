@@ -1,49 +1,56 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multiplications and additions in registers and a small array: as long as asked for on a core of
- * its own, longer where it has to share one. */
-#include "base/clock.h"
+/* What stands for the simulation between two steps: particles that fly through a periodic box. They
+ * are apart from those in files, and always as many, so that a pass is short however many particles
+ * a rank has, and however few of them are read. */
+#include "engine/engine.h"
 #include "workloads/particles/particles.h"
 
-#define WORDS 1024 /* stays in the first cache */
-#define CALIBRATION_NS 20000000
-#define SAMPLES 3
+#include <stdlib.h>
 
-static double rounds(uint64_t n, double seed)
+#define PARTICLES 65536 /* 1.5 MiB */
+#define DT 0.001f
+
+struct tt_particles_work {
+    float place[3][PARTICLES], momentum[3][PARTICLES];
+};
+
+struct tt_particles_work *tt_particles_work_make(uint64_t seed)
 {
-    double a[WORDS], sum = 0;
+    struct tt_particles_work *w = malloc(sizeof *w);
 
-    for (int i = 0; i < WORDS; i++)
-        a[i] = seed + i;
-    for (uint64_t k = 0; k < n; k++)
-        for (int i = 0; i < WORDS; i++)
-            a[i] = a[i] * 0.999999 + 0.5;
-    for (int i = 0; i < WORDS; i++)
-        sum += a[i];
-    return sum;
-}
-
-/* The fastest of a few samples: what disturbs them must not make the work shorter. */
-void tt_particles_work_calibrate(struct tt_particles_work *w, double seconds)
-{
-    double best = 0;
-
-    for (int sample = 0; sample < SAMPLES; sample++) {
-        int64_t start = tt_now_ns(), now = start;
-        uint64_t done = 0;
-        double rate;
-
-        while (now - start < CALIBRATION_NS) {
-            w->sink += rounds(200, w->sink * 1e-9);
-            done += 200;
-            now = tt_now_ns();
+    for (uint64_t i = 0; w && i < PARTICLES; i++)
+        for (uint64_t d = 0; d < 3; d++) {
+            w->place[d][i] = (float)((i * 40503 + seed * 31 + d) % PARTICLES) / PARTICLES;
+            w->momentum[d][i] = (float)((i * 30011 + d) % 1000) / 1000;
         }
-        rate = (double)done / tt_seconds(now - start);
-        best = rate > best ? rate : best;
-    }
-    w->rounds = (uint64_t)(best * seconds) + 1;
+    return w;
 }
 
-void tt_particles_work_do(struct tt_particles_work *w)
+/* A momentum is below 1, so a step never leaves the box by more than its length. */
+void tt_particles_work_do(struct tt_particles_work *w, uint64_t passes)
 {
-    w->sink += rounds(w->rounds, w->sink * 1e-9);
+    while (passes-- > 0)
+        for (int d = 0; d < 3; d++) {
+            float *restrict place = w->place[d];
+            const float *restrict momentum = w->momentum[d];
+
+            for (int i = 0; i < PARTICLES; i++) {
+                float next = place[i] + momentum[i] * DT;
+
+                place[i] = next >= 1.0f ? next - 1.0f : next;
+            }
+        }
 }
+
+static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
+{
+    *state = tt_particles_work_make(engine->config->run->seed);
+    return *state ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
+}
+
+static void do_passes(void *state, uint64_t n)
+{
+    tt_particles_work_do(state, n);
+}
+
+const struct tt_computation tt_particles_computation = {make_computation, do_passes, free};

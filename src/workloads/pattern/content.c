@@ -30,6 +30,7 @@ static void put_value(enum tt_kind kind, uint64_t h, unsigned char *to)
         memcpy(to, &d, sizeof d);
         break;
     case TT_I32:
+    case TT_U32:
         memcpy(to, &h, 4);
         break;
     default:

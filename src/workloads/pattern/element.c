@@ -5,7 +5,7 @@
 #include "spec/units.h"
 #include "workloads/pattern/pattern.h"
 
-static const char *const kinds = "u8, i32, i64, u64, f32, f64 or char";
+static const char *const kinds = "u8, i32, u32, i64, u64, f32, f64 or char";
 
 static int take_kind(const char *text, enum tt_kind *kind, struct tt_error *e)
 {
@@ -39,14 +39,6 @@ static int take_field(char *text, struct tt_field *f, struct tt_error *e)
     return take_kind(kind, &f->kind, e);
 }
 
-static bool is_known(const struct tt_element *element, const char *name)
-{
-    for (unsigned i = 0; i < element->nfields; i++)
-        if (!strcmp(element->fields[i].name, name))
-            return true;
-    return false;
-}
-
 int tt_pattern_element(const char *text, struct tt_element *element, struct tt_field *fields,
                        char **names, struct tt_error *e)
 {
@@ -72,7 +64,7 @@ int tt_pattern_element(const char *text, struct tt_element *element, struct tt_f
             return tt_fail(e, TT_USAGE, "pattern.element: at most %d fields",
                            TT_PATTERN_MAX_FIELDS);
         rc = take_field(word, f, e);
-        if (rc == TT_OK && is_known(element, f->name))
+        if (rc == TT_OK && tt_find_field(element, f->name))
             rc = tt_fail(e, TT_USAGE, "pattern.element: two fields are called '%s'", f->name);
         if (rc != TT_OK)
             break;

@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "engine/engine.h"
 #include "node/page_cache.h"
+#include "record/trace.h"
 #include "workloads/reader/reader.h"
 
 struct file {
@@ -33,6 +34,7 @@ struct file {
 struct worker {
     unsigned char *buffer; /* transfer bytes */
     struct tt_histogram opens, reads;
+    struct tt_timeline line;
 };
 
 struct reader {
@@ -261,10 +263,12 @@ static int make_files(struct reader *r, struct tt_error *e)
 static int open_file(const char *path, struct worker *worker, struct stat *st, int *fd,
                      struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
+    int64_t t = tt_now_ns(), now;
 
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    tt_histogram_add(&worker->opens, tt_now_ns() - t);
+    now = tt_now_ns();
+    tt_histogram_add(&worker->opens, now - t);
+    tt_trace_call(TT_TRACE_ALL, TT_CALL_OPEN, 0, t, now);
     if (*fd < 0 || fstat(*fd, st) != 0)
         return tt_fail_call(e, errno, "open", path, -1);
     return S_ISREG(st->st_mode) ? TT_OK : tt_fail(e, TT_FAILED, "'%s' is not a regular file", path);
@@ -291,7 +295,7 @@ static int read_through(struct reader *r, int fd, const char *path, struct worke
     struct iovec piece = {worker->buffer, r->options->transfer};
 
     for (*at = 0; !tt_work_should_stop(work);) {
-        int64_t t = tt_now_ns();
+        int64_t t = tt_now_ns(), now;
         ssize_t n = tt_sys_preadv(fd, &piece, 1, (off_t)*at);
 
         if (n < 0 && errno == EINTR)
@@ -300,7 +304,11 @@ static int read_through(struct reader *r, int fd, const char *path, struct worke
             return tt_fail_call(e, errno, "read", path, (long long)*at);
         if (n == 0)
             break;
-        tt_histogram_add(&worker->reads, tt_now_ns() - t);
+        now = tt_now_ns();
+        tt_histogram_add(&worker->reads, now - t);
+        tt_timeline_add(&worker->line, tt_since_start(r->engine, t), tt_since_start(r->engine, now),
+                        (uint64_t)n);
+        tt_trace_call(TT_TRACE_ALL, TT_CALL_READ, 0, t, now);
         r->unread += (uint64_t)n;
         tt_work_advance(work, (uint64_t)n);
         *at += (uint64_t)n;
@@ -373,6 +381,7 @@ static int read_pass(struct reader *r, uint64_t total, struct tt_error *e)
 {
     int rc = TT_OK;
 
+    tt_iterations_apart(r->engine);
     r->since = tt_now_ns();
     r->failed = tt_work_start(&r->work, r->nworkers, r->nfiles, read_file, r, &r->failure);
     for (uint64_t i = 1; rc == TT_OK && i <= r->iterations; i++) {
@@ -402,6 +411,7 @@ static void report(struct reader *r)
     for (unsigned i = 0; i < r->nworkers; i++) {
         tt_calls_merge(r->engine, TT_CALL_OPEN, &r->workers[i].opens);
         tt_calls_merge(r->engine, TT_CALL_READ, &r->workers[i].reads);
+        tt_timeline_join(r->engine, TT_READING, &r->workers[i].line);
     }
     MPI_Allreduce(&mine, &unknown, 1, MPI_INT, MPI_MAX, r->engine->comm);
     if (!unknown)

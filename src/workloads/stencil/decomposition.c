@@ -4,23 +4,34 @@
  */
 #include "workloads/stencil/stencil.h"
 
-/* The grid is a cube, so the surface between blocks grows with the sum of the parts; among equals
- * the slowest dimension is cut more often, since its halos are contiguous. */
+#include <stdio.h>
+
+/* Points in the cuts through the grid, of which a side that is cut in n has n: one too many, for
+ * all ways to cut. */
+static double surface(const struct tt_partition *p, int a, int b, int c)
+{
+    const uint64_t *n = p->size;
+
+    return (double)a * (double)n[1] * (double)n[2] + (double)b * (double)n[0] * (double)n[2] +
+           (double)c * (double)n[0] * (double)n[1];
+}
+
+/* Among equals the slowest dimension is cut more often, since its halos are contiguous. */
 static bool choose_blocks(struct tt_partition *p, int ranks)
 {
-    int best = 0;
+    double best = 0;
 
     for (int a = p->ndims == 3 ? ranks : 1; a >= 1; a--) {
-        if (ranks % a || (uint64_t)a > p->size)
+        if (ranks % a || (uint64_t)a > p->size[0])
             continue;
         for (int b = ranks / a; b >= 1; b--) {
             int c = ranks / a / b;
 
-            if (ranks / a % b || (uint64_t)b > p->size || (uint64_t)c > p->size)
+            if (ranks / a % b || (uint64_t)b > p->size[1] || (uint64_t)c > p->size[2])
                 continue;
-            if (best && a + b + c >= best)
+            if (best > 0 && surface(p, a, b, c) >= best)
                 continue;
-            best = a + b + c;
+            best = surface(p, a, b, c);
             p->parts[0] = a;
             p->parts[1] = b;
             p->parts[2] = c;
@@ -29,30 +40,46 @@ static bool choose_blocks(struct tt_partition *p, int ranks)
     return best > 0;
 }
 
+const char *tt_partition_text(const struct tt_partition *p, char text[TT_SIZE_TEXT])
+{
+    const unsigned long long n[] = {p->size[0], p->size[1], p->size[2]};
+
+    if (n[1] == n[2] && (p->ndims == 2 || n[0] == n[1]))
+        snprintf(text, TT_SIZE_TEXT, "%llu", n[1]);
+    else if (p->ndims == 2)
+        snprintf(text, TT_SIZE_TEXT, "%llux%llu", n[1], n[2]);
+    else
+        snprintf(text, TT_SIZE_TEXT, "%llux%llux%llu", n[0], n[1], n[2]);
+    return text;
+}
+
 static int too_many(const struct tt_partition *p, enum tt_decomposition how, int ranks,
                     struct tt_error *e)
 {
     struct tt_partition blocks = *p;
     const char *unit = p->ndims == 3 ? "planes" : "rows";
+    char size[TT_SIZE_TEXT];
 
+    tt_partition_text(p, size);
     if (how == TT_BLOCKS)
         return tt_fail(
             e, TT_USAGE,
-            "%d ranks cannot share a grid of --size %llu: no product of %d factors of at "
-            "most %llu is %d; use another number of ranks",
-            ranks, (unsigned long long)p->size, p->ndims, (unsigned long long)p->size, ranks);
-    return tt_fail(e, TT_USAGE, "--size %llu with rows has %llu %s for %d ranks; use fewer ranks%s",
-                   (unsigned long long)p->size, (unsigned long long)p->size, unit, ranks,
+            "%d ranks cannot share a grid of --size %s: no product of %d factors of at most its "
+            "sides is %d; use another number of ranks",
+            ranks, size, p->ndims, ranks);
+    return tt_fail(e, TT_USAGE, "--size %s with rows has %llu %s for %d ranks; use fewer ranks%s",
+                   size, (unsigned long long)p->size[3 - p->ndims], unit, ranks,
                    choose_blocks(&blocks, ranks) ? " or --decomposition blocks" : "");
 }
 
-int tt_partition_make(struct tt_partition *p, int ndims, uint64_t size, enum tt_decomposition how,
-                      int ranks, struct tt_error *e)
+int tt_partition_make(struct tt_partition *p, int ndims, const uint64_t size[3],
+                      enum tt_decomposition how, int ranks, struct tt_error *e)
 {
-    *p = (struct tt_partition){.ndims = ndims, .size = size, .parts = {1, 1, 1}};
+    *p = (struct tt_partition){
+        .ndims = ndims, .size = {size[0], size[1], size[2]}, .parts = {1, 1, 1}};
     if (how == TT_BLOCKS)
         return choose_blocks(p, ranks) ? TT_OK : too_many(p, how, ranks, e);
-    if ((uint64_t)ranks > size)
+    if ((uint64_t)ranks > size[3 - ndims])
         return too_many(p, how, ranks, e);
     p->parts[3 - ndims] = ranks;
     return TT_OK;
@@ -61,9 +88,8 @@ int tt_partition_make(struct tt_partition *p, int ndims, uint64_t size, enum tt_
 void tt_partition_owned(const struct tt_partition *p, int rank, struct tt_owned *out)
 {
     for (int d = 2; d >= 0; d--) {
-        uint64_t size = d < 3 - p->ndims ? 1 : p->size;
-        uint64_t parts = (uint64_t)p->parts[d], c = (uint64_t)rank % parts;
-        uint64_t more = size % parts;
+        uint64_t size = p->size[d], parts = (uint64_t)p->parts[d];
+        uint64_t c = (uint64_t)rank % parts, more = size % parts;
 
         rank /= p->parts[d];
         out->coords[d] = (int)c;
@@ -132,7 +158,7 @@ struct tt_box tt_box_computed(const struct tt_partition *p, const struct tt_owne
 
     for (int d = 3 - p->ndims; d < 3; d++) {
         b.first[d] = o->start[d] == 0;
-        b.last[d] = (int64_t)o->count[d] - (o->start[d] + o->count[d] == p->size);
+        b.last[d] = (int64_t)o->count[d] - (o->start[d] + o->count[d] == p->size[d]);
     }
     return b;
 }
@@ -147,7 +173,7 @@ int tt_box_shell(const struct tt_partition *p, const struct tt_owned *o, struct 
             shell[n] = *inner;
             shell[n++].last[d] = ++inner->first[d];
         }
-        if (o->start[d] + o->count[d] < p->size && !tt_box_is_empty(inner)) {
+        if (o->start[d] + o->count[d] < p->size[d] && !tt_box_is_empty(inner)) {
             shell[n] = *inner;
             shell[n++].first[d] = --inner->last[d];
         }

@@ -61,21 +61,41 @@ static int allocate(struct tt_grid *g, struct tt_error *e)
     return TT_OK;
 }
 
+/* Points are equally far apart in all directions, so a sine over a longer side bends less: what
+ * counts is the mean of the squares. For a cube it is the step itself, to the last bit. */
+static double mean_step(const struct tt_problem *p)
+{
+    int ndims = tt_stencil_facts[p->shape].ndims;
+    double first = tt_problem_step(p, 2), squares = 0;
+    bool cube = true;
+
+    for (int d = 3 - ndims; d < 3; d++) {
+        double step = tt_problem_step(p, d);
+
+        cube = cube && p->size[d] == p->size[2];
+        squares += step * step;
+    }
+    return cube ? first : sqrt(squares / ndims);
+}
+
 static int tabulate_sines(struct tt_grid *g, struct tt_error *e)
 {
     const struct tt_stencil_facts *facts = &tt_stencil_facts[g->problem.shape];
-    double h = 1.0 / (double)(g->problem.size - 1);
+    double h = mean_step(&g->problem);
 
     if (g->problem.perturbation == TT_PERTURBATION_NONE)
         return TT_OK;
-    g->coefficient = facts->source * facts->ndims * M_PI * M_PI * h * h;
+    g->coefficient =
+        (double)(g->problem.field + 1) * facts->source * facts->ndims * M_PI * M_PI * h * h;
     for (int d = 0; d < 2; d++) {
         g->sines[d] = malloc(g->owned.count[d] * sizeof(double));
         if (!g->sines[d])
             return tt_fail_nomem(e, "the sines");
         for (uint64_t i = 0; i < g->owned.count[d]; i++)
-            g->sines[d][i] =
-                d < 3 - facts->ndims ? 1.0 : tt_stencil_sine(h * (double)(g->owned.start[d] + i));
+            g->sines[d][i] = d < 3 - facts->ndims
+                                 ? 1.0
+                                 : tt_stencil_sine(tt_problem_step(&g->problem, d) *
+                                                   (double)(g->owned.start[d] + i));
     }
     return TT_OK;
 }
@@ -100,14 +120,16 @@ static void choose_tiles(struct tt_grid *g, const struct tt_caches *caches, int 
 static void set_boundary_row(struct tt_grid *g, uint64_t plane, uint64_t row)
 {
     const struct tt_owned *o = &g->owned;
-    uint64_t n = g->problem.size, at[3] = {o->start[0] + plane, o->start[1] + row, 0};
+    const uint64_t *n = g->problem.size;
+    uint64_t at[3] = {o->start[0] + plane, o->start[1] + row, 0};
     size_t start = g->layout.origin + plane * (size_t)g->layout.plane + row * (size_t)g->layout.row;
-    bool whole = at[1] == 0 || at[1] == n - 1 ||
-                 (tt_stencil_facts[g->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n - 1));
+    bool whole =
+        at[1] == 0 || at[1] == n[1] - 1 ||
+        (tt_stencil_facts[g->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n[0] - 1));
 
     for (uint64_t j = 0; j < o->count[2]; j++) {
         at[2] = o->start[2] + j;
-        if (whole || at[2] == 0 || at[2] == n - 1)
+        if (whole || at[2] == 0 || at[2] == n[2] - 1)
             g->values[0][start + j] = g->values[1][start + j] =
                 tt_problem_boundary(&g->problem, at);
     }
@@ -177,7 +199,7 @@ static void sweep_rows(const struct tt_grid *g, int64_t plane, int64_t from, int
         .first = first,
         .last = last,
         .column = (int64_t)g->owned.start[2],
-        .h = 1.0 / (double)(g->problem.size - 1),
+        .h = tt_problem_step(&g->problem, 2),
         .factor = sine ? g->coefficient * g->sines[0][plane] : 0.0,
         .sines = sine ? g->sines[1] + from : NULL,
         .work = g->problem.work,

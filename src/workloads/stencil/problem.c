@@ -11,29 +11,32 @@ const struct tt_stencil_facts tt_stencil_facts[TT_NSHAPES] = {
 };
 
 /* numio's: left 1 - h i, right h i, top 1 - h j, bottom h j, with exact corners. */
-static double boundary_2d(uint64_t n, uint64_t i, uint64_t j)
+static double boundary_2d(const struct tt_problem *p, uint64_t i, uint64_t j)
 {
-    double h = 1.0 / (double)(n - 1);
+    bool top = i == 0, bottom = i == p->size[1] - 1, left = j == 0, right = j == p->size[2] - 1;
+    double y = tt_problem_step(p, 1) * (double)i, x = tt_problem_step(p, 2) * (double)j;
 
-    if ((i == 0 || i == n - 1) && (j == 0 || j == n - 1))
-        return i == j ? 1.0 : 0.0;
-    if (j == 0)
-        return 1.0 - h * (double)i;
-    if (j == n - 1)
-        return h * (double)i;
-    return i == 0 ? 1.0 - h * (double)j : h * (double)j;
+    if ((top || bottom) && (left || right))
+        return top == left ? 1.0 : 0.0;
+    if (left)
+        return 1.0 - y;
+    if (right)
+        return y;
+    return top ? 1.0 - x : x;
 }
 
 double tt_problem_boundary(const struct tt_problem *p, const uint64_t at[3])
 {
-    double h = 1.0 / (double)(p->size - 1);
-    double z = h * (double)at[0], y = h * (double)at[1], x = h * (double)at[2];
+    double x, y, z, scale = (double)(p->field + 1);
 
     if (p->perturbation != TT_PERTURBATION_NONE)
         return 0.0;
     if (tt_stencil_facts[p->shape].ndims == 2)
-        return boundary_2d(p->size, at[1], at[2]);
-    return (1.0 - x) * (1.0 - y) * (1.0 - z) + x * y * z;
+        return scale * boundary_2d(p, at[1], at[2]);
+    z = tt_problem_step(p, 0) * (double)at[0];
+    y = tt_problem_step(p, 1) * (double)at[1];
+    x = tt_problem_step(p, 2) * (double)at[2];
+    return scale * ((1.0 - x) * (1.0 - y) * (1.0 - z) + x * y * z);
 }
 
 double tt_problem_flops(const struct tt_problem *p)

@@ -2,29 +2,41 @@
 /* What a rank does. Order inside an iteration: collective filler, read, halo, computation, write.
  * So the halo is exchanged after a computation and before the next one needs it, also after a
  * restart. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/agree.h"
 #include "engine/engine.h"
+#include "plan/workload.h"
 #include "workloads/stencil/stencil.h"
 
 /* Points computed between two looks at MPI: a fraction of a millisecond. */
 #define POINTS_PER_TEST 131072
 
+/* What is computed; all fields have the same layout. */
+struct fields {
+    struct tt_partition partition;
+    uint64_t n;
+    struct tt_grid grids[TT_STENCIL_FIELDS];
+    struct tt_box computed;
+};
+
 struct solver {
     struct tt_engine *engine;
     const struct tt_stencil_options *options;
     const struct tt_read_options *reading;
-    struct tt_partition partition;
-    struct tt_grid grid;
-    struct tt_halo halo;
-    struct tt_box computed, inner, shell[6];
+    struct fields fields;
+    struct tt_halo halos[TT_STENCIL_FIELDS];
+    struct tt_box inner, shell[6];
     int nshell;
 
+    char size[TT_SIZE_TEXT];
     struct tt_attribute attributes[2];
-    struct tt_variable variable;
+    char *names[TT_STENCIL_FIELDS];
+    struct tt_variable variables[TT_STENCIL_FIELDS];
+    struct tt_block blocks[TT_STENCIL_FIELDS];
     struct tt_output *output;
     struct tt_series *input; /* a file to read that this run did not write */
     double *read_buffer;     /* where reads go that are no restart */
@@ -45,50 +57,108 @@ static int ranks_on_node(MPI_Comm comm)
     return n;
 }
 
-static void describe_variable(struct solver *s)
+/* Sides that differ are said as text, as --size takes them. */
+static void describe_size(struct solver *s)
+{
+    const struct tt_partition *p = &s->fields.partition;
+    const char *text = tt_partition_text(p, s->size);
+
+    if (strchr(text, 'x'))
+        s->attributes[0] = (struct tt_attribute){.name = "size", .kind = TT_CHAR, .text = text};
+    else
+        s->attributes[0] =
+            (struct tt_attribute){.name = "size", .kind = TT_I64, .integer = (int64_t)p->size[2]};
+}
+
+static int describe_variables(struct solver *s, struct tt_error *e)
 {
     const struct tt_write_options *w = tt_config_opts(s->engine->config, "write");
-    int ndims = s->partition.ndims;
+    const struct tt_partition *p = &s->fields.partition;
+    int skip = 3 - p->ndims;
 
-    s->attributes[0] =
-        (struct tt_attribute){.name = "size", .kind = TT_I64, .integer = (int64_t)s->options->size};
+    describe_size(s);
     s->attributes[1] =
         (struct tt_attribute){.name = "written_by", .kind = TT_CHAR, .text = "tutti"};
-    s->variable = (struct tt_variable){.path = s->options->variable,
-                                       .element = &tt_element_f64,
-                                       .ndims = ndims,
-                                       .per_step = true,
-                                       .nattributes = 2,
-                                       .attributes = s->attributes};
-    for (int d = 0; d < ndims; d++)
-        s->variable.dims[d] = w->files ? s->grid.owned.count[3 - ndims + d] : s->options->size;
+    for (uint64_t f = 0; f < s->fields.n; f++) {
+        struct tt_variable *v = &s->variables[f];
+        int n = s->fields.n == 1 ? asprintf(&s->names[f], "%s", s->options->variable)
+                                 : asprintf(&s->names[f], "%s_%llu", s->options->variable,
+                                            (unsigned long long)f + 1);
+
+        if (n < 0) {
+            s->names[f] = NULL;
+            return tt_fail_nomem(e, "a name");
+        }
+        *v = (struct tt_variable){.path = s->names[f],
+                                  .element = &tt_element_f64,
+                                  .ndims = p->ndims,
+                                  .per_step = true,
+                                  .nattributes = 2,
+                                  .attributes = s->attributes};
+        for (int d = 0; d < p->ndims; d++)
+            v->dims[d] = w->files ? s->fields.grids[0].owned.count[skip + d] : p->size[skip + d];
+    }
+    return TT_OK;
+}
+
+static void free_fields(struct fields *f)
+{
+    while (f->n > 0)
+        tt_grid_free(&f->grids[--f->n]);
+}
+
+/* Collective. */
+static int make_fields(const struct tt_engine *engine, struct fields *f, struct tt_error *e)
+{
+    const struct tt_stencil_options *o = tt_config_opts(engine->config, "stencil");
+    struct tt_caches caches = tt_caches_find();
+    int neighbours = ranks_on_node(engine->comm) * (int)o->fields, rc;
+
+    f->n = 0;
+    rc = tt_stencil_partition(o, engine->size, &f->partition, e);
+    while (rc == TT_OK && f->n < o->fields) {
+        struct tt_problem problem = tt_stencil_problem(o, f->n);
+
+        rc = tt_grid_make(&f->grids[f->n], &problem, &f->partition, engine->rank, (int)o->threads,
+                          &caches, neighbours, e);
+        f->n += rc == TT_OK;
+    }
+    if (rc == TT_OK)
+        f->computed = tt_box_computed(&f->partition, &f->grids[0].owned);
+    else
+        free_fields(f);
+    return rc;
+}
+
+/* Once, from the same values to the same values until they are swapped. */
+static void sweep_fields(const struct fields *f, const struct tt_box *box, uint64_t passes)
+{
+    for (uint64_t i = 0; i < passes; i++)
+        for (uint64_t k = 0; k < f->n; k++)
+            tt_grid_sweep(&f->grids[k], box);
 }
 
 static int allocate(struct solver *s, struct tt_error *e)
 {
-    struct tt_problem problem = tt_stencil_problem(s->options);
-    struct tt_caches caches = tt_caches_find();
-    struct tt_engine *engine = s->engine;
-    int neighbours = ranks_on_node(engine->comm), rc;
+    struct fields *f = &s->fields;
+    const struct tt_grid *g = &f->grids[0];
+    int rc = make_fields(s->engine, f, e);
 
-    rc = tt_stencil_partition(s->options, engine->size, &s->partition, e);
-    if (rc == TT_OK)
-        rc = tt_grid_make(&s->grid, &problem, &s->partition, engine->rank, (int)s->options->threads,
-                          &caches, neighbours, e);
     if (rc != TT_OK)
         return rc;
-    s->computed = s->inner = tt_box_computed(&s->partition, &s->grid.owned);
-    s->nshell = tt_box_shell(&s->partition, &s->grid.owned, &s->inner, s->shell);
-    rc = tt_halo_make(&s->halo, engine->comm, &s->partition, &s->grid.owned, &s->grid.layout,
-                      tt_stencil_facts[problem.shape].diagonals, e);
+    s->inner = f->computed;
+    s->nshell = tt_box_shell(&f->partition, &g->owned, &s->inner, s->shell);
+    for (uint64_t k = 0; k < f->n && rc == TT_OK; k++)
+        rc = tt_halo_make(&s->halos[k], s->engine->comm, &f->partition, &g->owned, &g->layout,
+                          tt_stencil_facts[g->problem.shape].diagonals, e);
     if (rc == TT_OK && s->reading->every && !s->reading->restart) {
-        const uint64_t *count = s->grid.owned.count;
+        const uint64_t *count = g->owned.count;
 
-        s->read_buffer = malloc(count[0] * count[1] * count[2] * sizeof(double));
+        s->read_buffer = malloc(f->n * count[0] * count[1] * count[2] * sizeof(double));
         if (!s->read_buffer)
             rc = tt_fail_nomem(e, "the read buffer");
     }
-    return rc;
+    return rc == TT_OK ? describe_variables(s, e) : rc;
 }
 
 /* A file that another run has written. */
@@ -99,8 +169,8 @@ static int open_input(struct solver *s, struct tt_error *e)
                                   .policy = TT_OVERWRITE,
                                   .per_process = w->files == 1,
                                   .steps = 1,
-                                  .nvariables = 1,
-                                  .variables = &s->variable};
+                                  .nvariables = (unsigned)s->fields.n,
+                                  .variables = s->variables};
     char *path = tt_config_path(s->engine->config, s->reading->path);
     int rc;
 
@@ -114,35 +184,39 @@ static int open_input(struct solver *s, struct tt_error *e)
 
 /* ---- an iteration ---- */
 
-/* The owned points in the file; in memory the inside of the padded array, or a dense buffer. */
-static struct tt_block owned_block(struct solver *s, double *dense)
+/* The owned points of all fields in the file; in memory the inside of the padded array, or a dense
+ * buffer. */
+static void list_blocks(struct solver *s, double *dense)
 {
-    const struct tt_layout *l = &s->grid.layout;
-    const struct tt_owned *o = &s->grid.owned;
-    int ndims = s->partition.ndims, skip = 3 - ndims;
-    bool whole = s->variable.dims[0] == o->count[skip] &&
-                 s->variable.dims[1] == o->count[skip + 1] &&
-                 (ndims == 2 || s->variable.dims[2] == o->count[2]);
-    struct tt_block b = {.variable = 0, .data = dense ? dense : s->grid.values[0]};
+    const struct tt_layout *l = &s->fields.grids[0].layout;
+    const struct tt_owned *o = &s->fields.grids[0].owned;
+    const uint64_t *dims = s->variables[0].dims;
+    int ndims = s->fields.partition.ndims, skip = 3 - ndims;
+    bool whole = dims[0] == o->count[skip] && dims[1] == o->count[skip + 1] &&
+                 (ndims == 2 || dims[2] == o->count[2]);
 
-    if (whole)
-        tt_select_all(&b.file, ndims, s->variable.dims);
-    else
-        tt_select_slab(&b.file, ndims, s->variable.dims, o->start + skip, NULL, o->count + skip,
-                       NULL);
-    if (dense)
-        tt_select_all(&b.memory, ndims, o->count + skip);
-    else
-        tt_select_slab(&b.memory, ndims, l->dims + skip, l->owned + skip, NULL, o->count + skip,
-                       NULL);
-    return b;
+    for (uint64_t f = 0; f < s->fields.n; f++) {
+        struct tt_block *b = &s->blocks[f];
+
+        *b = (struct tt_block){.variable = (unsigned)f, .data = s->fields.grids[f].values[0]};
+        if (dense)
+            b->data = dense + f * o->count[0] * o->count[1] * o->count[2];
+        if (whole)
+            tt_select_all(&b->file, ndims, dims);
+        else
+            tt_select_slab(&b->file, ndims, dims, o->start + skip, NULL, o->count + skip, NULL);
+        if (dense)
+            tt_select_all(&b->memory, ndims, o->count + skip);
+        else
+            tt_select_slab(&b->memory, ndims, l->dims + skip, l->owned + skip, NULL,
+                           o->count + skip, NULL);
+    }
 }
 
 static int read_field(struct solver *s, uint64_t iteration, struct tt_error *e)
 {
     uint64_t step = 1;
     struct tt_series *from;
-    struct tt_block block;
     int rc;
 
     if (s->reading->every == 0 || iteration % s->reading->every)
@@ -150,77 +224,109 @@ static int read_field(struct solver *s, uint64_t iteration, struct tt_error *e)
     from = s->input ? s->input : tt_output_last(s->output, &step);
     if (!from)
         return tt_fail(e, TT_FAILED, "nothing has been written yet that could be read");
-    block = owned_block(s, s->read_buffer);
-    rc = tt_series_load(from, step, 1, &block, e);
+    list_blocks(s, s->read_buffer);
+    rc = tt_series_load(from, step, (unsigned)s->fields.n, s->blocks, e);
     /* The other array takes it, too, or the boundary would alternate between two fields'. */
-    if (rc == TT_OK && s->reading->restart)
-        memcpy(s->grid.values[1], s->grid.values[0], s->grid.layout.total * sizeof(double));
+    for (uint64_t f = 0; rc == TT_OK && s->reading->restart && f < s->fields.n; f++) {
+        struct tt_grid *g = &s->fields.grids[f];
+
+        memcpy(g->values[1], g->values[0], g->layout.total * sizeof(double));
+    }
     return rc;
 }
 
-static void sweep(struct solver *s, const struct tt_box *box)
+/* Returns the clock at its end. */
+static int64_t sweep(struct solver *s, const struct tt_box *box, uint64_t passes, int64_t since_ns)
 {
-    int64_t t = tt_now_ns();
-
-    tt_grid_sweep(&s->grid, box);
-    tt_phase_add(s->engine, TT_COMPUTE, t);
+    sweep_fields(&s->fields, box, passes);
+    return tt_passes_add(s->engine, since_ns);
 }
 
-/* The interior in slices of its slowest dimension; between them MPI may work. */
-static void sweep_interior(struct solver *s)
+static bool test_halos(struct solver *s)
 {
-    int d = 3 - s->partition.ndims;
+    bool all = true;
+
+    for (uint64_t f = 0; f < s->fields.n; f++)
+        all &= tt_halo_test(&s->halos[f]);
+    return all;
+}
+
+/* The interior in slices of its slowest dimension; between them MPI may work. Only the first pass
+ * is sliced: others would find their slice in the cache. Returns the clock at its end. */
+static int64_t sweep_interior(struct solver *s, int64_t since_ns)
+{
+    int d = 3 - s->fields.partition.ndims;
     int64_t across = d == 0 ? s->inner.last[1] - s->inner.first[1] : 1;
-    int64_t width = s->inner.last[2] - s->inner.first[2];
+    int64_t width = (s->inner.last[2] - s->inner.first[2]) * (int64_t)s->fields.n;
     int64_t last = s->inner.last[d], step;
     struct tt_box slice = s->inner;
     bool arrived = false;
 
     if (tt_box_is_empty(&s->inner))
-        return;
+        return since_ns;
     step = 1 + POINTS_PER_TEST * (int64_t)s->options->threads / (across * width);
-    for (; slice.first[d] < last; slice.first[d] += step) {
-        int64_t t;
-
+    for (; slice.first[d] < last; slice.first[d] = slice.last[d]) {
         slice.last[d] = slice.first[d] + step < last && !arrived ? slice.first[d] + step : last;
-        sweep(s, &slice);
+        since_ns = sweep(s, &slice, 1, since_ns);
         if (slice.last[d] == last)
-            return;
-        t = tt_now_ns();
-        arrived = tt_halo_test(&s->halo);
-        tt_phase_add(s->engine, TT_HALO, t);
+            break;
+        arrived = test_halos(s);
+        since_ns = tt_phase_add(s->engine, TT_HALO, since_ns);
     }
+    if (s->options->compute.count > 1)
+        since_ns = sweep(s, &s->inner, s->options->compute.count - 1, since_ns);
+    return since_ns;
+}
+
+static int post_halos(struct solver *s, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t f = 0; f < s->fields.n; f++) {
+        if (rc == TT_OK)
+            rc = tt_halo_post(&s->halos[f], s->fields.grids[f].values[0], e);
+        tt_count_communicated(s->engine, s->halos[f].bytes);
+    }
+    return rc;
+}
+
+static int wait_for_halos(struct solver *s, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t f = 0; f < s->fields.n && rc == TT_OK; f++)
+        rc = tt_halo_wait(&s->halos[f], e);
+    return rc;
 }
 
 static int exchange_and_compute(struct solver *s, struct tt_error *e)
 {
     bool overlap = s->options->halo == TT_HALO_OVERLAP;
+    uint64_t passes = s->options->compute.count;
     int64_t t = tt_now_ns();
-    int rc = tt_halo_post(&s->halo, s->grid.values[0], e);
+    int rc = post_halos(s, e);
 
-    tt_count_communicated(s->engine, s->halo.bytes);
     if (overlap) {
-        tt_phase_add(s->engine, TT_HALO, t);
-        sweep_interior(s);
-        t = tt_now_ns();
+        t = tt_phase_add(s->engine, TT_HALO, t);
+        t = sweep_interior(s, t);
     }
     if (rc == TT_OK)
-        rc = tt_halo_wait(&s->halo, e);
-    tt_call_add(s->engine, TT_HALO, TT_CALL_HALO, t);
+        rc = wait_for_halos(s, e);
+    t = tt_call_add(s->engine, TT_HALO, TT_CALL_HALO, t);
     if (rc != TT_OK)
         return rc;
     if (!overlap)
-        sweep(s, &s->computed);
+        sweep(s, &s->fields.computed, passes, t);
     for (int i = 0; overlap && i < s->nshell; i++)
-        sweep(s, &s->shell[i]);
-    tt_grid_swap(&s->grid);
+        t = sweep(s, &s->shell[i], passes, t);
+    for (uint64_t f = 0; f < s->fields.n; f++)
+        tt_grid_swap(&s->fields.grids[f]);
     return TT_OK;
 }
 
 static int iterate(struct solver *s, struct tt_error *e)
 {
     for (uint64_t it = 1; it <= s->options->iterations; it++) {
-        struct tt_block block;
         int rc = tt_iteration_begin(s->engine, it, s->options->iterations, e);
 
         if (rc == TT_OK)
@@ -231,8 +337,9 @@ static int iterate(struct solver *s, struct tt_error *e)
             rc = exchange_and_compute(s, e);
         if (rc == TT_OK) {
             s->done = it;
-            block = owned_block(s, NULL);
-            rc = tt_output_write(s->output, it, 1, &block, e);
+            if (tt_output_is_due(s->output, it))
+                list_blocks(s, NULL);
+            rc = tt_output_write(s->output, it, (unsigned)s->fields.n, s->blocks, e);
         }
         tt_iteration_end(s->engine);
         if (rc != TT_OK)
@@ -243,12 +350,14 @@ static int iterate(struct solver *s, struct tt_error *e)
 
 /* ---- the end ---- */
 
-/* The largest change in the last iteration: both arrays are still there. */
+/* The largest change of any field in the last iteration: both arrays are still there. */
 static void find_residual(struct solver *s)
 {
     int64_t t = tt_now_ns();
-    double mine = tt_grid_difference(&s->grid, &s->computed), all = 0.0;
+    double mine = 0.0, all = 0.0;
 
+    for (uint64_t f = 0; f < s->fields.n; f++)
+        mine = fmax(mine, tt_grid_difference(&s->fields.grids[f], &s->fields.computed));
     tt_phase_add(s->engine, TT_COMPUTE, t);
     t = tt_now_ns();
     MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
@@ -259,28 +368,27 @@ static void find_residual(struct solver *s)
 #define SAMPLES 9
 
 /* numio's sample of the matrix: every ninth of it, and the last row and column. */
-static uint64_t sample_place(const struct solver *s, int k)
+static uint64_t sample_place(const struct solver *s, int d, int k)
 {
-    uint64_t n = s->options->size;
+    uint64_t n = s->fields.partition.size[d];
 
     return k == SAMPLES - 1 ? n - 1 : (2 * (uint64_t)k * n + SAMPLES) / (2 * SAMPLES);
 }
 
 static void sample_field(struct solver *s)
 {
-    const struct tt_owned *o = &s->grid.owned;
+    const struct tt_grid *g = &s->fields.grids[0];
+    const struct tt_owned *o = &g->owned;
     double mine[SAMPLES * SAMPLES] = {0}, all[SAMPLES * SAMPLES];
 
-    if (s->partition.ndims != 2)
+    if (s->fields.partition.ndims != 2)
         return;
     for (int k = 0; k < SAMPLES * SAMPLES; k++) {
-        uint64_t row = sample_place(s, k / SAMPLES) - o->start[1];
-        uint64_t column = sample_place(s, k % SAMPLES) - o->start[2];
+        uint64_t row = sample_place(s, 1, k / SAMPLES) - o->start[1];
+        uint64_t column = sample_place(s, 2, k % SAMPLES) - o->start[2];
 
         if (row < o->count[1] && column < o->count[2]) /* what lies before wraps around */
-            mine[k] =
-                s->grid
-                    .values[0][s->grid.layout.origin + row * (uint64_t)s->grid.layout.row + column];
+            mine[k] = g->values[0][g->layout.origin + row * (uint64_t)g->layout.row + column];
     }
     MPI_Allreduce(mine, all, SAMPLES * SAMPLES, MPI_DOUBLE, MPI_SUM, s->engine->comm);
     tt_result_table(s->engine, "sample", SAMPLES, SAMPLES, all);
@@ -288,15 +396,15 @@ static void sample_field(struct solver *s)
 
 static void report_work(struct solver *s)
 {
-    const struct tt_box *b = &s->computed;
-    double points = 0.0;
+    const struct tt_box *b = &s->fields.computed;
+    double passes = (double)(s->done * s->options->compute.count), points = 0.0;
 
     if (!tt_box_is_empty(b))
         points = (double)(b->last[0] - b->first[0]) * (double)(b->last[1] - b->first[1]) *
-                 (double)(b->last[2] - b->first[2]);
-    tt_result(s->engine, "updates", TT_RESULT_SUM, points * (double)s->done);
+                 (double)(b->last[2] - b->first[2]) * (double)s->fields.n;
+    tt_result(s->engine, "updates", TT_RESULT_SUM, points * passes);
     tt_result(s->engine, "flops", TT_RESULT_SUM,
-              points * (double)s->done * tt_problem_flops(&s->grid.problem));
+              points * passes * tt_problem_flops(&s->fields.grids[0].problem));
 }
 
 static int measured(struct solver *s, struct tt_error *e)
@@ -318,27 +426,68 @@ static int measured(struct solver *s, struct tt_error *e)
     return rc;
 }
 
+static void release(struct solver *s)
+{
+    for (uint64_t f = 0; f < TT_STENCIL_FIELDS; f++) {
+        tt_halo_free(&s->halos[f]);
+        free(s->names[f]);
+    }
+    free_fields(&s->fields);
+    free(s->read_buffer);
+    free(s);
+}
+
 int tt_stencil_run(struct tt_engine *engine, struct tt_error *e)
 {
-    struct solver s = {.engine = engine,
-                       .options = tt_config_opts(engine->config, "stencil"),
-                       .reading = tt_config_opts(engine->config, "read")};
-    int rc = tt_agree(engine->comm, allocate(&s, e), e), closed;
+    struct solver *s = calloc(1, sizeof *s);
+    int rc = tt_agree(engine->comm, s ? TT_OK : tt_fail_nomem(e, "the solver"), e), closed;
 
-    if (rc == TT_OK) {
-        describe_variable(&s);
-        rc = tt_output_open(engine, "stencil", s.options->iterations, 1, &s.variable, &s.output, e);
+    if (rc != TT_OK) {
+        free(s);
+        return rc;
     }
-    if (rc == TT_OK && s.reading->every && s.reading->path)
-        rc = open_input(&s, e);
+    s->engine = engine;
+    s->options = tt_config_opts(engine->config, "stencil");
+    s->reading = tt_config_opts(engine->config, "read");
+    rc = tt_agree(engine->comm, allocate(s, e), e);
     if (rc == TT_OK)
-        rc = measured(&s, e);
-    closed = s.input ? tt_series_close(s.input, e) : TT_OK;
+        rc = tt_output_open(engine, "stencil", s->options->iterations, (unsigned)s->fields.n,
+                            s->variables, &s->output, e);
+    if (rc == TT_OK && s->reading->every && s->reading->path)
+        rc = open_input(s, e);
+    if (rc == TT_OK)
+        rc = measured(s, e);
+    closed = s->input ? tt_series_close(s->input, e) : TT_OK;
     rc = rc == TT_OK ? closed : rc;
-    closed = tt_output_close(s.output, e);
+    closed = tt_output_close(s->output, e);
     rc = rc == TT_OK ? closed : rc;
-    tt_halo_free(&s.halo);
-    tt_grid_free(&s.grid);
-    free(s.read_buffer);
+    release(s);
     return rc;
 }
+
+/* ---- computation alone ---- */
+
+static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
+{
+    struct fields *f = *state = calloc(1, sizeof *f);
+    int rc = tt_agree(engine->comm, f ? TT_OK : tt_fail_nomem(e, "the fields"), e);
+
+    return rc == TT_OK ? make_fields(engine, f, e) : rc;
+}
+
+static void do_passes(void *state, uint64_t n)
+{
+    const struct fields *f = state;
+
+    sweep_fields(f, &f->computed, n);
+}
+
+static void free_computation(void *state)
+{
+    if (state)
+        free_fields(state);
+    free(state);
+}
+
+const struct tt_computation tt_stencil_computation = {make_computation, do_passes,
+                                                      free_computation};

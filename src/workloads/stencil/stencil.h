@@ -8,8 +8,10 @@
 #include <mpi.h>
 
 #include "base/error.h"
+#include "spec/param.h"
 #include "workloads/stencil/kernels.h"
 
+struct tt_computation;
 struct tt_engine;
 
 /* ---- decomposition.c ---- */
@@ -19,7 +21,7 @@ enum tt_decomposition { TT_ROWS, TT_BLOCKS };
 /* Plane, row, column; a 2D grid is not cut in the first and has one plane. */
 struct tt_partition {
     int ndims;
-    uint64_t size; /* points in every direction */
+    uint64_t size[3]; /* points along each side; of a 2D grid the first is 1 */
     int parts[3];
 };
 struct tt_owned {
@@ -29,8 +31,11 @@ struct tt_owned {
 
 /* rows cuts the slowest dimension only; blocks cuts so that the surface is smallest. TT_USAGE if
  * the ranks do not fit. */
-int tt_partition_make(struct tt_partition *p, int ndims, uint64_t size, enum tt_decomposition how,
-                      int ranks, struct tt_error *e);
+int tt_partition_make(struct tt_partition *p, int ndims, const uint64_t size[3],
+                      enum tt_decomposition how, int ranks, struct tt_error *e);
+/* "64", or "64x128x32" if sides differ. */
+#define TT_SIZE_TEXT 64
+const char *tt_partition_text(const struct tt_partition *p, char text[TT_SIZE_TEXT]);
 /* The first (size mod parts) blocks in a direction have one point more. */
 void tt_partition_owned(const struct tt_partition *p, int rank, struct tt_owned *out);
 /* The rank that many blocks away in every direction, or -1 outside the grid. */
@@ -63,9 +68,15 @@ int tt_box_shell(const struct tt_partition *p, const struct tt_owned *o, struct 
 struct tt_problem {
     enum tt_stencil_shape shape;
     enum tt_stencil_perturbation perturbation;
-    uint64_t size;
+    uint64_t size[3]; /* as struct tt_partition has it */
     uint64_t work;
+    uint64_t field; /* its number; boundary and source are field + 1 times those of the first */
 };
+/* The part of a side between two points. */
+static inline double tt_problem_step(const struct tt_problem *p, int d)
+{
+    return 1.0 / (double)(p->size[d] - 1);
+}
 /* Value on the grid's boundary at global plane, row and column. */
 double tt_problem_boundary(const struct tt_problem *p, const uint64_t at[3]);
 /* Floating-point operations per point. */
@@ -91,7 +102,7 @@ struct tt_caches {
 };
 struct tt_caches tt_caches_find(void);
 
-/* neighbours: ranks that share the last-level cache, this one included. */
+/* neighbours: grids that share the last-level cache, of all ranks, this one included. */
 int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const struct tt_partition *p,
                  int rank, int threads, const struct tt_caches *caches, int neighbours,
                  struct tt_error *e);
@@ -131,18 +142,25 @@ bool tt_halo_test(struct tt_halo *h);
 int tt_halo_wait(struct tt_halo *h, struct tt_error *e);
 
 /* ---- stencil.c ---- */
+#define TT_STENCIL_FIELDS 64 /* at most */
 enum tt_halo_mode { TT_HALO_AFTER, TT_HALO_OVERLAP };
 
 struct tt_stencil_options {
-    uint64_t size, iterations, threads, work;
-    int dims, shape, perturbation, decomposition, halo; /* choices */
+    struct tt_counts size; /* one for all sides, or each */
+    uint64_t iterations, threads, work, fields;
+    struct tt_passes compute;
+    int dims;                                     /* 0: as many as size has, 1: two, 2: three */
+    int shape, perturbation, decomposition, halo; /* choices */
     char *variable;
 };
-struct tt_problem tt_stencil_problem(const struct tt_stencil_options *o);
+int tt_stencil_ndims(const struct tt_stencil_options *o);
+/* Of one of the fields, the first is 0. */
+struct tt_problem tt_stencil_problem(const struct tt_stencil_options *o, uint64_t field);
 int tt_stencil_partition(const struct tt_stencil_options *o, int ranks, struct tt_partition *p,
                          struct tt_error *e);
 
 /* ---- run.c ---- */
+extern const struct tt_computation tt_stencil_computation;
 int tt_stencil_run(struct tt_engine *engine, struct tt_error *e);
 
 #endif
