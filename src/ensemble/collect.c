@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/metrics.h"
 #include "analysis/result.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "plan/control.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 
@@ -17,9 +19,10 @@ struct collected {
     json_t *result; /* NULL: there is none */
     struct tt_window window;
     bool has_window;
-    double late;    /* seconds after its go */
-    json_t *work;   /* in the reference's window */
-    json_t *phases; /* the reference's */
+    double late;                      /* seconds after its go */
+    struct tt_clock_difference clock; /* of its rank 0 */
+    json_t *work;                     /* in the reference's window */
+    json_t *phases;                   /* the reference's */
 };
 
 static void trouble(struct tt_trial *s, const char *who, const char *what)
@@ -55,6 +58,52 @@ void tt_collect_nothing(struct tt_trial *s)
         remove_data(s, &s->jobs[i]);
 }
 
+/* The job's word that it is ready is seen after it was written, and so is the driver's that it may
+ * go: between the two lies the difference of their clocks. */
+struct tt_clock_difference tt_clock_between(int64_t ready_ns, int64_t ready_seen_ns,
+                                            int64_t go_written_ns, int64_t go_seen_ns)
+{
+    struct tt_clock_difference d = {0};
+    int64_t least, most, between;
+
+    if (ready_ns <= 0 || go_seen_ns <= 0 || ready_seen_ns <= 0 || go_written_ns <= 0)
+        return d;
+    least = ready_ns - ready_seen_ns;
+    most = go_seen_ns - go_written_ns;
+    if (__builtin_sub_overflow(most, least, &between) || between < 0)
+        return d; /* what is in the files is not true */
+    d.known = true;
+    d.uncertainty_ns = between / 2;
+    if (least > 0 || most < 0) /* else they may as well be the same */
+        d.offset_ns = least + d.uncertainty_ns;
+    return d;
+}
+
+/* On the driver's own node there is one clock only. */
+static void compare_clocks(const struct tt_trial_job *a, const struct tt_run_data *run,
+                           struct collected *c)
+{
+    char host[64] = "";
+
+    gethostname(host, sizeof host - 1);
+    if (run->nranks == 0 || !strcmp(host, run->ranks[0].header.host))
+        return;
+    c->clock = tt_clock_between(
+        tt_control_read(a->directory, TT_CONTROL_READY), a->ready_seen_ns, a->go_written_ns,
+        tt_integer_of(json_object_get(run->ranks[0].summary, "clock"), "go_seen_ns"));
+}
+
+static struct tt_window shifted(struct tt_window w, int64_t by)
+{
+    struct tt_window out;
+
+    return __builtin_add_overflow(w.from_ns, by, &out.from_ns) ||
+                   __builtin_add_overflow(w.to_ns, by, &out.to_ns)
+               ? w
+               : out;
+}
+
+/* The window is told on the driver's clock. */
 static void take_window(struct tt_trial *s, const struct tt_trial_job *a,
                         const struct tt_run_data *run, struct collected *c,
                         const struct collected *reference)
@@ -65,10 +114,20 @@ static void take_window(struct tt_trial *s, const struct tt_trial_job *a,
                 "there are no records of its measured time");
         return;
     }
+    compare_clocks(a, run, c);
+    c->window = shifted(c->window, -c->clock.offset_ns);
     if (a->go_ns)
         c->late = tt_seconds(c->window.from_ns - a->go_ns);
-    if (reference->has_window)
-        c->work = tt_window_work(run, &reference->window);
+    if (s->step->is_load) { /* in a mix the reference comes after the same time */
+        int64_t from = c->window.from_ns + (int64_t)(s->ensemble->o.warmup * 1e9);
+
+        c->window.from_ns = from < c->window.to_ns ? from : c->window.from_ns;
+    }
+    if (reference->has_window) {
+        struct tt_window its = shifted(reference->window, c->clock.offset_ns);
+
+        c->work = tt_window_work(run, &its);
+    }
     if (!a->is_load)
         c->phases = tt_phase_times(run);
 }
@@ -129,6 +188,20 @@ static json_t *metrics_json(const json_t *result)
     return all;
 }
 
+/* Shares of the time, what was not observed is not there. */
+static void add_waits(const struct tt_waits *w, json_t *metrics)
+{
+    static const char *const names[] = {
+#define X(name, text) #name,
+        TT_WAITS(X)
+#undef X
+    };
+
+    for (int i = 0; i < TT_NWAITS; i++)
+        if (w->at_ns > 0 && isfinite(w->seconds[i]))
+            json_object_set_new(metrics, names[i], json_real(w->seconds[i] / tt_seconds(w->at_ns)));
+}
+
 static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
                         const struct collected *c)
 {
@@ -141,8 +214,14 @@ static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
 
     if (s->shares.n > 0)
         json_object_set_new(o, "cpus", json_string(s->shares.list[index].text));
+    if (s->shares.n > 0)
+        json_object_set_new(o, "place", json_string(s->shares.list[index].place));
     if (a->nodes[0])
         json_object_set_new(o, "nodes", json_string(a->nodes));
+    if (c->clock.known)
+        json_object_set_new(o, "clock",
+                            json_pack("{s:f, s:f}", "offset", tt_seconds(c->clock.offset_ns),
+                                      "uncertainty", tt_seconds(c->clock.uncertainty_ns)));
     json_object_set_new(o, "runtime", isfinite(runtime) ? json_real(runtime) : json_null());
     json_object_set_new(o, "start_ns", json_integer(c->window.from_ns));
     json_object_set_new(o, "stop_ns", json_integer(c->window.to_ns));
@@ -151,8 +230,11 @@ static json_t *job_json(const struct tt_trial *s, const struct tt_trial_job *a,
         json_object_set(o, "window", c->work);
     if (c->phases)
         json_object_set(o, "phases", c->phases);
-    if (!a->is_load)
+    if (!a->is_load) {
         json_object_set(o, "saturated", tt_member_at(c->result, "counters/saturated"));
+        json_object_set_new(o, "waits", json_object());
+        add_waits(&s->waits, json_object_get(o, "waits"));
+    }
     return o;
 }
 
@@ -169,29 +251,6 @@ static double total_rate(const struct tt_trial *s, const struct collected *all, 
     for (size_t i = 0; i < s->n; i++)
         bytes += tt_number_of(all[i].work, what);
     return seconds > 0 ? bytes / seconds : 0;
-}
-
-/* Jain's index of what equal jobs got done in the common window: 1 if all the same, 1/n if one got
- * everything. Only jobs of the reference's own kind are equal to it. */
-static double fairness(const struct tt_trial *s, const struct collected *all)
-{
-    json_t *mine = tt_config_to_json(&s->jobs[0].spec->config);
-    double sum = 0, squares = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->n; i++) {
-        json_t *its = tt_config_to_json(&s->jobs[i].spec->config);
-        double done = tt_number_of(all[i].work, "iterations");
-
-        if (json_equal(mine, its)) {
-            sum += done;
-            squares += done * done;
-            n++;
-        }
-        json_decref(its);
-    }
-    json_decref(mine);
-    return n > 1 && squares > 0 ? sum * sum / ((double)n * squares) : NAN;
 }
 
 static void set_number(json_t *o, const char *key, double value)
@@ -211,20 +270,80 @@ static json_t *repetition_json(const struct tt_trial *s, const struct collected 
             json_array_append_new(loads, json_string(s->jobs[i].spec->name));
         skew = fabs(all[i].late) > skew ? fabs(all[i].late) : skew;
     }
-    o = json_pack("{s:s, s:I, s:o, s:I, s:b, s:s, s:f, s:o}", "reference", s->jobs[0].spec->name,
-                  "others", (json_int_t)s->step->others, "loads", loads, "number",
-                  (json_int_t)r->number, "complete", r->complete, "why", r->why, "phase", s->phase,
-                  "jobs", jobs);
+    o = json_pack("{s:s, s:I, s:o, s:I, s:I, s:b, s:b, s:s, s:f, s:o}", "reference",
+                  s->jobs[0].spec->name, "others", (json_int_t)s->step->others, "loads", loads,
+                  "number", (json_int_t)r->number, "round", (json_int_t)r->round, "again",
+                  s->step->again, "complete", r->complete, "why", r->why, "phase", s->phase, "jobs",
+                  jobs);
+    json_object_set_new(
+        o, "settle",
+        json_pack("{s:f, s:s}", "seconds", s->settled.seconds, "gave_up", s->settled.why));
+    json_object_set_new(o, "definitions", json_integer(TT_RESULT_FORMAT));
     set_number(o, "skew", skew);
     set_number(o, "covered", covered(s, all));
     set_number(o, "total_write_rate", total_rate(s, all, "bytes_written"));
     set_number(o, "total_read_rate", total_rate(s, all, "bytes_read"));
     set_number(o, "total_communication_rate", total_rate(s, all, "bytes_communicated"));
     set_number(o, "total_iteration_rate", total_rate(s, all, "iterations"));
-    set_number(o, "fairness", fairness(s, all));
+    json_object_set_new(o, "share_cores", json_boolean(s->shares.share_cores));
     if (s->shares.exceeded)
         json_object_set_new(o, "exceeded", json_string(s->shares.note));
     return o;
+}
+
+/* ---- of an older version ---- */
+
+bool tt_repetition_is_current(const json_t *repetition)
+{
+    return json_integer_value(json_object_get(repetition, "definitions")) == TT_RESULT_FORMAT;
+}
+
+static int measure_again(const char *directory, json_t *job, struct tt_error *e)
+{
+    const char *id = tt_text_of(job, "directory");
+    char *path = strpbrk(id, "/.") || !*id ? NULL : tt_directory_path(directory, id);
+    json_t *metrics = json_object();
+    struct tt_run_data run;
+    int rc = path && metrics ? tt_run_data_load(&run, path, e)
+                             : tt_fail(e, TT_CORRUPT, "a job has no run directory");
+
+    if (rc == TT_OK && run.nranks == 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' has no records left", path);
+    for (int m = 0; rc == TT_OK && m < TT_NMETRICS; m++)
+        if (run.metrics[m].known)
+            json_object_set_new(metrics, tt_metrics[m].name, json_real(run.metrics[m].value));
+    if (rc == TT_OK) {
+        const json_t *runtime = json_object_get(metrics, "runtime");
+
+        json_object_set_new(job, "runtime", runtime ? json_deep_copy(runtime) : json_null());
+        json_object_set(job, "metrics", metrics);
+        if (json_object_get(job, "phases"))
+            json_object_set_new(job, "phases", tt_phase_times(&run));
+        tt_run_data_free(&run);
+    }
+    json_decref(metrics);
+    free(path);
+    return rc;
+}
+
+int tt_repetition_renew(const char *directory, json_t *repetition, struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    char text[400];
+    json_t *job;
+    size_t i;
+
+    json_array_foreach(json_object_get(repetition, "jobs"), i, job)
+    {
+        int rc = measure_again(directory, job, &why);
+
+        if (rc != TT_OK) {
+            tt_error_format(&why, text, sizeof text);
+            return tt_fail(e, rc, "it was measured under older definitions, and %s", text);
+        }
+    }
+    json_object_set_new(repetition, "definitions", json_integer(TT_RESULT_FORMAT));
+    return TT_OK;
 }
 
 int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e)

@@ -14,13 +14,13 @@ enum tt_ensemble_start { TT_START_STEADY, TT_START_TOGETHER };
 
 struct tt_ensemble_options {
     struct tt_counts others;
-    uint64_t repeat, at_most, seed, max_bytes;
+    uint64_t repeat, at_most, seed, max_bytes, alone;
     struct tt_space ci; /* percent */
     int start;          /* enum tt_ensemble_start */
-    double warmup, watchdog, max_time, limit, cpus, solo_time;
-    char *dir, *min_free, *results, *label, *json, *csv, *resume;
+    double warmup, settle, watchdog, max_time, limit, cpus, solo_time;
+    char *dir, *min_free, *results, *label, *json, *csv, *junit, *resume, *stop_metric;
     struct tt_words require;
-    bool quiet, dry_run;
+    bool loads_alone, quiet, dry_run;
 };
 extern const struct tt_component tt_ensemble_component;
 
@@ -55,14 +55,17 @@ struct tt_mix {
 struct tt_step {
     size_t reference, mix;
     uint64_t others;
+    size_t base;  /* the step of the reference alone; itself, if it is that */
+    bool again;   /* the same as its base a second time in every round: what differs is noise */
+    bool is_load; /* a load without its reference, to see how fast it is alone */
 };
 
 struct tt_ensemble {
     struct tt_ensemble_options o;
-    size_t nspecs, nmixes, nsteps;
+    size_t nspecs, nmixes, nsteps, npoints;
     struct tt_job_spec *specs;
     struct tt_mix *mixes;
-    struct tt_step *steps;
+    struct tt_step *steps; /* npoints: nsteps of the answer, then what these are compared with */
 };
 
 /* From the settings of a file and the command line. is_matrix: every job of "set" is reference
@@ -70,10 +73,18 @@ struct tt_ensemble {
 int tt_ensemble_make(struct tt_ensemble *x, const struct tt_settings *settings, bool is_matrix,
                      struct tt_error *e);
 void tt_ensemble_free(struct tt_ensemble *x);
+/* The settings of an ensemble that is a job alone, as it is repeated: keys that an ensemble has,
+ * too, are the ensemble's, but for those of the data and the seed; everything else is the
+ * reference's. */
+int tt_ensemble_of_job(const char *workload, const struct tt_settings *job, struct tt_settings *out,
+                       struct tt_error *e);
+bool tt_is_key_of_ensemble(const char *key);
 
 /* What the k-th job of a step does; 0 is the reference, then come its others. */
 const struct tt_job_spec *tt_step_spec(const struct tt_ensemble *x, const struct tt_step *s,
                                        uint64_t k);
+/* Whether others are compared with this step. */
+bool tt_step_is_base(const struct tt_ensemble *x, size_t step);
 /* The largest number of jobs that run at once. */
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x);
 /* A name such as "stencil", "stencil.1": what the reports call a job. */
@@ -86,5 +97,8 @@ int tt_nodes_idle(const struct tt_ensemble *x, size_t *idle, size_t *all, struct
 /* Whether a job can have so many nodes, where we know: not on this machine alone, nor of an
  * allocation that has fewer. */
 int tt_nodes_check(const struct tt_job_spec *p, uint64_t nodes, struct tt_error *e);
+
+/* trial.c: whether a run with this context had no job of its ensemble beside it. */
+bool tt_context_is_alone(const char *context);
 
 #endif

@@ -11,18 +11,31 @@ static const struct tt_param ensemble_params[] = {
      "always measured",
      0, 100000},
     {"repeat", TT_PARAM_COUNT, AT(repeat), "6", NULL,
-     "repetitions of every step; fewer than six give a range and no interval", 1, 10000},
+     "rounds, each of which runs every step once; fewer than six give a range and no interval", 1,
+     10000},
+    {"alone", TT_PARAM_COUNT, AT(alone), "2", "runs",
+     "how often a round runs the reference alone: the difference of two is the noise", 1, 2},
     {"stop_when.ci", TT_PARAM_SPACE, AT(ci), "0%", NULL,
-     "repeat until half the interval of the runtime is at most this share of it; 0%: no such rule",
+     "repeat until half the interval of the metric's ratio to alone, or of the metric itself where "
+     "there are no others, is at most this share of it; 0%: no such rule",
      .placeholder = "SHARE"},
+    {"stop_when.metric", TT_PARAM_TEXT, AT(stop_metric), "runtime", NULL,
+     "the metric of the reference whose interval stop_when.ci is about", .placeholder = "NAME"},
     {"stop_when.at_most", TT_PARAM_COUNT, AT(at_most), "20", NULL,
      "but no more often than this, with stop_when.ci", 1, 10000},
+    {"loads_alone", TT_PARAM_BOOL, AT(loads_alone), "yes", NULL,
+     "in every round run each kind of load alone, too: how much slower do the others get?"},
     {"start", TT_PARAM_CHOICE, AT(start), "steady", NULL,
      "the reference starts when the loads are in a steady state, at a random phase, or all start "
      "together",
      .choices = starts},
     {"warmup", TT_PARAM_DURATION, AT(warmup), "1s", "s",
-     "how long loads run at least before the reference starts, with start=steady"},
+     "how long loads run at least before the reference starts, with start=steady; alone it waits "
+     "as "
+     "long"},
+    {"settle", TT_PARAM_DURATION, AT(settle), "30s", "s",
+     "before a repetition, wait until this machine has written everything and its devices are at "
+     "rest, but no longer than this; 0: do not wait"},
     {"watchdog", TT_PARAM_DURATION, AT(watchdog), "10min", "s",
      "a job without progress, or a command without end, for so long is hanging: it is ended"},
     {"cpus", TT_PARAM_REAL, AT(cpus), "0", "CPUs",
@@ -47,8 +60,9 @@ static const struct tt_param ensemble_params[] = {
     {"limit", TT_PARAM_REAL, AT(limit), "0", NULL,
      "slowdown that is still good enough: how many others are possible? 0: not asked"},
     {"require", TT_PARAM_WORDS, AT(require), NULL, NULL,
-     "conditions such as 'slowdown(3) <= 2.5' that decide the exit status: 0 pass, 3 fail, 4 "
-     "inconclusive"},
+     "conditions such as 'slowdown(3) <= 2.5' or 'write_rate >= 0.95 * baseline(label=golden)' "
+     "that "
+     "decide the exit status: 0 pass, 3 fail, 4 cannot be told (docs/gate.md)"},
     {"resume", TT_PARAM_TEXT, AT(resume), NULL, NULL,
      "directory of an ensemble that ended early, to be completed; with its file, if it has a "
      "command "
@@ -61,6 +75,8 @@ static const struct tt_param ensemble_params[] = {
      .placeholder = "FILE"},
     {"csv", TT_PARAM_TEXT, AT(csv), NULL, NULL, "file for a row per job; -: stdout",
      .placeholder = "FILE"},
+    {"junit", TT_PARAM_TEXT, AT(junit), NULL, NULL,
+     "file for what require says, as JUnit XML; -: stdout", .placeholder = "FILE"},
     {0},
 };
 #undef AT

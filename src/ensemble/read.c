@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/metrics.h"
+#include "base/text.h"
 #include "ensemble/ensemble.h"
+#include "plan/registry.h"
 #include "plan/workload.h"
 
 #define MAX_SPECS 4096
@@ -173,6 +176,8 @@ static int resolve_spec(struct tt_ensemble *x, struct tt_job_spec *p, struct tt_
     p->workload = p->o.workload ? p->o.workload : "command";
     p->is_command = !strcmp(p->workload, "command");
     rc = p->o.command.n > 0 ? add_command_words(p, e) : TT_OK;
+    if (rc == TT_OK && !p->is_command) /* all of a job is to be beside the others */
+        rc = tt_settings_add(&first, "baseline", "0", "ensemble", e);
     if (rc == TT_OK && x->o.dir)
         rc = tt_settings_add(&first, "dir", x->o.dir, "dir", e);
     if (rc == TT_OK && x->o.min_free)
@@ -246,21 +251,93 @@ static int make_mixes(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
     return rc;
 }
 
-static int add_step(struct tt_ensemble *x, size_t reference, size_t mix, uint64_t others,
-                    struct tt_error *e)
+static int append_step(struct tt_ensemble *x, struct tt_step step, struct tt_error *e)
 {
-    struct tt_step *longer;
+    struct tt_step *longer = realloc(x->steps, (x->npoints + 1) * sizeof *longer);
 
-    for (size_t i = 0; i < x->nsteps; i++)
-        if (x->steps[i].reference == reference && x->steps[i].others == others &&
-            (others == 0 || x->steps[i].mix == mix))
-            return TT_OK;
-    longer = realloc(x->steps, (x->nsteps + 1) * sizeof *longer);
     if (!longer)
         return tt_fail_nomem(e, "the steps");
     x->steps = longer;
-    x->steps[x->nsteps++] = (struct tt_step){reference, mix, others};
+    x->steps[x->npoints++] = step;
     return TT_OK;
+}
+
+/* The reference alone is added before what is compared with it. */
+static int add_step(struct tt_ensemble *x, size_t reference, size_t mix, uint64_t others,
+                    struct tt_error *e)
+{
+    size_t base = x->npoints;
+
+    for (size_t i = 0; i < x->npoints; i++) {
+        if (x->steps[i].reference != reference)
+            continue;
+        if (x->steps[i].others == 0)
+            base = i;
+        if (x->steps[i].others == others && (others == 0 || x->steps[i].mix == mix))
+            return TT_OK;
+    }
+    return append_step(x, (struct tt_step){reference, mix, others, base, false, false}, e);
+}
+
+/* What is only repeated has nothing that noise could be mistaken for. */
+static int add_again(struct tt_ensemble *x, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    x->nsteps = x->npoints;
+    for (size_t i = 0; i < x->nsteps && x->o.alone > 1 && rc == TT_OK; i++)
+        if (tt_step_is_base(x, i)) {
+            struct tt_step again = x->steps[i];
+
+            again.again = true;
+            rc = append_step(x, again, e);
+        }
+    return rc;
+}
+
+/* Whether two jobs do the same on as many CPUs. */
+static bool are_equal(const struct tt_job_spec *a, const struct tt_job_spec *b)
+{
+    json_t *x = tt_config_to_json(&a->config), *y = tt_config_to_json(&b->config);
+    bool equal = !strcmp(a->workload, b->workload) && a->o.cpus == b->o.cpus &&
+                 a->o.cpu_set.n == 0 && b->o.cpu_set.n == 0 && json_equal(x, y);
+
+    json_decref(x);
+    json_decref(y);
+    return equal;
+}
+
+/* The job whose runs alone are also those of this one; NULL: there are none. */
+static const struct tt_job_spec *alone_as(const struct tt_ensemble *x, const struct tt_job_spec *p)
+{
+    for (size_t i = 0; i < x->npoints; i++) {
+        const struct tt_job_spec *other = &x->specs[x->steps[i].reference];
+
+        if (x->steps[i].others == 0 && (other == p || are_equal(other, p)))
+            return other;
+    }
+    return NULL;
+}
+
+/* Once for each kind of load that any step has. */
+static int add_loads(struct tt_ensemble *x, struct tt_error *e)
+{
+    const struct tt_mix *mix = &x->mixes[0];
+    uint64_t most = tt_ensemble_jobs(x) - 1;
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < mix->n && x->o.loads_alone && rc == TT_OK; i++) {
+        size_t spec = mix->specs[i];
+        bool used = false;
+
+        for (uint64_t k = 0; k < most && !used; k++)
+            used = mix->order[k] == spec;
+        if (used && !alone_as(x, &x->specs[spec]))
+            rc = append_step(
+                x, (struct tt_step){.reference = spec, .base = x->steps[0].base, .is_load = true},
+                e);
+    }
+    return rc;
 }
 
 /* Alone first: it is what everything else is compared with. */
@@ -285,7 +362,9 @@ static int make_steps(struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
                 rc = add_step(x, reference, m, others, e);
             }
     }
-    return rc;
+    if (rc == TT_OK)
+        rc = add_again(x, e);
+    return rc == TT_OK && !is_matrix ? add_loads(x, e) : rc;
 }
 
 static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e)
@@ -299,6 +378,10 @@ static int check(const struct tt_ensemble *x, bool is_matrix, struct tt_error *e
                        "a matrix has many references, and limit and require are about one");
     if (x->o.ci.bytes > 0 || x->o.ci.percent > 100)
         return tt_fail(e, TT_USAGE, "stop_when.ci is a share such as 5%%");
+    if (x->o.stop_metric && !tt_find_metric(x->o.stop_metric))
+        return tt_fail(e, TT_USAGE, "stop_when.metric: there is no metric '%.40s'%s",
+                       x->o.stop_metric,
+                       TT_DID_YOU_MEAN(TT_NEAREST_ROW(x->o.stop_metric, tt_metrics)));
     if (x->o.cpus < 0 || x->o.cpus > CPU_SETSIZE)
         return tt_fail(e, TT_USAGE, "cpus is 0 to %d", CPU_SETSIZE);
     if (x->o.limit != 0 && x->o.limit < 1)
@@ -349,12 +432,89 @@ void tt_ensemble_free(struct tt_ensemble *x)
     *x = (struct tt_ensemble){0};
 }
 
+/* ---- a single job ---- */
+
+bool tt_is_key_of_ensemble(const char *key)
+{
+    static const char *const jobs[] = {"dir", "min_free", "seed", "cpus", NULL};
+
+    for (size_t i = 0; jobs[i]; i++)
+        if (tt_same_key(jobs[i], key))
+            return false;
+    for (const struct tt_param *p = tt_ensemble_component.params; p->key; p++)
+        if (tt_same_key(p->key, key))
+            return true;
+    return false;
+}
+
+/* A run that is repeated is the run it would be alone, while jobs of an ensemble have no baselines.
+ */
+static void put_baseline(const char *workload, struct tt_settings *out)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    const struct tt_workload *w = tt_find_workload(workload, &ignored);
+
+    for (const struct tt_param *p = tt_run_component.params; w && w->has_epochs && p->key; p++)
+        if (tt_same_key(p->key, "baseline"))
+            tt_settings_put(out, "run", "reference.baseline", "%s", p->default_text);
+}
+
+/* A job does not know the keys of an ensemble, and could not say which one was meant. */
+static int check_key(const struct tt_workload *w, const struct tt_setting *s, struct tt_error *e)
+{
+    const char *near = tt_nearest_key(s->key, tt_ensemble_component.params);
+    bool is_known = strpbrk(s->key, ".-") || tt_is_key_of_ensemble(s->key) ||
+                    tt_param_find(tt_run_component.params, s->key) ||
+                    tt_param_find(w->params, s->key) ||
+                    tt_param_find(tt_job_spec_component.params, s->key);
+
+    for (size_t i = 0; tt_used_components[i]; i++)
+        is_known |= !strcmp(tt_used_components[i]->name, s->key);
+    if (is_known || !near || tt_nearest_key(s->key, w->params))
+        return TT_OK;
+    return tt_fail(e, TT_USAGE, "%.300s: unknown key '%.80s'%s", s->place, s->key,
+                   TT_DID_YOU_MEAN(near));
+}
+
+int tt_ensemble_of_job(const char *workload, const struct tt_settings *job, struct tt_settings *out,
+                       struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    const struct tt_workload *w = tt_find_workload(workload, &ignored);
+    int rc = TT_OK;
+
+    tt_settings_put(out, "run", "reference.workload", "%s", workload);
+    tt_settings_put(out, "run", "others", "0");
+    put_baseline(workload, out);
+    for (size_t i = 0; i < job->n && rc == TT_OK; i++) {
+        const struct tt_setting *s = &job->list[i];
+        const char *name = strcmp(s->key, "-n") ? s->key : "ranks";
+        char *key = NULL;
+
+        if (asprintf(&key, "%s%s", tt_is_key_of_ensemble(name) ? "" : "reference.", name) < 0)
+            return tt_fail_nomem(e, "settings");
+        rc = w ? check_key(w, s, e) : TT_OK;
+        if (rc == TT_OK)
+            rc = tt_settings_add(out, key, s->value, s->place, e);
+        free(key);
+    }
+    return rc;
+}
+
 /* ---- what others ask ---- */
 
 const struct tt_job_spec *tt_step_spec(const struct tt_ensemble *x, const struct tt_step *s,
                                        uint64_t k)
 {
     return &x->specs[k == 0 ? s->reference : x->mixes[s->mix].order[k - 1]];
+}
+
+bool tt_step_is_base(const struct tt_ensemble *x, size_t step)
+{
+    for (size_t i = 0; i < x->nsteps; i++)
+        if (i != step && x->steps[i].base == step)
+            return true;
+    return false;
 }
 
 uint64_t tt_ensemble_jobs(const struct tt_ensemble *x)
@@ -383,12 +543,14 @@ static json_t *shown_json(const struct tt_workload *w)
     return keys;
 }
 
-static json_t *spec_json(const struct tt_job_spec *p)
+static json_t *spec_json(const struct tt_ensemble *x, const struct tt_job_spec *p)
 {
-    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o, s:o}", "name", p->name, "workload",
+    const struct tt_job_spec *alone = alone_as(x, p);
+
+    return json_pack("{s:s, s:s, s:f, s:f, s:b, s:o, s:s?, s:o}", "name", p->name, "workload",
                      p->workload, "weight", p->o.weight, "cpus", p->o.cpus, "loop", p->o.loop,
-                     "shown", shown_json(p->config.workload), "parameters",
-                     tt_config_to_json(&p->config));
+                     "shown", shown_json(p->config.workload), "alone", alone ? alone->name : NULL,
+                     "parameters", tt_config_to_json(&p->config));
 }
 
 json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
@@ -396,7 +558,7 @@ json_t *tt_ensemble_to_json(const struct tt_ensemble *x)
     json_t *specs = json_array(), *steps = json_array();
 
     for (size_t i = 0; i < x->nspecs; i++)
-        json_array_append_new(specs, spec_json(&x->specs[i]));
+        json_array_append_new(specs, spec_json(x, &x->specs[i]));
     for (size_t i = 0; i < x->nsteps; i++) {
         const struct tt_step *s = &x->steps[i];
         json_t *loads = json_array();

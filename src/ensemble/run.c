@@ -24,6 +24,11 @@
 #include "plan/workload.h"
 
 #define PLAN_FORMAT 2
+/* Seconds that a run takes at least, whatever it does, and what storage is taken to do. */
+#define START_SECONDS 0.3
+#define USUAL_RATE (1024.0 * 1024 * 1024)
+/* A load alone is watched for as long as the reference usually takes, but not for less. */
+#define LEAST_ALONE 0.5
 
 /* ---- the directory ---- */
 
@@ -64,25 +69,41 @@ int tt_ensemble_load(const char *directory, struct tt_settings *settings, bool *
 struct owner {
     const struct tt_ensemble *ensemble;
     const char *directory;
-    uint64_t *bytes; /* on disk, of a job of each job */
+    struct tt_estimate *estimates; /* of a job of each spec */
+    double usual; /* seconds that a reference took alone, the last time; 0: not known yet */
 };
 
-/* Once: a workload may have to try out how fast it is. The caller frees the list. */
-static int estimate_specs(const struct tt_ensemble *x, uint64_t **bytes, struct tt_error *e)
+int tt_ensemble_estimate(const struct tt_ensemble *x, struct tt_estimate **list, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    *bytes = calloc(x->nspecs + 1, sizeof **bytes);
-    if (!*bytes)
+    *list = calloc(x->nspecs + 1, sizeof **list);
+    if (!*list)
         return tt_fail_nomem(e, "the jobs");
     for (size_t i = 0; i < x->nspecs && rc == TT_OK; i++) {
         const struct tt_config *config = &x->specs[i].config;
-        struct tt_estimate estimate = {0};
 
-        rc = config->workload->estimate(config, &estimate, e);
-        (*bytes)[i] = estimate.bytes_on_disk;
+        rc = config->workload->estimate(config, &(*list)[i], e);
     }
     return rc;
+}
+
+void tt_ensemble_expect(const struct tt_ensemble *x, const struct tt_estimate *estimates,
+                        double *bytes, double *seconds)
+{
+    *bytes = *seconds = 0;
+    for (size_t i = 0; i < x->npoints; i++) {
+        double longest = 0;
+
+        for (uint64_t k = 0; k <= x->steps[i].others; k++) {
+            const struct tt_estimate *job = &estimates[tt_step_spec(x, &x->steps[i], k) - x->specs];
+            double moved = (double)job->bytes_written + (double)job->bytes_read;
+
+            *bytes += (double)job->bytes_written;
+            longest = fmax(longest, job->compute_seconds + moved / USUAL_RATE);
+        }
+        *seconds += START_SECONDS + longest + (x->steps[i].others > 0 ? x->o.warmup : 0);
+    }
 }
 
 /* What the jobs of a step have on a file system at once. */
@@ -133,7 +154,7 @@ static int add_job(const struct tt_job_spec *p, uint64_t bytes, struct disk *dis
 }
 
 static int check_space(const struct tt_ensemble *x, const struct tt_step *step,
-                       const uint64_t *bytes_of, struct tt_error *e)
+                       const struct tt_estimate *estimates, struct tt_error *e)
 {
     struct disk *disks = calloc(x->nspecs + 1, sizeof *disks);
     int rc = disks ? TT_OK : tt_fail_nomem(e, "the data directories");
@@ -142,7 +163,7 @@ static int check_space(const struct tt_ensemble *x, const struct tt_step *step,
     for (uint64_t k = 0; k <= step->others && rc == TT_OK; k++) {
         const struct tt_job_spec *p = tt_step_spec(x, step, k);
 
-        rc = add_job(p, bytes_of[p - x->specs], disks, &n, e);
+        rc = add_job(p, estimates[p - x->specs].bytes_on_disk, disks, &n, e);
     }
     free(disks);
     return rc;
@@ -184,25 +205,33 @@ static int check_processes(const struct tt_ensemble *x, const struct tt_step *st
                    step->others, processes, most);
 }
 
-int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e)
+int tt_ensemble_fits(const struct tt_ensemble *x, const struct tt_estimate *estimates,
+                     struct tt_error *e)
 {
-    uint64_t *bytes = NULL;
     int rc = TT_OK;
 
     for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
         rc = check_processes(x, &x->steps[i], e);
-    if (rc == TT_OK)
-        rc = estimate_specs(x, &bytes, e);
     for (size_t i = 0; i < x->nsteps && rc == TT_OK; i++)
-        rc = check_space(x, &x->steps[i], bytes, e);
-    free(bytes);
+        rc = check_space(x, &x->steps[i], estimates, e);
+    return rc;
+}
+
+int tt_ensemble_check_room(const struct tt_ensemble *x, struct tt_error *e)
+{
+    struct tt_estimate *estimates = NULL;
+    int rc = tt_ensemble_estimate(x, &estimates, e);
+
+    if (rc == TT_OK)
+        rc = tt_ensemble_fits(x, estimates, e);
+    free(estimates);
     return rc;
 }
 
 /* A repetition that a dead driver left unfinished keeps its directory; the new one gets another
  * name.
  */
-static int make_directory(const struct owner *c, struct tt_repetition *r, char **path,
+static int make_directory(const struct tt_step_run *what, struct tt_repetition *r, char **path,
                           struct tt_error *e)
 {
     for (unsigned attempt = 1; attempt < 1000; attempt++) {
@@ -210,9 +239,9 @@ static int make_directory(const struct owner *c, struct tt_repetition *r, char *
 
         if (attempt > 1)
             snprintf(again, sizeof again, "-%u", attempt);
-        snprintf(r->directory, sizeof r->directory, "step%zu-run%" PRIu64 "%s", r->point, r->number,
+        snprintf(r->directory, sizeof r->directory, "%s-run%" PRIu64 "%s", what->name, r->number,
                  again);
-        *path = tt_directory_path(c->directory, r->directory);
+        *path = tt_directory_path(what->directory, r->directory);
         if (!*path)
             return tt_fail_nomem(e, "a path");
         if (mkdir(*path, 0777) == 0)
@@ -222,10 +251,10 @@ static int make_directory(const struct owner *c, struct tt_repetition *r, char *
         free(*path);
         *path = NULL;
     }
-    return tt_fail(e, TT_FAILED, "'%s' is full of unfinished repetitions", c->directory);
+    return tt_fail(e, TT_FAILED, "'%s' is full of unfinished repetitions", what->directory);
 }
 
-/* "stencil with 2 others", or the title that its owner gave it. */
+/* "stencil alone", "stencil with 2 others", or the title that its owner gave it. */
 static void describe(const struct tt_ensemble *x, const struct tt_step *step, char *out,
                      size_t size)
 {
@@ -236,6 +265,8 @@ static void describe(const struct tt_ensemble *x, const struct tt_step *step, ch
         load = tt_step_spec(x, step, 1)->name;
     if (reference->title)
         snprintf(out, size, "%s", reference->title);
+    else if (step->is_load || step->others == 0)
+        snprintf(out, size, "%s alone", reference->name);
     else
         snprintf(out, size, "%s with %" PRIu64 " %s", reference->name, step->others, load);
 }
@@ -252,27 +283,74 @@ static void tell(const struct owner *c, const struct tt_runner_state *state,
               r->complete ? "" : " is not used: ", r->why);
 }
 
+int tt_repetitions_continue(const char *directory, const struct tt_repetition *list, size_t n,
+                            struct tt_error *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *path = tt_directory_path(directory, list[i].directory);
+        struct tt_error ignored = TT_ERROR_CLEAR;
+        json_t *o = NULL;
+        bool older = path && tt_directory_read_json(path, TT_REPETITION, &o, &ignored) == TT_OK &&
+                     !tt_repetition_is_current(o);
+
+        json_decref(o);
+        free(path);
+        if (older)
+            return tt_fail(e, TT_CORRUPT,
+                           "'%s' was begun under other definitions of its metrics, and cannot be "
+                           "continued; start it anew",
+                           directory);
+    }
+    return tt_stale_remove(directory, list, n, e);
+}
+
 static int begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
 {
     const struct owner *c = context;
 
-    return tt_stale_remove(c->directory, list, n, e);
+    return tt_repetitions_continue(c->directory, list, n, e);
 }
 
-static int run(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
-               struct tt_error *e)
+/* A metric of the reference; NAN if it is not known. */
+static double metric_of(const struct owner *c, const struct tt_repetition *r, const char *metric)
 {
-    const struct owner *c = context;
-    const struct tt_step *step = &c->ensemble->steps[r->point];
-    const char *title = c->ensemble->specs[step->reference].title;
+    char *path = tt_directory_path(c->directory, r->directory);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *o = NULL;
+    double number = NAN;
+
+    if (path && tt_directory_read_json(path, TT_REPETITION, &o, &ignored) == TT_OK) {
+        const json_t *job = json_array_get(json_object_get(o, "jobs"), 0);
+        const json_t *value = !strcmp(metric, "runtime")
+                                  ? json_object_get(job, "runtime")
+                                  : json_object_get(json_object_get(job, "metrics"), metric);
+
+        number = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    json_decref(o);
+    free(path);
+    return number;
+}
+
+int tt_step_run(const struct tt_step_run *what, const struct tt_runner_state *state,
+                struct tt_repetition *r, struct tt_error *e)
+{
+    const struct tt_ensemble *x = what->ensemble;
+    const struct tt_step *step = what->step;
+    const char *title = x->specs[step->reference].title;
+    struct tt_settled settled = {0};
     struct tt_trial trial = {0};
     char *directory = NULL;
-    int rc = check_space(c->ensemble, step, c->bytes, e);
+    int rc = tt_settle(x, &settled, e);
 
     if (rc == TT_OK)
-        rc = make_directory(c, r, &directory, e);
+        rc = check_space(x, step, what->estimates, e);
     if (rc == TT_OK)
-        rc = tt_trial_make(&trial, c->ensemble, step, state, directory, e);
+        rc = make_directory(what, r, &directory, e);
+    if (rc == TT_OK)
+        rc = tt_trial_make(&trial, x, step, state, directory, e);
+    trial.settled = settled;
+    trial.seconds = fmax(what->seconds, LEAST_ALONE);
     if (rc == TT_OK) {
         rc = tt_trial_run(&trial, e);
         if (rc == TT_OK)
@@ -280,54 +358,93 @@ static int run(void *context, const struct tt_runner_state *state, struct tt_rep
         else
             tt_collect_nothing(&trial);
     }
-    /* What cannot be done alone even once will not be done with others. */
-    if (rc == TT_OK && !r->complete && step->others == 0 && state->done == 0)
+    if (rc == TT_OK && !r->complete && what->must_work && state->done == 0)
         rc = tt_fail(e, TT_FAILED, "%s%s %s (more: %s)", title ? title : "alone", title ? ":" : ",",
                      r->why, directory);
-    if (rc == TT_OK)
-        tell(c, state, r);
     tt_trial_free(&trial);
     free(directory);
     return rc;
 }
 
-/* ---- the stop rule ---- */
-
-static double runtime_of(const struct owner *c, const struct tt_repetition *r)
+static int run(void *context, const struct tt_runner_state *state, struct tt_repetition *r,
+               struct tt_error *e)
 {
-    char *path = tt_directory_path(c->directory, r->directory);
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    json_t *o = NULL;
-    double runtime = NAN;
+    struct owner *c = context;
+    const struct tt_step *step = &c->ensemble->steps[r->point];
+    char name[32];
+    int rc;
 
-    if (path && tt_directory_read_json(path, TT_REPETITION, &o, &ignored) == TT_OK) {
-        const json_t *value =
-            json_object_get(json_array_get(json_object_get(o, "jobs"), 0), "runtime");
-
-        runtime = json_is_number(value) ? json_number_value(value) : NAN;
-    }
-    json_decref(o);
-    free(path);
-    return runtime;
+    snprintf(name, sizeof name, "step%zu", r->point);
+    /* What cannot be done alone even once will not be done with others. */
+    rc = tt_step_run(&(struct tt_step_run){.ensemble = c->ensemble,
+                                           .step = step,
+                                           .must_work = step->others == 0 && !step->is_load,
+                                           .directory = c->directory,
+                                           .name = name,
+                                           .estimates = c->estimates,
+                                           .seconds = c->usual},
+                     state, r, e);
+    if (rc == TT_OK && r->complete && step->others == 0 && !step->is_load)
+        c->usual = fmax(0, metric_of(c, r, "runtime")); /* 0 also if it is not a number */
+    if (rc == TT_OK)
+        tell(c, state, r);
+    return rc;
 }
 
+/* ---- the stop rule ---- */
+
+/* The metric that the rule is about. */
+static double goal_of(const struct owner *c, const struct tt_repetition *r)
+{
+    return metric_of(c, r, c->ensemble->o.stop_metric ? c->ensemble->o.stop_metric : "runtime");
+}
+
+/* The same of a step in a round; NAN if it has none. */
+static double goal_in(const struct owner *c, size_t step, uint64_t round,
+                      const struct tt_repetition *list, size_t n)
+{
+    double sum = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tt_step *s = &c->ensemble->steps[list[i].point];
+        double value = NAN;
+
+        if (list[i].round == round && list[i].complete &&
+            (list[i].point == step || (s->again && s->base == step)))
+            value = goal_of(c, &list[i]);
+        if (isfinite(value)) {
+            sum += value;
+            used++;
+        }
+    }
+    return used ? sum / (double)used : NAN;
+}
+
+/* Of the slowdown by rounds; what others are compared with goes on as long as they do. */
 static double width(void *context, size_t point, const struct tt_repetition *list, size_t n)
 {
+    const struct owner *c = context;
+    const struct tt_step *step = &c->ensemble->steps[point];
     double *values = malloc((n + 1) * sizeof *values), half = NAN;
     struct tt_sample s = {0, values};
-    struct tt_interval interval = {0};
 
+    if (step->again || step->is_load || tt_step_is_base(c->ensemble, point)) {
+        free(values);
+        return 0;
+    }
     for (size_t i = 0; values && i < n; i++) {
-        double runtime =
-            list[i].point == point && list[i].complete ? runtime_of(context, &list[i]) : NAN;
+        double value = list[i].point == point && list[i].complete ? goal_of(c, &list[i]) : NAN;
 
-        if (isfinite(runtime))
-            values[s.n++] = runtime;
+        if (step->base != point && isfinite(value))
+            value /= goal_in(c, step->base, list[i].round, list, n);
+        if (isfinite(value))
+            values[s.n++] = value;
     }
     if (s.n > 0) {
         double median = tt_median(values, s.n);
+        struct tt_interval interval = tt_median_interval(&s, TT_LEVEL);
 
-        interval = tt_median_interval(&s, TT_LEVEL);
         if (interval.known && median > 0)
             half = (interval.high - interval.low) / 2 / median;
     }
@@ -338,49 +455,69 @@ static double width(void *context, size_t point, const struct tt_repetition *lis
 int tt_ensemble_run(const struct tt_ensemble *x, const char *directory,
                     struct tt_runner_report *report, struct tt_error *e)
 {
-    struct owner c = {x, directory, NULL};
+    struct tt_runner_point *points = calloc(x->npoints + 1, sizeof *points);
+    struct owner c = {x, directory, NULL, 0};
     const struct tt_runner_rules rules = {.repeat = x->o.repeat,
                                           .width = x->o.ci.percent / 100,
                                           .at_most = x->o.at_most,
                                           .max_time = x->o.max_time,
                                           .max_bytes = x->o.max_bytes,
                                           .seed = x->o.seed};
-    const struct tt_runner_owner owner = {
-        .context = &c, .npoints = x->nsteps, .begin = begin, .run = run, .width = width};
-    int rc = estimate_specs(x, &c.bytes, e);
+    const struct tt_runner_owner owner = {.context = &c,
+                                          .npoints = x->npoints,
+                                          .points = points,
+                                          .begin = begin,
+                                          .run = run,
+                                          .width = width};
+    int rc = points ? tt_ensemble_estimate(x, &c.estimates, e) : tt_fail_nomem(e, "the steps");
 
+    for (size_t i = 0; points && i < x->npoints; i++)
+        points[i] = (struct tt_runner_point){x->steps[i].base, x->steps[i].others == 0};
     /* Ctrl-C between two repetitions waits for the next one, which it ends. */
     tt_processes_begin();
     if (rc == TT_OK)
         rc = tt_runner_run(directory, &rules, &owner, report, e);
     tt_processes_end();
-    free(c.bytes);
+    free(c.estimates);
+    free(points);
     return rc;
 }
 
 /* ---- the answer ---- */
 
-/* One that is lost or damaged is named; the others count. */
+int tt_repetition_read(const char *directory, const struct tt_repetition *r, json_t **repetition,
+                       struct tt_error *e)
+{
+    char *path = tt_directory_path(directory, r->directory), text[400];
+    struct tt_error why = TT_ERROR_CLEAR;
+
+    *repetition = NULL;
+    if (!path)
+        return tt_fail_nomem(e, "a path");
+    if (tt_directory_read_json(path, TT_REPETITION, repetition, &why) != TT_OK ||
+        (!tt_repetition_is_current(*repetition) &&
+         tt_repetition_renew(path, *repetition, &why) != TT_OK)) {
+        tt_error_format(&why, text, sizeof text);
+        tt_notice("a repetition is not used: %s", text);
+        json_decref(*repetition);
+        *repetition = NULL;
+    }
+    free(path);
+    return TT_OK;
+}
+
 static int read_repetitions(const struct tt_ensemble *x, const char *directory, json_t *list,
                             struct tt_error *e)
 {
     struct tt_runner_report report;
-    int rc = tt_journal_read(directory, x->nsteps, &report, e);
+    int rc = tt_journal_read(directory, NULL, x->npoints, &report, e);
 
     for (size_t i = 0; i < report.n && rc == TT_OK; i++) {
-        char *path = tt_directory_path(directory, report.list[i].directory), text[400];
-        struct tt_error why = TT_ERROR_CLEAR;
         json_t *o = NULL;
 
-        if (!path) {
-            rc = tt_fail_nomem(e, "a path");
-        } else if (tt_directory_read_json(path, TT_REPETITION, &o, &why) == TT_OK) {
+        rc = tt_repetition_read(directory, &report.list[i], &o, e);
+        if (o)
             json_array_append_new(list, o);
-        } else {
-            tt_error_format(&why, text, sizeof text);
-            tt_notice("a repetition is not used: %s", text);
-        }
-        free(path);
     }
     free(report.list);
     return rc;
@@ -406,7 +543,7 @@ int tt_ensemble_answer(const struct tt_ensemble *x, const char *directory, json_
                                  : tt_fail_nomem(e, "the answer");
 
     if (rc == TT_OK)
-        rc = tt_slowdown(plan, repetitions, x->o.seed, answer, e);
+        rc = tt_slowdown(plan, repetitions, answer, e);
     if (rc == TT_OK) {
         json_object_set_new(*answer, "tutti",
                             json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision",

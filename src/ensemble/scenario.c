@@ -41,7 +41,7 @@ static const char network[] = "load.0.workload=traffic load.0.pattern=incast loa
                               "load.3.workload=traffic load.3.pattern=many-to-many load.3.ranks=2";
 static const char empty[] = "others=0";
 /* Of whatever is only tried. */
-#define TRIAL " repeat=1 require= quiet=yes label=trial"
+#define TRIAL " repeat=1 alone=1 loads_alone=no require= quiet=yes label=trial"
 
 static const struct scenario {
     const char *name;
@@ -137,7 +137,7 @@ static int share(const struct tt_settings *scenario, const struct tt_settings *w
     int rc = make(scenario, words, NULL, &all, &x, e);
 
     if (rc == TT_OK)
-        *cpus = tt_share_wanted(&x, tt_step_spec(&x, &x.steps[0], 0), tt_cores());
+        rc = tt_share_here(&x, tt_step_spec(&x, &x.steps[0], 0), cpus, e);
     tt_ensemble_free(&x);
     tt_settings_free(&all);
     return rc;

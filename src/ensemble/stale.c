@@ -58,17 +58,10 @@ static int tidy_job(const char *run, struct tt_error *e)
     return rc;
 }
 
-static bool is_finished(const struct tt_repetition *list, size_t n, const char *name)
-{
-    while (n > 0 && strcmp(list[n - 1].directory, name) != 0)
-        n--;
-    return n > 0;
-}
-
-/* Directories right below that of an ensemble are repetitions, and right below those, jobs; links
- * are none of ours. */
-static int tidy(const char *directory, bool is_repetition, const struct tt_repetition *list,
-                size_t n, struct tt_error *e)
+/* Directories right below that of an ensemble are repetitions, unless finished has them, and right
+ * below those, jobs; links are none of ours. */
+static int tidy(const char *directory, bool is_repetition, const json_t *finished,
+                struct tt_error *e)
 {
     DIR *entries = opendir(directory);
     struct dirent *entry;
@@ -81,8 +74,8 @@ static int tidy(const char *directory, bool is_repetition, const struct tt_repet
         if (path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
             if (is_repetition)
                 rc = tidy_job(path, e);
-            else if (!is_finished(list, n, entry->d_name))
-                rc = tidy(path, true, NULL, 0, e);
+            else if (!json_object_get(finished, entry->d_name))
+                rc = tidy(path, true, NULL, e);
         }
         free(path);
     }
@@ -94,8 +87,15 @@ static int tidy(const char *directory, bool is_repetition, const struct tt_repet
 int tt_stale_remove(const char *directory, const struct tt_repetition *list, size_t n,
                     struct tt_error *e)
 {
-    int rc = tidy(directory, false, list, n, e);
+    json_t *finished = json_object();
+    int rc = TT_OK;
 
+    for (size_t i = 0; i < n && rc == TT_OK; i++)
+        if (json_object_set_new(finished, list[i].directory, json_true()) != 0)
+            rc = tt_fail_nomem(e, "the repetitions");
+    if (rc == TT_OK)
+        rc = tidy(directory, false, finished, e);
+    json_decref(finished);
     tt_shares_tidy();
     return rc;
 }

@@ -28,6 +28,7 @@
 #define GRACE_NS 15000000000
 /* The random phase is spread over the time between two dumps of a load, but not for ever. */
 #define LONGEST_PHASE 30.0
+#define CONTEXT "%s, %" PRIu64 " others" /* of a job, for its plan */
 
 /* ---- trouble ---- */
 
@@ -53,6 +54,14 @@ static void trouble(struct tt_trial *s, const struct tt_trial_job *a, const char
 
 /* ---- preparation ---- */
 
+bool tt_context_is_alone(const char *context)
+{
+    char alone[64];
+
+    snprintf(alone, sizeof alone, CONTEXT, "reference", (uint64_t)0);
+    return !*context || !strcmp(context, alone);
+}
+
 static int plan_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
 {
     struct tt_settings settings = {0};
@@ -69,8 +78,8 @@ static int plan_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error 
         rc = tt_settings_add(&settings, "results", s->directory, place, e);
     if (rc == TT_OK && s->ensemble->o.label)
         rc = tt_settings_add(&settings, "label", s->ensemble->o.label, place, e);
-    tt_settings_put(&settings, place, "context", "%s, %" PRIu64 " others",
-                    a->is_load ? "load" : "reference", s->step->others);
+    tt_settings_put(&settings, place, "context", CONTEXT, a->is_load ? "load" : "reference",
+                    s->step->others);
     if (rc == TT_OK)
         rc = tt_settings_check(&settings, e);
     if (rc == TT_OK)
@@ -122,7 +131,7 @@ int tt_trial_make(struct tt_trial *s, const struct tt_ensemble *x, const struct 
         struct tt_trial_job *a = &s->jobs[i];
 
         a->spec = tt_step_spec(x, step, i);
-        a->is_load = i > 0;
+        a->is_load = i > 0 || step->is_load;
         a->loops = a->is_load && a->spec->o.loop;
         rc = check_signals(e);
         if (rc == TT_OK)
@@ -142,19 +151,43 @@ void tt_trial_free(struct tt_trial *s)
     *s = (struct tt_trial){0};
 }
 
-static int start_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
+static struct tt_launch launch_of(const struct tt_trial *s, const struct tt_trial_job *a)
 {
     const struct tt_config *config = &a->spec->config;
     const struct tt_share *share = s->shares.n ? &s->shares.list[a - s->jobs] : NULL;
-    struct tt_launch launch = {.options = tt_config_opts(config, "launch"),
-                               .directory = a->directory,
-                               .ranks = (unsigned)config->run->ranks,
-                               .is_command = a->spec->is_command,
-                               .nodes = a->nodes[0] ? a->nodes : NULL,
-                               .cpus = share ? &share->set : NULL,
-                               .cgroup = share && share->cgroup[0] ? share->cgroup : NULL};
+
+    return (struct tt_launch){.options = tt_config_opts(config, "launch"),
+                              .directory = a->directory,
+                              .ranks = (unsigned)config->run->ranks,
+                              .is_command = a->spec->is_command,
+                              .nodes = a->nodes[0] ? a->nodes : NULL,
+                              .cpus = share ? &share->set : NULL,
+                              .cgroups = {share && share->cgroup[0] ? share->cgroup : NULL,
+                                          share && share->watched[0] ? share->watched : NULL}};
+}
+
+int tt_trial_calibrate(struct tt_trial *s, struct tt_error *e)
+{
+    struct tt_trial_job *a = &s->jobs[0];
+    struct tt_launch launch = launch_of(s, a);
     struct tt_command_line worker = {0};
-    int rc = tt_worker_command(config, a->directory,
+    int rc = tt_worker_command(&a->spec->config, a->directory,
+                               (struct tt_perform_how){.calibrate = true}, &worker, e);
+    int status;
+
+    launch.words = worker.words;
+    launch.run = a->spec->config.run;
+    if (rc == TT_OK)
+        rc = tt_launch_and_wait(&launch, true, &status, e);
+    tt_command_free(&worker);
+    return rc;
+}
+
+static int start_job(struct tt_trial *s, struct tt_trial_job *a, struct tt_error *e)
+{
+    struct tt_launch launch = launch_of(s, a);
+    struct tt_command_line worker = {0};
+    int rc = tt_worker_command(&a->spec->config, a->directory,
                                (struct tt_perform_how){.held = true, .loop = a->loops}, &worker, e);
 
     launch.words = worker.words;
@@ -255,6 +288,7 @@ static int wait_until_ready(struct tt_trial *s, struct tt_error *e)
         const struct tt_launch_options *launch = tt_config_opts(&a->spec->config, "launch");
 
         if (tt_control_read(a->directory, TT_CONTROL_READY) != 0) {
+            a->ready_seen_ns = tt_wall_ns();
             ready++;
             continue;
         }
@@ -273,9 +307,12 @@ static int go(struct tt_trial *s, size_t first, size_t last, struct tt_error *e)
     int64_t instant = tt_wall_ns() + lead;
     int rc = TT_OK;
 
+    if (first == 0 && s->shares.n > 0)
+        tt_waits_read(&s->shares.list[0], &s->waits);
     for (size_t i = first; i < last && rc == TT_OK; i++) {
         s->jobs[i].go_ns = instant;
         s->jobs[i].seen_ns = tt_now_ns() + lead;
+        s->jobs[i].go_written_ns = tt_wall_ns();
         rc = tt_control_write(s->jobs[i].directory, TT_CONTROL_GO, instant, e);
     }
     return rc;
@@ -335,11 +372,13 @@ static int wait_until_steady(struct tt_trial *s, struct tt_error *e)
     return rc;
 }
 
+/* What is compared with loaded runs waits as they do. */
 static int begin(struct tt_trial *s, struct tt_error *e)
 {
     int rc;
 
-    if (s->n == 1 || s->ensemble->o.start == TT_START_TOGETHER)
+    if (tt_ensemble_jobs(s->ensemble) == 1 || s->step->is_load ||
+        s->ensemble->o.start == TT_START_TOGETHER)
         return go(s, 0, s->n, e);
     rc = go(s, 1, s->n, e);
     if (rc == TT_OK)
@@ -403,6 +442,16 @@ static int end_all(struct tt_trial *s, bool at_once, struct tt_error *e)
     return rc;
 }
 
+/* The reference has ended; a load alone has run for long enough, or once, if that is all it does.
+ */
+static bool is_over(struct tt_trial *s)
+{
+    double most = s->ensemble->o.warmup + s->seconds;
+
+    return tt_job_poll(&s->jobs[0].job) ||
+           (s->step->is_load && tt_seconds(tt_wall_ns() - s->jobs[0].go_ns) > most);
+}
+
 int tt_trial_run(struct tt_trial *s, struct tt_error *e)
 {
     int rc, ended;
@@ -413,8 +462,10 @@ int tt_trial_run(struct tt_trial *s, struct tt_error *e)
         rc = wait_until_ready(s, e);
     if (rc == TT_OK && !s->trouble[0])
         rc = begin(s, e);
-    while (rc == TT_OK && !s->trouble[0] && !tt_job_poll(&s->jobs[0].job))
+    while (rc == TT_OK && !s->trouble[0] && !is_over(s))
         rc = tick(s, e);
+    if (s->shares.n > 0)
+        tt_waits_since(&s->shares.list[0], &s->waits);
     ended = end_all(s, rc != TT_OK || s->trouble[0], e);
     rc = rc == TT_OK ? ended : rc;
     tt_processes_end();

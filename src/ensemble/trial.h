@@ -5,6 +5,7 @@
 #define TT_ENSEMBLE_TRIAL_H
 
 #include "ensemble/ensemble.h"
+#include "ensemble/settle.h"
 #include "ensemble/shares.h"
 #include "launch/launch.h"
 
@@ -13,10 +14,11 @@ struct tt_trial_job {
     bool is_load, loops;
     char *directory; /* its run directory */
     struct tt_job job;
-    int64_t go_ns;      /* wall clock; 0: not yet */
-    uint64_t iteration; /* last seen, */
-    int64_t seen_ns;    /* and when it changed */
-    char nodes[1024];   /* Slurm: where it runs; empty: the launcher's choice */
+    int64_t go_ns;                        /* wall clock; 0: not yet */
+    int64_t ready_seen_ns, go_written_ns; /* wall clock of the driver */
+    uint64_t iteration;                   /* last seen, */
+    int64_t seen_ns;                      /* and when it changed */
+    char nodes[1024];                     /* Slurm: where it runs; empty: the launcher's choice */
 };
 
 struct tt_trial {
@@ -27,6 +29,9 @@ struct tt_trial {
     struct tt_shares shares;             /* local jobs only; else empty */
     size_t n;
     struct tt_trial_job *jobs; /* the reference first */
+    struct tt_settled settled; /* before it began */
+    struct tt_waits waits;     /* of the reference, from its start to its end */
+    double seconds;            /* that a load alone is watched for, after warmup */
     double phase;              /* seconds after the steady state at which the reference started */
     int64_t heartbeat_ns;      /* of the last sign of life to the jobs */
     const struct tt_trial_job
@@ -43,6 +48,8 @@ int tt_trial_make(struct tt_trial *s, const struct tt_ensemble *x, const struct 
 /* From the start of the first job to the end of the last. TT_OK also if there was trouble;
  * TT_INTERRUPTED after Ctrl-C, with all jobs ended. */
 int tt_trial_run(struct tt_trial *s, struct tt_error *e);
+/* Only calibrates what the reference computes, and waits for its end. */
+int tt_trial_calibrate(struct tt_trial *s, struct tt_error *e);
 void tt_trial_free(struct tt_trial *s);
 
 /* ---- nodes.c ---- */
@@ -56,9 +63,22 @@ void tt_display_draw(const struct tt_trial *s);
 void tt_display_clear(const struct tt_trial *s);
 
 /* ---- collect.c ---- */
+/* How far a job's wall clock is ahead of the driver's, and what that may be wrong by. 0: no
+ * difference can be told. */
+struct tt_clock_difference {
+    bool known;
+    int64_t offset_ns, uncertainty_ns;
+};
+/* From what each wrote and when the other saw it, by the clock of whoever did it; 0: not known. */
+struct tt_clock_difference tt_clock_between(int64_t ready_ns, int64_t ready_seen_ns,
+                                            int64_t go_written_ns, int64_t go_seen_ns);
 /* After the jobs have ended: make their results, remove what they left, see whether the repetition
  * can be used, and write repetition.json. Fills complete, why and bytes of *r. */
 int tt_collect(struct tt_trial *s, struct tt_repetition *r, struct tt_error *e);
+/* Whether the numbers in a repetition.json follow the definitions that metrics have now; if not,
+ * they are made again from the records of its jobs, or *e says why they cannot be. */
+bool tt_repetition_is_current(const json_t *repetition);
+int tt_repetition_renew(const char *directory, json_t *repetition, struct tt_error *e);
 /* Of a repetition that was broken off: only remove what its jobs left. */
 void tt_collect_nothing(struct tt_trial *s);
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "survey/data.h"
-
 #include <errno.h>
 #include <fts.h>
 #include <stdio.h>

@@ -36,11 +36,7 @@ int tt_survey_create(const struct tt_survey *s, const struct tt_settings *settin
 
 bool tt_survey_is_directory(const char *directory)
 {
-    char *plan = tt_directory_path(directory, TT_SURVEY_PLAN);
-    bool is = plan && access(plan, F_OK) == 0;
-
-    free(plan);
-    return is;
+    return tt_directory_has(directory, TT_SURVEY_PLAN);
 }
 
 int tt_survey_load(const char *directory, struct tt_settings *settings, struct tt_error *e)
@@ -65,11 +61,8 @@ char *tt_survey_find_ensemble(const char *directory)
 
     while (walk && !found && (entry = fts_read(walk))) {
         if (entry->fts_info == FTS_D && entry->fts_level == 1) {
-            char *plan = tt_directory_path(entry->fts_path, TT_ENSEMBLE_PLAN);
-
-            if (plan && access(plan, F_OK) == 0)
+            if (tt_directory_has(entry->fts_path, TT_ENSEMBLE_PLAN))
                 found = strdup(entry->fts_path);
-            free(plan);
             fts_set(walk, (FTSENT *)entry, FTS_SKIP);
         }
     }
@@ -80,11 +73,9 @@ char *tt_survey_find_ensemble(const char *directory)
 
 bool tt_survey_is_complete(const char *directory, const struct tt_survey_stage *stage)
 {
-    char *own = tt_survey_stage_directory(directory, stage),
-         *mark = own ? tt_directory_path(own, "complete") : NULL;
-    bool complete = mark && access(mark, F_OK) == 0;
+    char *own = tt_survey_stage_directory(directory, stage);
+    bool complete = own && tt_directory_has(own, "complete");
 
-    free(mark);
     free(own);
     return complete;
 }
@@ -127,7 +118,7 @@ int tt_survey_each_run(const char *directory, const struct tt_survey_stage *stag
     char *own = tt_survey_stage_directory(directory, stage),
          *ensemble = own ? tt_survey_find_ensemble(own) : NULL;
     struct tt_runner_report report = {0};
-    int rc = ensemble ? tt_journal_read(ensemble, stage->n, &report, e) : TT_OK;
+    int rc = ensemble ? tt_journal_read(ensemble, NULL, stage->n, &report, e) : TT_OK;
 
     for (size_t i = 0; rc == TT_OK && i < report.n; i++) {
         char *run = NULL;

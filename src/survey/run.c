@@ -11,7 +11,6 @@
 #include "launch/process.h"
 #include "plan/directory.h"
 #include "spec/units.h"
-#include "survey/data.h"
 #include "survey/directory.h"
 
 /* ---- a stage ---- */
@@ -38,42 +37,49 @@ static int own_buffer_log(const struct tt_survey *s, const char *directory, char
 }
 
 struct builder {
-    struct tt_settings *out;
-    struct tt_error *e;
-    char *buffer_log; /* NULL: as the job has it */
+    struct tt_settings *out; /* keeps an error */
+    char *buffer_log;        /* NULL: as the job has it */
     char prefix[32];
-    int rc;
 };
 
-static void put_from(struct builder *b, const char *key, const char *value, const char *place)
+static void put(struct builder *b, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put(struct builder *b, const char *key, const char *fmt, ...)
 {
-    char *full = NULL;
+    char full[80];
+    va_list args;
 
-    if (b->rc != TT_OK)
-        return;
-    if (asprintf(&full, "%s%s", b->prefix, key) < 0)
-        b->rc = tt_fail_nomem(b->e, "settings");
-    else
-        b->rc = tt_settings_add(b->out, full, value, place, b->e);
-    free(full);
-}
-
-static void put(struct builder *b, const char *key, const char *value)
-{
-    put_from(b, key, value, "the survey");
+    snprintf(full, sizeof full, "%s%s", b->prefix, key);
+    va_start(args, fmt);
+    tt_settings_vput(b->out, "the survey", full, fmt, args);
+    va_end(args);
 }
 
 static void put_number(struct builder *b, const char *key, uint64_t value)
 {
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    put(b, key, text);
+    put(b, key, "%" PRIu64, value);
 }
 
 static void put_flag(struct builder *b, const char *key, bool value)
 {
-    put(b, key, value ? "yes" : "no");
+    put(b, key, "%s", value ? "yes" : "no");
+}
+
+/* The user's keys of every run, with their places. */
+static void put_job(struct builder *b, const struct tt_settings *job)
+{
+    struct tt_error kept_by_out = TT_ERROR_CLEAR;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const struct tt_setting *s = &job->list[i];
+        char *full = NULL;
+
+        if (asprintf(&full, "%s%s", b->prefix, s->key) < 0)
+            b->out->lost = true;
+        else
+            tt_settings_add(b->out, full, s->value, s->place, &kept_by_out);
+        free(full);
+    }
 }
 
 static const char *backend_of(const struct tt_survey *s)
@@ -87,20 +93,19 @@ static const char *backend_of(const struct tt_survey *s)
 static void put_point(struct builder *b, const struct tt_survey *s,
                       const struct tt_survey_stage *stage, const struct tt_survey_point *p)
 {
-    char key[40], deadline[40];
+    char key[40];
 
     put(b, "workload", "bulk");
-    for (size_t i = 0; i < s->job.n; i++)
-        put_from(b, s->job.list[i].key, s->job.list[i].value, s->job.list[i].place);
+    put_job(b, &s->job);
     if (b->buffer_log)
-        put(b, "throttle.buffer_log", b->buffer_log);
+        put(b, "throttle.buffer_log", "%s", b->buffer_log);
     put_number(b, "ranks", p->nodes * p->processes);
     put_number(b, "launch.tasks_per_node", p->processes);
     put(b, "files", "process");
     put_number(b, "transfer", p->transfer);
     put_number(b, "block", p->transfer);
     put_number(b, "segments", p->size / p->transfer);
-    put(b, "order", stage->random ? "random" : "sequential");
+    put(b, "order", "%s", stage->random ? "random" : "sequential");
     put(b, "reorder", "constant");
     put_flag(b, "barriers", true);
     put_flag(b, "write", stage->write);
@@ -108,8 +113,7 @@ static void put_point(struct builder *b, const struct tt_survey *s,
     put_flag(b, "keep", stage->keep);
     put_number(b, "seed", s->o.seed);
     if (s->o.deadline > 0 && !stage->flushes) { /* what is thrown away is so much as was asked */
-        snprintf(deadline, sizeof deadline, "%.9g", s->o.deadline);
-        put(b, "deadline", deadline);
+        put(b, "deadline", "%.9g", s->o.deadline);
         put_flag(b, "wear_out", stage->wear_out);
     }
     if (stage->direct) {
@@ -122,30 +126,29 @@ static int stage_settings(const struct tt_survey *s, const struct tt_survey_stag
                           const char *directory, const struct tt_survey_sources *sources,
                           struct tt_settings *out, struct tt_error *e)
 {
-    struct builder b = {.out = out, .e = e};
-    char *own = tt_survey_stage_directory(directory, stage), time[40];
+    struct builder b = {.out = out};
+    char *own = tt_survey_stage_directory(directory, stage);
+    int rc = own ? own_buffer_log(s, directory, &b.buffer_log, e) : tt_fail_nomem(e, "a path");
 
-    b.rc = own ? own_buffer_log(s, directory, &b.buffer_log, e) : tt_fail_nomem(e, "a path");
     put(&b, "others", "0");
     put_number(&b, "repeat", stage->repeat);
     put_number(&b, "seed", s->o.seed);
-    put(&b, "dir", s->o.dir);
-    put(&b, "min_free", s->o.min_free);
-    put(&b, "results", own);
+    put(&b, "dir", "%s", s->o.dir ? s->o.dir : "");
+    put(&b, "min_free", "%s", s->o.min_free ? s->o.min_free : "");
+    put(&b, "results", "%s", own ? own : "");
     put_flag(&b, "quiet", s->o.quiet);
-    snprintf(time, sizeof time, "%.9g", s->o.max_time);
-    put(&b, "max_time", time);
+    put(&b, "max_time", "%.9g", s->o.max_time);
     if (s->o.label)
-        put(&b, "label", s->o.label);
+        put(&b, "label", "%s", s->o.label);
     for (size_t i = 0; i < stage->n; i++) {
         snprintf(b.prefix, sizeof b.prefix, "set.%s%zu.", stage->write ? "write" : "read", i);
         put_point(&b, s, stage, &stage->points[i]);
         if (sources->paths)
-            put(&b, "paths", sources->paths[stage->points[i].source]);
+            put(&b, "paths", "%s", sources->paths[stage->points[i].source]);
     }
     free(b.buffer_log);
     free(own);
-    return b.rc;
+    return rc == TT_OK ? tt_settings_check(out, e) : rc;
 }
 
 /* "naive, 2 nodes x 4 processes, 1 GiB each, transfers of 1 MiB" */
