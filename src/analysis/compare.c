@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "plan/directory.h"
+#include "spec/param.h"
 
 /* ---- sets ---- */
 
@@ -73,19 +75,15 @@ static bool is_first_of_plan(const struct tt_compared_set *s, size_t i)
 
 /* ---- what differs ---- */
 
-/* Keys that say nothing about what was measured: names and places of reports, aliases, and what is
- * another number every time. data.path stands for dir. */
-static const char *const silent[] = {
-    "results", "label",   "json", "csv",       "quiet",
-    "mode",    "dry_run", "dir",  "data.free", "data.device_number",
-    NULL};
-
-static bool is_silent(const char *key)
+bool tt_is_silent_key(const char *key)
 {
-    for (size_t i = 0; silent[i]; i++)
-        if (!strcmp(key, silent[i]))
-            return true;
-    return false;
+    /* data.path stands for dir */
+    static const char *const silent[] = {
+        "results", "label",   "json", "csv",       "quiet",
+        "mode",    "dry_run", "dir",  "data.free", "data.device_number",
+        NULL};
+
+    return tt_has_word(silent, key) || tt_is_bound_key(key);
 }
 
 static json_t *as_text(const json_t *value)
@@ -116,7 +114,7 @@ static int flatten(const json_t *object, const char *prefix, json_t *flat)
             return -1;
         if (json_is_object(value))
             rc |= flatten(value, name, flat);
-        else if (!is_silent(name))
+        else if (!tt_is_silent_key(name))
             rc |= json_object_set_new(flat, name, as_text(value));
         free(name);
     }
@@ -179,6 +177,18 @@ static json_t *differences(const struct part *a, const struct part *b, bool envi
     json_decref(in_a);
     json_decref(in_b);
     return tt_json_unless(rc, list);
+}
+
+json_t *tt_compare_environments(const struct tt_compared_set *a, const struct tt_compared_set *b)
+{
+    struct part pa = {0}, pb = {0};
+    json_t *list = take_part(a, NULL, &pa) == 0 && take_part(b, NULL, &pb) == 0
+                       ? differences(&pa, &pb, true)
+                       : NULL;
+
+    free(pa.runs);
+    free(pb.runs);
+    return list;
 }
 
 /* ---- one plan ---- */
@@ -264,37 +274,64 @@ static int compare_plan(const struct tt_compared_set *a, const struct tt_compare
 
 /* ---- both sets ---- */
 
-static const char *first_value(const json_t *difference, const char *side)
-{
-    const char *text = json_string_value(json_array_get(json_object_get(difference, side), 0));
+/* Two runs whose plans are not the same, and the first parameter that makes them so. */
+struct pair {
+    const struct tt_compared_run *a, *b;
+    const char *key;
+    size_t n; /* of such parameters */
+};
 
-    return text && *text ? text : "not set";
+/* The run of B that is most like the first of A; b is NULL: all are of other workloads. */
+static struct pair nearest(const struct tt_compared_set *a, const struct tt_compared_set *b)
+{
+    struct pair best = {.a = &a->runs[0]};
+
+    for (size_t i = 0; i < b->n; i++) {
+        struct pair one = {.a = &a->runs[0], .b = &b->runs[i]};
+
+        if (strcmp(one.a->workload, one.b->workload) != 0)
+            continue;
+        one.n = tt_parameters_differ(one.a->parameters, one.b->parameters, 1, &one.key);
+        if (!best.b || one.n < best.n)
+            best = one;
+    }
+    return best;
+}
+
+static const char *value_of(const struct tt_compared_run *run, const char *key)
+{
+    const char *text = tt_text_of(run->parameters, key);
+
+    return *text ? text : "not set";
+}
+
+/* Each run that was asked for a time of computation finds its own count: "0.05s=12x0.0042s". */
+static bool is_calibrated(const struct pair *p)
+{
+    return strstr(p->key, ".compute") && strchr(value_of(p->a, p->key), '=') &&
+           strchr(value_of(p->b, p->key), '=');
 }
 
 static int refuse(const struct tt_compared_set *a, const struct tt_compared_set *b,
                   struct tt_error *e)
 {
-    struct part pa = {0}, pb = {0};
-    json_t *list = NULL, *first;
+    struct pair p = nearest(a, b);
 
-    if (take_part(a, NULL, &pa) == 0 && take_part(b, NULL, &pb) == 0)
-        list = differences(&pa, &pb, false);
-    first = json_array_get(list, 0);
-    if (!list)
-        tt_fail_nomem(e, "what differs");
-    else if (strcmp(a->runs[0].workload, b->runs[0].workload) != 0 || !first)
-        tt_fail(e, TT_FAILED, "no plan is in both: A ran %.40s, B %.40s; --any-plan compares them",
-                a->runs[0].workload, b->runs[0].workload);
-    else
-        tt_fail(
-            e, TT_FAILED,
-            "no plan is in both: %.60s is %.60s in A and %.60s in B%s; --any-plan compares them",
-            tt_text_of(first, "key"), first_value(first, "a"), first_value(first, "b"),
-            json_array_size(list) > 1 ? ", and more differs" : "");
-    json_decref(list);
-    free(pa.runs);
-    free(pb.runs);
-    return e->code;
+    if (!p.b)
+        return tt_fail(e, TT_FAILED,
+                       "no plan is in both: A ran %.40s, B %.40s; --any-plan compares them",
+                       a->runs[0].workload, b->runs[0].workload);
+    if (p.n == 0)
+        return tt_fail(e, TT_FAILED,
+                       "no plan is in both: no parameter differs, so another version of tutti "
+                       "wrote one of them; --any-plan compares them");
+    return tt_fail(
+        e, TT_FAILED,
+        "no plan is in both: %.60s is %.60s in A and %.60s in B%s; --any-plan compares them", p.key,
+        value_of(p.a, p.key), value_of(p.b, p.key),
+        p.n > 1             ? ", and more differs"
+        : is_calibrated(&p) ? ", calibrated apart: give both the count"
+                            : "");
 }
 
 /* The plans of `from` that `other` has not. */
@@ -315,7 +352,7 @@ static json_t *lonely_plans(const struct tt_compared_set *from, const struct tt_
     return tt_json_unless(rc, list);
 }
 
-static bool has_run(const struct tt_compared_set *s, const char *id)
+bool tt_compared_has(const struct tt_compared_set *s, const char *id)
 {
     for (size_t i = 0; i < s->n; i++)
         if (!strcmp(s->runs[i].id, id))
@@ -328,7 +365,7 @@ static size_t count_both(const struct tt_compared_set *a, const struct tt_compar
     size_t n = 0;
 
     for (size_t i = 0; i < a->n; i++)
-        n += has_run(b, a->runs[i].id);
+        n += tt_compared_has(b, a->runs[i].id);
     return n;
 }
 
@@ -368,19 +405,24 @@ static int compare_plans(const struct tt_compared_set *a, const struct tt_compar
 int tt_compare(const struct tt_compared_set *a, const struct tt_compared_set *b,
                const struct tt_compare_options *o, json_t **out, struct tt_error *e)
 {
+    size_t both = count_both(a, b);
     json_t *plans = json_array();
-    int rc = compare_plans(a, b, o, plans, e);
+    int rc =
+        both == a->n && both == b->n
+            ? tt_fail(e, TT_FAILED, "A and B are the same %zu run%s: there is nothing to compare",
+                      both, both == 1 ? "" : "s")
+            : compare_plans(a, b, o, plans, e);
 
     *out = NULL;
     if (rc != TT_OK) {
         json_decref(plans);
         return rc;
     }
-    *out = json_pack(
-        "{s:{s:s, s:s, s:i}, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I}", "tutti", "version",
-        TT_VERSION, "revision", TT_REVISION, "format", TT_COMPARISON_FORMAT, "margin", o->margin,
-        "level", TT_LEVEL, "seed", (json_int_t)o->seed, "a", set_json(a), "b", set_json(b), "plans",
-        plans, "only_a", o->any_plan ? json_array() : lonely_plans(a, b), "only_b",
-        o->any_plan ? json_array() : lonely_plans(b, a), "in_both", (json_int_t)count_both(a, b));
+    *out = json_pack("{s:{s:s, s:s, s:i}, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I}", "tutti",
+                     "version", TT_VERSION, "revision", TT_REVISION, "format", TT_COMPARISON_FORMAT,
+                     "margin", o->margin, "level", TT_LEVEL, "seed", (json_int_t)o->seed, "a",
+                     set_json(a), "b", set_json(b), "plans", plans, "only_a",
+                     o->any_plan ? json_array() : lonely_plans(a, b), "only_b",
+                     o->any_plan ? json_array() : lonely_plans(b, a), "in_both", (json_int_t)both);
     return *out ? TT_OK : tt_fail_nomem(e, "the comparison");
 }

@@ -27,6 +27,8 @@ struct reader {
     int64_t then;       /* of the row before */
     double *before, *now;
     bool has_before;
+    tt_take_counters *take; /* NULL: nobody wants single samples */
+    void *context;
 };
 
 static int fail_corrupt(const struct reader *r, const char *what, struct tt_error *e)
@@ -120,17 +122,21 @@ static void add_change(struct tt_counter_column *c, double before, double now, d
         c->growth += part * (now - before);
 }
 
-static void add_row(struct reader *r, int64_t wall)
+static int add_row(struct reader *r, int64_t wall)
 {
     int64_t a = r->then > r->from ? r->then : r->from, b = wall < r->to ? wall : r->to;
     double seconds = 1e-9 * (double)(b - a);
 
     if (!r->has_before || wall <= r->then || b <= a)
-        return;
+        return TT_OK;
     r->columns->seconds += seconds;
     for (size_t i = 0; i < r->columns->n; i++)
         add_change(&r->columns->list[i], r->before[i], r->now[i], seconds,
                    (double)(b - a) / (double)(wall - r->then));
+    if (!r->take)
+        return TT_OK;
+    return r->take(r->context, r->columns, wall, 1e-9 * (double)(wall - r->then), r->before,
+                   r->now);
 }
 
 /* 1: a line; 0: the end, or a line cut off; negative: an error. */
@@ -159,7 +165,8 @@ static int read_rows(struct reader *r, struct tt_error *e)
 
         if (!parse_row(r, &wall, r->now))
             return fail_corrupt(r, "has a row that does not fit its columns", e);
-        add_row(r, wall);
+        if (add_row(r, wall) != TT_OK)
+            return tt_fail_nomem(e, "the counters");
         r->before = r->now;
         r->now = swap;
         r->then = wall;
@@ -193,7 +200,18 @@ static FILE *open_file(const char *path, struct tt_error *e)
 int tt_columns_load(const char *path, int64_t from_ns, int64_t to_ns, struct tt_columns *out,
                     struct tt_error *e)
 {
-    struct reader r = {.path = path, .from = from_ns, .to = to_ns, .columns = out};
+    return tt_columns_scan(path, from_ns, to_ns, NULL, NULL, out, e);
+}
+
+int tt_columns_scan(const char *path, int64_t from_ns, int64_t to_ns, tt_take_counters *take,
+                    void *context, struct tt_columns *out, struct tt_error *e)
+{
+    struct reader r = {.path = path,
+                       .from = from_ns,
+                       .to = to_ns,
+                       .columns = out,
+                       .take = take,
+                       .context = context};
     int rc;
 
     memset(out, 0, sizeof *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The columns of one node's counters, each summed up over a window. Private to counters*.c. */
+/* The columns of one node's counters, each summed up over a window, or sample by sample. */
 #ifndef TT_ANALYSIS_COUNTERS_COLUMNS_H
 #define TT_ANALYSIS_COUNTERS_COLUMNS_H
 
@@ -28,6 +28,12 @@ struct tt_columns {
  * be cut off. */
 int tt_columns_load(const char *path, int64_t from_ns, int64_t to_ns, struct tt_columns *out,
                     struct tt_error *e);
+/* The same; take gets each sample in the window and the one before it, by column, which may be no
+ * numbers. seconds: between them; at: of the sample. */
+typedef int tt_take_counters(void *context, const struct tt_columns *c, int64_t at, double seconds,
+                             const double *before, const double *now);
+int tt_columns_scan(const char *path, int64_t from_ns, int64_t to_ns, tt_take_counters *take,
+                    void *context, struct tt_columns *out, struct tt_error *e);
 void tt_columns_free(struct tt_columns *c);
 
 /* By full name; NULL if there is none, or nothing is known of it in the window. */

@@ -9,7 +9,9 @@
 #define RATE {TT_BETTER_HIGHER, TT_RATIO, "faster", "slower"}
 #define COST {TT_BETTER_LOWER, TT_RATIO, "higher", "lower"}
 #define SHARE_WANTED {TT_BETTER_HIGHER, TT_DIFFERENCE, "higher", "lower"}
-#define SHARE_LOST {TT_BETTER_LOWER, TT_DIFFERENCE, "higher", "lower"}
+/* What the job needed, or what went on beside it, is not the system's that is measured. */
+#define NEED {TT_BETTER_NEITHER, TT_RATIO, "higher", "lower"}
+#define SHARE {TT_BETTER_NEITHER, TT_DIFFERENCE, "higher", "lower"}
 #define COUNT {TT_BETTER_NEITHER, TT_RATIO, "higher", "lower"}
 /* clang-format on */
 

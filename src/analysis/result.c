@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "analysis/idle_waves.h"
+#include "analysis/latency.h"
+#include "analysis/rates.h"
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
@@ -18,6 +22,8 @@
 #include "launch/launch.h"
 #include "plan/directory.h"
 #include "plan/members.h"
+#include "record/memory.h"
+#include "spec/units.h"
 
 static int set(json_t *object, const char *key, json_t *value)
 {
@@ -31,8 +37,11 @@ static json_t *metrics_json(const struct tt_run_data *run)
 
     for (int i = 0; i < TT_NMETRICS; i++) {
         const struct tt_value *v = &run->metrics[i];
-        json_t *m = json_object();
+        json_t *m;
 
+        if (tt_metrics[i].source == TT_FROM_CALLS && v->note && !strcmp(v->note, TT_NO_SUCH_CALL))
+            continue;
+        m = json_object();
         rc |= set(m, "value", v->known ? json_real(v->value) : json_null());
         rc |= set(m, "unit", json_string(tt_metrics[i].unit));
         if (v->note)
@@ -62,43 +71,14 @@ static json_t *phases_json(const struct tt_run_data *run)
     return tt_json_unless(rc, all);
 }
 
-static json_t *latency_json(const struct tt_histogram *h)
-{
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)h->total,
-                     "min", tt_seconds(h->min_ns), "mean", tt_seconds(h->sum_ns) / (double)h->total,
-                     "p50", tt_histogram_quantile(h, 0.5) * 1e-9, "p90",
-                     tt_histogram_quantile(h, 0.9) * 1e-9, "p99",
-                     tt_histogram_quantile(h, 0.99) * 1e-9, "p99.9",
-                     tt_histogram_quantile(h, 0.999) * 1e-9, "max", tt_seconds(h->max_ns));
-}
-
-/* Calls that were made at all, over the ranks that got as far as writing their histograms. */
-static json_t *calls_json(const struct tt_run_data *run)
-{
-    json_t *all = json_object();
-    struct tt_histogram *sum = malloc(sizeof *sum);
-    int rc = sum ? 0 : -1;
-
-    for (int c = 0; rc == 0 && c < TT_NCALLS; c++) {
-        memset(sum, 0, sizeof *sum);
-        for (size_t r = 0; r < run->nranks; r++)
-            if (run->ranks[r].calls)
-                tt_histogram_merge(sum, &run->ranks[r].calls[c]);
-        if (sum->total)
-            rc = set(all, tt_call_names[c], latency_json(sum));
-    }
-    free(sum);
-    return tt_json_unless(rc, all);
-}
-
 static json_t *epoch_json(const void *context, size_t i)
 {
     const struct tt_epoch *e = (const struct tt_epoch *)context + i;
 
-    return json_pack("{s:I, s:b, s:I, s:f, s:f, s:f, s:f, s:f}", "epoch", (json_int_t)e->number,
-                     "baseline", e->baseline, "iterations", (json_int_t)e->iterations, "span",
-                     e->span, "compute", e->compute, "io", e->io, "visible", e->visible, "bytes",
-                     e->bytes);
+    return json_pack("{s:I, s:b, s:b, s:I, s:f, s:f, s:f, s:f, s:f}", "epoch",
+                     (json_int_t)e->number, "baseline", e->baseline, "settling", e->settling,
+                     "iterations", (json_int_t)e->iterations, "span", e->span, "compute",
+                     e->compute, "io", e->io, "visible", e->visible, "bytes", e->bytes);
 }
 
 /* All at once, for a directory that cannot be written to: they take thirty times their size. */
@@ -122,9 +102,10 @@ static json_t *ranks_json(const struct tt_run_data *run)
         const struct tt_records_header *h = &run->ranks[i].header;
 
         rc = json_array_append_new(
-            all, json_pack("{s:I, s:o, s:I, s:s, s:I}", "rank", (json_int_t)h->rank, "host",
+            all, json_pack("{s:I, s:o, s:I, s:s, s:I, s:O?}", "rank", (json_int_t)h->rank, "host",
                            tt_json_text(h->host), "pid", (json_int_t)h->pid, "state",
-                           states[h->state], "start_wall_ns", (json_int_t)h->start_wall_ns));
+                           states[h->state], "start_wall_ns", (json_int_t)h->start_wall_ns, "clock",
+                           json_object_get(run->ranks[i].summary, "clock")));
     }
     return tt_json_unless(rc, all);
 }
@@ -152,6 +133,28 @@ static json_t *verify_json(const struct tt_run_data *run)
                      sum_of(run, "verify", "wrong_blocks", 0));
 }
 
+/* Of all ranks together: what each layer took by itself, what came to it, and what it passed on. */
+static json_t *layers_json(const struct tt_run_data *run)
+{
+    const char *names = tt_run_data_parameter(run, "layers");
+    json_t *layers = json_array();
+
+    for (size_t i = 0; *names; i++) {
+        double n[6];
+
+        for (size_t k = 0; k < 6; k++)
+            n[k] = sum_of(run, "layer_costs", NULL, 6 * i + k);
+        json_array_append_new(layers,
+                              json_pack("{s:s%, s:f, s:f, s:f, s:f, s:f, s:f}", "name", names,
+                                        strcspn(names, ","), "seconds", n[0] * 1e-9, "cpu_seconds",
+                                        n[1] * 1e-9, "bytes_written", n[2], "passed_on", n[3],
+                                        "bytes_read", n[4], "fetched", n[5]));
+        names += strcspn(names, ",");
+        names += *names == ',';
+    }
+    return layers;
+}
+
 /* ---- how it ended ---- */
 
 static const struct tt_rank_records *first_in_state(const struct tt_run_data *run,
@@ -167,10 +170,10 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
 {
     unsigned long long last = 0;
 
-    for (size_t i = 0; i < r->niterations; i++)
+    for (size_t i = 0; i < r->niterations + r->nexcluded; i++)
         if (r->iterations[i].iteration > last)
             last = r->iterations[i].iteration;
-    return last;
+    return last + r->totals.iterations;
 }
 
 /* The call that failed first, if a rank could still note it. */
@@ -186,12 +189,29 @@ static bool read_failure(const char *directory, char *why, size_t size)
     return found;
 }
 
+/* Ranks are in order, but some may be missing. */
+static const struct tt_rank_records *find_rank(const struct tt_run_data *run, uint32_t rank)
+{
+    size_t first = 0, last = run->nranks;
+
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+
+        if (run->ranks[middle].header.rank < rank)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first < run->nranks && run->ranks[first].header.rank == rank ? &run->ranks[first] : NULL;
+}
+
 /* A launcher kills the others at once when one rank dies, and knows which was the first: "process
  * rank 1 with PID 12 on node a exited on signal 9", "a: task 1: Killed". */
 static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
 {
     static const char *const words[] = {"process rank %u ", "task %u: "};
     FILE *f = tt_directory_open_file(run->directory, "stderr");
+    const struct tt_rank_records *dead;
     char line[512];
     unsigned rank;
 
@@ -201,12 +221,11 @@ static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
 
             if (!at || sscanf(at, words[i], &rank) != 1)
                 continue;
-            for (size_t k = 0; k < run->nranks; k++)
-                if (run->ranks[k].header.rank == rank &&
-                    run->ranks[k].header.state == TT_RANK_RUNNING) {
-                    fclose(f);
-                    return &run->ranks[k];
-                }
+            dead = find_rank(run, rank);
+            if (dead && dead->header.state == TT_RANK_RUNNING) {
+                fclose(f);
+                return dead;
+            }
         }
     if (f)
         fclose(f);
@@ -297,18 +316,16 @@ static const struct tt_rank_records *alive(const struct tt_run_data *run)
 {
     for (size_t i = 0; i < run->nranks && !run->outcome; i++) {
         const struct tt_records_header *h = &run->ranks[i].header;
-        char *path;
-        bool held;
 
-        if (h->state != TT_RANK_RUNNING ||
-            asprintf(&path, "%s/records/%05u.ttr", run->directory, h->rank) < 0)
-            continue;
-        held = tt_records_are_held(path, h);
-        free(path);
-        if (held)
+        if (h->state == TT_RANK_RUNNING && tt_records_are_held(run->directory, h))
             return &run->ranks[i];
     }
     return NULL;
+}
+
+static json_t *null_for(json_t *made)
+{
+    return made ? made : json_null();
 }
 
 static json_t *or_null(const json_t *value)
@@ -316,10 +333,24 @@ static json_t *or_null(const json_t *value)
     return value ? json_deep_copy(value) : json_null();
 }
 
-static json_t *version_json(void)
+/* Of the first rank; a run without one began when its directory was made, which its id tells. */
+static json_t *start_json(const struct tt_run_data *run, const char *id)
 {
-    return json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision", TT_REVISION, "format",
-                     TT_RESULT_FORMAT);
+    struct tm utc = {0};
+    int64_t first = 0;
+    double seconds;
+    char text[TT_TIME_TEXT];
+
+    for (size_t i = 0; i < run->nranks; i++) {
+        int64_t start = (int64_t)run->ranks[i].header.start_wall_ns;
+
+        if (start > 0 && (!first || start < first))
+            first = start;
+    }
+    seconds = first                                  ? (double)first * 1e-9
+              : strptime(id, "%Y%m%dT%H%M%SZ", &utc) ? (double)timegm(&utc)
+                                                     : 0;
+    return seconds > 0 ? json_string(tt_format_time(seconds, text)) : json_null();
 }
 
 static int fill(const struct tt_run_data *run, json_t *result)
@@ -329,20 +360,35 @@ static int fill(const struct tt_run_data *run, json_t *result)
     json_t *warnings = json_array();
     int rc = 0;
 
-    rc |= set(result, "tutti", version_json());
-    rc |= set(result, "id", *id ? json_string(id) : tt_json_text(tt_directory_id(run->directory)));
+    id = *id ? id : tt_directory_id(run->directory);
+    rc |= set(result, "tutti",
+              json_pack("{s:s, s:s, s:i}", "version", TT_VERSION, "revision", TT_REVISION, "format",
+                        TT_RESULT_FORMAT));
+    rc |= set(result, "id", tt_json_text(id));
+    rc |= set(result, "start", start_json(run, id));
     rc |= set(result, "label", label[0] ? json_string(label) : json_null());
     rc |= set(result, "directory", tt_json_text(run->directory));
     rc |= judge(run, result);
     rc |= set(result, "plan", or_null(run->plan));
     rc |= set(result, "metrics", metrics_json(run));
     rc |= set(result, "phases", phases_json(run));
-    rc |= set(result, "calls", calls_json(run));
+    rc |= set(result, "calls", tt_calls_json(run));
+    rc |= set(result, "rates", tt_rates_json(run));
+    rc |= set(result, "files", tt_files_json(run));
     rc |= set(result, "epochs", json_null()); /* only in the file */
+    rc |= set(result, "excluded",
+              json_pack("{s:I, s:I, s:f, s:f}", "epochs", (json_int_t)run->excluded.epochs, "of",
+                        (json_int_t)run->nepochs, "seconds", run->excluded.seconds, "bytes_written",
+                        run->excluded.bytes_written));
+    rc |= set(result, "last_to_arrive", null_for(tt_last_to_arrive(run)));
+    rc |= set(result, "reduced",
+              json_pack("{s:I, s:I}", "iterations", (json_int_t)run->nreduced, "whole",
+                        (json_int_t)tt_run_data_whole(run)));
     rc |= set(result, "facts", run->facts ? json_deep_copy(run->facts) : json_array());
     rc |= set(result, "library_bytes",
               json_pack("{s:f, s:f}", "written", sum_of(run, "library_bytes", NULL, 0), "read",
                         sum_of(run, "library_bytes", NULL, 1)));
+    rc |= set(result, "layers", layers_json(run));
     rc |= set(result, "verify", verify_json(run));
     rc |= set(result, "counters", or_null(run->counters));
     rc |= tt_warnings_collect(run, warnings);
@@ -375,7 +421,7 @@ double tt_result_metric(const json_t *result, const char *name)
 int tt_result_of(struct tt_run_data *run, json_t **result, struct tt_error *e)
 {
     const struct tt_rank_records *running = alive(run);
-    json_t *made;
+    json_t *made, *waves = NULL;
     int rc;
 
     if (running)
@@ -384,8 +430,11 @@ int tt_result_of(struct tt_run_data *run, json_t **result, struct tt_error *e)
     rc = tt_run_data_load_counters(run, e);
     if (rc != TT_OK)
         return rc;
+    rc = tt_idle_waves_of(run, &waves, e);
+    if (rc != TT_OK)
+        return rc;
     made = json_object();
-    if (!made || fill(run, made) != 0)
+    if (set(made, "idle_waves", null_for(waves)) != 0 || fill(run, made) != 0)
         rc = tt_fail_nomem(e, "the result");
     else
         rc = tt_members_write(run->directory, "result.json", made, "epochs", run->nepochs,
@@ -398,14 +447,54 @@ int tt_result_of(struct tt_run_data *run, json_t **result, struct tt_error *e)
     return rc;
 }
 
+static bool is_of_origin(const char *key)
+{
+    return !strcmp(key, "tutti") || !strcmp(key, "status");
+}
+
+/* Whether there is a result of a run that ended well, made under other definitions. */
+static bool has_older_result(const char *directory)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    json_t *old = NULL;
+    bool older = tt_members_read(directory, "result.json", is_of_origin, &old, &ignored) == TT_OK &&
+                 !strcmp(tt_text_of(old, "status"), "done") &&
+                 json_integer_value(json_object_get(json_object_get(old, "tutti"), "format")) !=
+                     TT_RESULT_FORMAT;
+
+    json_decref(old);
+    return older;
+}
+
+/* An older result is not replaced by one made from nothing. */
+static int cannot_make_again(const char *directory, const char *why, struct tt_error *e)
+{
+    return tt_fail(e, TT_FAILED,
+                   "the result of '%s' stands on older definitions of metrics, and cannot be made "
+                   "again: %s",
+                   directory, why);
+}
+
 int tt_result_make(const char *directory, json_t **result, struct tt_error *e)
 {
+    struct tt_error why = TT_ERROR_CLEAR;
     struct tt_run_data run;
     json_t *made = NULL;
-    int rc = tt_run_data_load(&run, directory, e);
+    char text[400];
+    int rc = tt_run_data_load(&run, directory, &why);
 
-    if (rc != TT_OK)
+    if (rc != TT_OK) {
+        tt_error_format(&why, text, sizeof text);
+        if (rc != TT_NOMEM && has_older_result(directory))
+            return cannot_make_again(directory, text, e);
+        *e = why;
         return rc;
+    }
+    if (run.nranks == 0 && has_older_result(directory)) {
+        snprintf(text, sizeof text, "%.380s", run.damage[0] ? run.damage : "its records are gone");
+        tt_run_data_free(&run);
+        return cannot_make_again(directory, text, e);
+    }
     rc = tt_result_of(&run, &made, e);
     tt_run_data_free(&run);
     if (result)

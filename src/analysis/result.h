@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* Of result.json; a reader refuses a newer one, and makes an older one again. */
-#define TT_RESULT_FORMAT 2
+#define TT_RESULT_FORMAT 5
 
 /* From plan, outcome and all records: metrics, phases, latencies and warnings, written to
  * result.json. Works on what a crash left, too: status says so. *result (must be NULL) is a new

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/run_data.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analysis/counters.h"
+#include "analysis/rates.h"
 #include "base/json.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
+#include "record/memory.h"
+#include "record/reduce.h"
 
-#define MAX_RANKS 100000
+#define MOST_WORDS 100 /* of ranks: each may say something else */
 
 const char *tt_run_data_parameter(const struct tt_run_data *run, const char *key)
 {
@@ -49,81 +50,172 @@ static int by_rank(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One more rank's file; an unreadable one is noted, and the others still count. */
-static int load_rank(void *context, const char *path, struct tt_error *e)
+/* ---- nodes ---- */
+
+/* What the workload reported: the same on all ranks, or to be summed. */
+static int merge_results(struct tt_run_data *run, json_t *results)
+{
+    json_t *result, *old;
+    const char *name;
+    int bad = 0;
+
+    json_object_foreach(results, name, result)
+    {
+        const json_t *value = json_object_get(result, "value");
+        const char *kind = tt_text_of(result, "kind");
+
+        old = json_object_get(run->results, name);
+        if (!old)
+            bad |= json_object_set_new(
+                run->results, name,
+                json_is_number(value) && *kind
+                    ? json_pack("{s:s, s:f}", "kind", kind, "value", json_number_value(value))
+                    : json_object());
+        else if (json_is_number(value) && strcmp(kind, "same") != 0)
+            bad |= json_real_set(json_object_get(old, "value"),
+                                 tt_number_of(old, "value") + json_number_value(value));
+    }
+    return bad;
+}
+
+static int merge_words(struct tt_run_data *run, const json_t *words)
+{
+    const json_t *text;
+    size_t i;
+    int bad = 0;
+
+    json_array_foreach(words, i,
+                       text) if (json_is_string(text) && json_object_size(run->words) < MOST_WORDS)
+        bad |= json_object_set_new(run->words, json_string_value(text), json_true());
+    return bad;
+}
+
+/* What is only needed over all ranks is not kept of each: of 100,000 ranks it would fill the
+ * memory.
+ */
+static int merge_rank(struct tt_run_data *run, struct tt_rank_records *r)
+{
+    static const char *const merged[] = {"results", "warnings", "requests"};
+    int bad = merge_results(run, json_object_get(r->summary, merged[0]));
+
+    bad |= merge_words(run, json_object_get(r->summary, merged[1]));
+    bad |= tt_files_add(run->files, json_object_get(r->summary, merged[2]));
+    for (size_t i = 0; r->summary && i < sizeof merged / sizeof *merged; i++)
+        json_object_del(r->summary, merged[i]);
+    return bad;
+}
+
+static int by_iteration(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tt_reduced *)a)->iteration,
+             y = ((const struct tt_reduced *)b)->iteration;
+    uint64_t p = x & ~TT_ITERATION_EXCLUDED, q = y & ~TT_ITERATION_EXCLUDED;
+
+    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+/* Two lists become one, in which each iteration stands once. */
+static int merge_reduced(struct tt_run_data *run, struct tt_node_records *node)
+{
+    size_t most = run->nreduced + node->nreduced, n = 0;
+    struct tt_reduced *all;
+
+    if (node->nreduced == 0)
+        return 0;
+    qsort(node->reduced, node->nreduced, sizeof *node->reduced, by_iteration);
+    all = malloc(most * sizeof *all);
+    if (!all)
+        return -1;
+    for (size_t i = 0, k = 0; i < run->nreduced || k < node->nreduced;) {
+        bool mine = k == node->nreduced ||
+                    (i < run->nreduced && by_iteration(&run->reduced[i], &node->reduced[k]) <= 0);
+        const struct tt_reduced *next = mine ? &run->reduced[i++] : &node->reduced[k++];
+
+        if (n > 0 && all[n - 1].iteration == next->iteration)
+            tt_reduced_merge(&all[n - 1], next);
+        else
+            all[n++] = *next;
+    }
+    free(run->reduced);
+    run->reduced = all;
+    run->nreduced = n;
+    return 0;
+}
+
+static int merge_node(struct tt_run_data *run, struct tt_node_records *node)
+{
+    struct tt_reduced_epoch *epochs;
+    int bad = merge_reduced(run, node);
+
+    for (size_t i = 0; i < node->nranks; i++) {
+        struct tt_rank_records *room = tt_list_room(run->ranks, run->nranks, sizeof *room);
+
+        if (!room)
+            return -1;
+        run->ranks = room;
+        bad |= merge_rank(run, &node->ranks[i]);
+        run->ranks[run->nranks++] = node->ranks[i];
+        node->ranks[i] = (struct tt_rank_records){0};
+    }
+    for (size_t i = 0; i < node->nreduced_epochs; i++) {
+        epochs = tt_list_room(run->reduced_epochs, run->nreduced_epochs, sizeof *epochs);
+        if (!epochs)
+            return -1;
+        run->reduced_epochs = epochs;
+        epochs[run->nreduced_epochs++] = node->reduced_epochs[i];
+    }
+    for (int c = 0; node->calls && c < TT_NCALLS; c++)
+        tt_histogram_merge(&run->calls[c], &node->calls[c]);
+    for (int i = 0; node->timelines && i < 2; i++)
+        tt_timeline_merge(&run->timelines[i], &node->timelines[i]);
+    return bad;
+}
+
+/* One more node's file; an unreadable one is noted, and the others still count. */
+static int load_node(void *context, const char *path, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
     struct tt_run_data *run = context;
-    struct tt_rank_records *grown = realloc(run->ranks, (run->nranks + 1) * sizeof *grown);
-    int rc;
+    struct tt_node_records node;
+    int rc = tt_records_load(path, &node, &why);
 
-    if (!grown)
-        return tt_fail_nomem(e, "records");
-    run->ranks = grown;
-    rc = tt_records_load(path, &run->ranks[run->nranks], &why);
-    if (rc == TT_NOMEM) {
+    if (rc == TT_NOMEM)
         *e = why;
-        return rc;
-    }
-    if (rc == TT_OK)
-        run->nranks++;
-    else if (!run->damage[0])
+    else if (rc == TT_OK && merge_node(run, &node) != 0)
+        rc = tt_fail_nomem(e, "records");
+    else if (rc != TT_OK && !run->damage[0])
         tt_error_format(&why, run->damage, sizeof run->damage);
-    return TT_OK;
+    tt_records_unload(&node);
+    return rc == TT_NOMEM ? rc : TT_OK;
 }
 
-static bool is_record_name(const char *name)
-{
-    size_t digits = strspn(name, "0123456789");
-
-    return digits > 0 && !strcmp(name + digits, ".ttr");
-}
-
-int tt_each_rank_file(const char *directory, tt_rank_file *file, void *context, struct tt_error *e)
-{
-    char *records = tt_directory_path(directory, "records");
-    struct dirent *entry;
-    size_t n = 0;
-    DIR *d;
-    int rc = TT_OK;
-
-    if (!records)
-        return tt_fail_nomem(e, "records");
-    d = opendir(records);
-    if (!d)
-        rc = tt_fail_call(e, errno, "opendir", records, -1);
-    while (rc == TT_OK && (entry = readdir(d)) && n < MAX_RANKS)
-        if (is_record_name(entry->d_name)) {
-            char *path = tt_directory_path(records, entry->d_name);
-
-            rc = path ? file(context, path, e) : tt_fail_nomem(e, "records");
-            free(path);
-            n++;
-        }
-    if (d)
-        closedir(d);
-    free(records);
-    return rc;
-}
-
+/* In their order. Ranks that contradict each other cannot be one run. */
 static int load_ranks(struct tt_run_data *run, struct tt_error *e)
 {
-    int rc = tt_each_rank_file(run->directory, load_rank, run, e);
+    int rc;
 
+    run->results = json_object();
+    run->words = json_object();
+    run->files = json_array();
+    if (!run->results || !run->words || !run->files)
+        return tt_fail_nomem(e, "records");
+    tt_records_collect(run->directory);
+    rc = tt_each_node_file(run->directory, load_node, run, e);
     if (rc == TT_OK && run->nranks)
         qsort(run->ranks, run->nranks, sizeof *run->ranks, by_rank);
+    for (size_t i = 1; i < run->nranks && rc == TT_OK; i++)
+        if (run->ranks[i].header.rank == run->ranks[i - 1].header.rank ||
+            run->ranks[i].header.size != run->ranks[0].header.size)
+            rc = tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", run->directory);
     return rc;
 }
 
-/* Ranks that contradict each other cannot be one run. */
-static int check_ranks(const struct tt_run_data *run, struct tt_error *e)
+uint64_t tt_run_data_whole(const struct tt_run_data *run)
 {
-    for (size_t i = 1; i < run->nranks; i++)
-        if (run->ranks[i].header.rank == run->ranks[i - 1].header.rank ||
-            run->ranks[i].header.size != run->ranks[0].header.size)
-            return tt_fail(e, TT_CORRUPT, "'%s' mixes records of different runs", run->directory);
-    return TT_OK;
+    return run->nreduced ? (run->reduced[0].iteration & ~TT_ITERATION_EXCLUDED) - 1 : 0;
 }
+
+/* ---- adding up ---- */
 
 bool tt_rank_span(const struct tt_rank_records *r, int64_t *ns)
 {
@@ -171,10 +263,18 @@ static int add_up(struct tt_run_data *run, struct tt_error *e)
         for (size_t i = 0; i < run->ranks[r].niterations; i++)
             add_iteration(run, r, &run->ranks[r].iterations[i], outside);
         for (int p = 0; p < TT_NPHASES; p++)
+            run->seconds[r][p] += (double)run->ranks[r].totals.phase_ns[p] * 1e-9;
+        for (int p = 0; p < TT_NPHASES; p++)
             if (outside[p] > run->outside[p])
                 run->outside[p] = outside[p];
     }
-    return TT_OK;
+    for (size_t i = 0; i < run->nreduced; i++)
+        if (run->reduced[i].iteration < TT_ITERATION_EXCLUDED) {
+            run->bytes_written += (double)run->reduced[i].bytes_written;
+            run->bytes_read += (double)run->reduced[i].bytes_read;
+            run->bytes_communicated += (double)run->reduced[i].bytes_communicated;
+        }
+    return tt_join_iterations(run, e);
 }
 
 static void judge_end(struct tt_run_data *run)
@@ -194,6 +294,7 @@ static void judge_end(struct tt_run_data *run)
         run->environment = json_object_get(first, "environment");
         run->overlap = json_object_get(first, "overlap");
         run->facts = json_object_get(first, "facts");
+        run->apart = json_is_true(json_object_get(first, "apart"));
         run->tables = json_object_get(first, "tables");
     }
 }
@@ -201,16 +302,20 @@ static void judge_end(struct tt_run_data *run)
 /* A run that was killed leaves no outcome. */
 static int load_outcome(struct tt_run_data *run, struct tt_error *e)
 {
-    char *path = tt_directory_path(run->directory, "outcome.json");
-    bool there = path && access(path, F_OK) == 0;
-
-    if (!path)
-        return tt_fail_nomem(e, "the outcome");
-    free(path);
-    return there ? tt_directory_read_json(run->directory, "outcome.json", &run->outcome, e) : TT_OK;
+    return tt_directory_has(run->directory, "outcome.json")
+               ? tt_directory_read_json(run->directory, "outcome.json", &run->outcome, e)
+               : TT_OK;
 }
 
 /* ---- counters ---- */
+
+int64_t tt_rank_begin(const struct tt_rank_records *r)
+{
+    int64_t offset = tt_integer_of(json_object_get(r->summary, "clock"), "offset_ns"), begin;
+
+    return __builtin_sub_overflow(r->header.start_wall_ns, offset, &begin) ? r->header.start_wall_ns
+                                                                           : begin;
+}
 
 /* The measured time of a rank on the wall clock; of one that did not finish, as far as it got. The
  * first record tells how long before the start the clocks were read. */
@@ -220,15 +325,17 @@ static bool rank_window(const struct tt_rank_records *r, int64_t *from, int64_t 
     bool known = tt_rank_span(r, &length);
 
     if (r->niterations == 0 || r->iterations[0].start_ns > 0 ||
-        __builtin_sub_overflow(r->header.start_wall_ns, r->iterations[0].start_ns, from))
+        __builtin_sub_overflow(tt_rank_begin(r), r->iterations[0].start_ns, from))
         return false;
-    for (size_t i = 0; !known && i < r->niterations; i++) {
+    for (size_t i = 0; !known && i < r->niterations + r->nexcluded; i++) {
         int64_t end;
 
         if (!__builtin_add_overflow(r->iterations[i].start_ns, r->iterations[i].span_ns, &end) &&
             end > length)
             length = end;
     }
+    if (!known && r->totals.end_ns > length)
+        length = r->totals.end_ns;
     return length > 0 && !__builtin_add_overflow(*from, length, to);
 }
 
@@ -261,19 +368,19 @@ int tt_run_data_load(struct tt_run_data *run, const char *directory, struct tt_e
 
     memset(run, 0, sizeof *run);
     run->directory = directory;
-    rc = tt_directory_read_plan(directory, &run->plan, e);
+    run->calls = calloc(TT_NCALLS, sizeof *run->calls);
+    rc =
+        run->calls ? tt_directory_read_plan(directory, &run->plan, e) : tt_fail_nomem(e, "records");
     if (rc == TT_OK && json_object_get(run->plan, "id") && !tt_plan_id(directory, run->plan, e))
         rc = TT_CORRUPT;
     if (rc == TT_OK)
         rc = load_outcome(run, e);
     if (rc == TT_OK)
         rc = load_ranks(run, e);
-    if (rc == TT_OK)
-        rc = check_ranks(run, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK) {
+        judge_end(run); /* also says how times of ranks join */
         rc = add_up(run, e);
-    if (rc == TT_OK)
-        judge_end(run);
+    }
     if (rc == TT_OK)
         rc = tt_epochs_collect(run, e);
     if (rc == TT_OK)
@@ -286,10 +393,16 @@ int tt_run_data_load(struct tt_run_data *run, const char *directory, struct tt_e
 void tt_run_data_free(struct tt_run_data *run)
 {
     for (size_t i = 0; i < run->nranks; i++)
-        tt_records_unload(&run->ranks[i]);
+        tt_rank_records_free(&run->ranks[i]);
     free(run->ranks);
+    free(run->reduced);
+    free(run->reduced_epochs);
+    json_decref(run->results);
+    json_decref(run->words);
+    json_decref(run->files);
     free(run->seconds);
     free(run->epochs);
+    free(run->calls);
     json_decref(run->plan);
     json_decref(run->outcome);
     json_decref(run->counters);

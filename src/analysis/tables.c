@@ -66,6 +66,20 @@ double tt_cell_of(const struct tt_rows *t, const char *row, const char *column)
     return t->described->rows[i] ? tt_cell(t, i, column) : 0;
 }
 
+const char *tt_row_name(const json_t *plan, const char *table, size_t row)
+{
+    const struct tt_workload_table *t = tables_of(plan);
+    size_t n = 0;
+
+    while (t->name && strcmp(t->name, table) != 0)
+        t++;
+    if (!t->name || !t->rows)
+        return "";
+    while (n < row && t->rows[n])
+        n++;
+    return t->rows[n] ? t->rows[n] : "";
+}
+
 json_t *tt_tables_described(const json_t *plan)
 {
     json_t *all = json_object();

@@ -21,6 +21,9 @@ struct tt_rows tt_result_rows(const json_t *result, const char *name);
 double tt_cell(const struct tt_rows *t, size_t row, const char *column);
 double tt_cell_of(const struct tt_rows *t, const char *row, const char *column);
 
+/* What a row is called; "" if it has no name. */
+const char *tt_row_name(const json_t *plan, const char *table, size_t row);
+
 /* {TABLE: [{"name", "unit", "text"}]} of a workload, for readers of result.json; NULL: no memory.
  */
 json_t *tt_tables_described(const json_t *plan);

@@ -17,7 +17,8 @@ struct judged {
     const struct tt_metric *metric;
     double margin;
     struct tt_sample a, b;
-    bool compared; /* there is an effect, its interval and tests */
+    bool compared; /* there are an interval and tests */
+    bool has_effect;
     double effect;
     struct tt_interval interval;
     struct tt_test permutation, ranks;
@@ -130,7 +131,6 @@ static int measure(struct judged *j, uint64_t seed, struct tt_error *e)
         rc = tt_permutation_test(&j->a, &j->b, seed, &j->permutation, e);
     if (rc == TT_OK)
         rc = tt_mann_whitney(&j->a, &j->b, &j->ranks, e);
-    j->effect = tt_effect(kind, &j->a, &j->b);
     j->compared = rc == TT_OK;
     return rc;
 }
@@ -145,6 +145,9 @@ static int judge(struct judged *j, uint64_t seed, struct tt_error *e)
         decide(j, "not measured", "not measured%s", nb ? " in A" : na ? " in B" : "");
         return TT_OK;
     }
+    j->has_effect = j->metric->direction.effect != TT_RATIO || tt_sample_median(&j->a) > 0;
+    if (j->has_effect)
+        j->effect = tt_effect(j->metric->direction.effect, &j->a, &j->b);
     if (na < few || nb < few) {
         j->needed = (double)few;
         decide(j, "too few", "too few for an interval (%zu and %zu runs; six each are needed)", na,
@@ -175,7 +178,7 @@ static int judge(struct judged *j, uint64_t seed, struct tt_error *e)
 
 static json_t *sample_json(const struct tt_values *v, const struct tt_sample *s)
 {
-    struct tt_interval i = tt_median_interval(s, TT_LEVEL);
+    struct tt_interval i = tt_median_estimate(s, TT_LEVEL);
     json_t *values = json_array();
 
     for (size_t k = 0; k < v->n; k++)
@@ -198,9 +201,11 @@ static json_t *judged_json(const struct judged *j, const struct tt_values *a,
     bool countable = j->needed > 0 && j->needed <= MOST_RUNS;
     json_t *effect = json_null(), *permutation = json_null(), *ranks = json_null();
 
+    if (j->has_effect)
+        effect = json_pack("{s:f, s:o, s:o}", "value", j->effect, "low",
+                           j->compared ? json_real(j->interval.low) : json_null(), "high",
+                           j->compared ? json_real(j->interval.high) : json_null());
     if (j->compared) {
-        effect = json_pack("{s:f, s:f, s:f}", "value", j->effect, "low", j->interval.low, "high",
-                           j->interval.high);
         permutation = json_pack("{s:f, s:b}", "p", j->permutation.p, "exact", j->permutation.exact);
         ranks = json_pack("{s:f, s:f, s:b}", "u", j->ranks.statistic, "p", j->ranks.p, "exact",
                           j->ranks.exact);

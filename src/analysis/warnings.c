@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A number that may be wrong says so: one small rule each, with its reason, in one table. */
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +11,18 @@
 #include <unistd.h>
 
 #include "analysis/metrics.h"
+#include "analysis/rates.h"
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "spec/param.h"
 #include "spec/units.h"
 
 #define TEXT 400
+/* More than NTP leaves in one site. */
+#define LARGE_OFFSET_NS 1e6
 /* No node moves memory faster than this, in bytes per second. */
 #define MEMORY_CEILING 1099511627776.0
 
@@ -45,19 +50,75 @@ static bool damaged_records(const struct tt_run_data *run, char text[TEXT])
     return run->damage[0] && say(text, "some records could not be read: %s", run->damage);
 }
 
+/* "raise stencil.iterations or stencil.size": what makes a run of this workload longer, if it has
+ * such a key. */
+static void add_longer(const struct tt_run_data *run, char *text, size_t size)
+{
+    static const char *const keys[] = {"iterations", "steps", "frames", "repetitions", "passes",
+                                       "items",      "block", "size",   "dims"};
+    const char *workload = tt_text_of(run->plan, "workload");
+    size_t used = 0, n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && n < 2 && used < size; i++) {
+        char key[96];
+
+        snprintf(key, sizeof key, "%.60s.%s", workload, keys[i]);
+        if (!*tt_run_data_parameter(run, key))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", n ? " or " : "; raise ", key);
+        n++;
+    }
+}
+
 static bool too_short(const struct tt_run_data *run, char text[TEXT])
 {
     double runtime = metric(run, TT_METRIC_runtime);
-    char took[TT_UNIT_TEXT];
+    char took[TT_UNIT_TEXT], longer[256];
 
-    return run->metrics[TT_METRIC_runtime].known && runtime < 1 &&
+    if (!run->metrics[TT_METRIC_runtime].known || runtime >= 1)
+        return false;
+    add_longer(run, longer, sizeof longer);
+    return say(text, "too short to trust: the run took only %s%s", tt_format_seconds(runtime, took),
+               longer);
+}
+
+/* Ranks on the node of the first rank. */
+static unsigned long neighbours(const struct tt_run_data *run)
+{
+    unsigned long n = 0;
+
+    for (size_t i = 0; i < run->nranks; i++)
+        n += !strcmp(run->ranks[i].header.host, run->ranks[0].header.host);
+    return n;
+}
+
+static unsigned long threads(const struct tt_run_data *run)
+{
+    const char *workload = tt_text_of(run->plan, "workload");
+    char key[96];
+    unsigned long n;
+
+    snprintf(key, sizeof key, "%s.threads", workload);
+    n = strtoul(tt_run_data_parameter(run, key), NULL, 10);
+    return n ? n : 1;
+}
+
+static bool oversubscribed(const struct tt_run_data *run, char text[TEXT])
+{
+    double cpus = tt_number_of(run->environment, "cpus");
+    unsigned long ranks = neighbours(run), each = threads(run);
+
+    return cpus > 0 && (double)ranks * (double)each > cpus &&
            say(text,
-               "too short to trust: the run took only %s; use more iterations or a larger size",
-               tt_format_seconds(runtime, took));
+               "oversubscribed: %lu ranks of %lu thread%s on %.0f CPUs; times include waiting for "
+               "a CPU",
+               ranks, each, each == 1 ? "" : "s", cpus);
 }
 
 /* Other processes took CPUs that ranks were waiting for. Then drift, imbalance and inflation are
- * theirs, and saying each apart would only hide the reason. */
+ * theirs, and saying each apart would only hide the reason. Ranks that are more than the CPUs wait
+ * for each other, whatever else there is. */
 static bool is_disturbed(const struct tt_run_data *run)
 {
     return metric(run, TT_METRIC_cpu_wait) > 0.05 && metric(run, TT_METRIC_cpu_others) > 0.1;
@@ -65,7 +126,9 @@ static bool is_disturbed(const struct tt_run_data *run)
 
 static bool disturbed(const struct tt_run_data *run, char text[TEXT])
 {
-    return is_disturbed(run) &&
+    char other[TEXT];
+
+    return is_disturbed(run) && !oversubscribed(run, other) &&
            say(text,
                "the machine was busy: other processes used %.1f CPUs, and a rank waited for a CPU "
                "in %.0f %% of the runtime; times are not those of a quiet machine",
@@ -117,12 +180,25 @@ static bool imbalance(const struct tt_run_data *run, char text[TEXT])
                value);
 }
 
+/* O_DIRECT keeps data out of the node's memory; only a cache of the device is left. */
+static bool is_direct(const struct tt_run_data *run)
+{
+    char key[96];
+
+    snprintf(key, sizeof key, "%.60s.odirect", tt_run_data_parameter(run, "backend"));
+    return !strcmp(tt_run_data_parameter(run, key), "yes");
+}
+
 static bool not_synced(const struct tt_run_data *run, char text[TEXT])
 {
     const char *sync = tt_run_data_parameter(run, "sync");
 
     if (!(run->bytes_written > 0))
         return false;
+    if (is_direct(run))
+        return !strcmp(sync, "never") &&
+               say(text, "data may still be in caches of the device: sync=never, so nothing asked "
+                         "it to make the data durable");
     if (!strcmp(sync, "never"))
         return say(text,
                    "data may still be in memory: sync=never, so the write rate may be that of "
@@ -149,9 +225,12 @@ static bool known_cached_reads(const struct tt_run_data *run, char text[TEXT])
 static bool cached_reads(const struct tt_run_data *run, char text[TEXT])
 {
     double memory = tt_number_of(run->environment, "memory");
-    double data = run->bytes_written > 0 ? run->bytes_written : run->bytes_read;
+    double data =
+        run->bytes_written > 0 ? run->bytes_written + run->excluded.bytes_written : run->bytes_read;
     char some[TT_UNIT_TEXT], size[TT_UNIT_TEXT];
 
+    if (is_direct(run))
+        return false;
     if (run->metrics[TT_METRIC_bytes_cached].known)
         return known_cached_reads(run, text);
     return run->bytes_read > 0 && data < memory &&
@@ -185,13 +264,6 @@ static bool uncovered(const struct tt_run_data *run, char text[TEXT])
                100 * covered);
 }
 
-static double own_io(const struct tt_run_data *run, size_t rank)
-{
-    const double *s = run->seconds[rank];
-
-    return s[TT_IO_WRITE] + s[TT_IO_SYNC] + s[TT_IO_READ];
-}
-
 /* The last rank decides how long the others wait at the end. */
 static bool straggler(const struct tt_run_data *run, char text[TEXT])
 {
@@ -201,7 +273,9 @@ static bool straggler(const struct tt_run_data *run, char text[TEXT])
     if (!all)
         return false;
     for (size_t i = 0; i < run->nranks; i++) {
-        all[i] = own_io(run, i);
+        const double *s = run->seconds[i];
+
+        all[i] = s[TT_IO_WRITE] + s[TT_IO_SYNC] + s[TT_IO_READ];
         if (all[i] > most) {
             most = all[i];
             last = i;
@@ -225,7 +299,7 @@ static bool compares_epochs(const struct tt_run_data *run)
 
 static bool few_epochs(const struct tt_run_data *run, char text[TEXT])
 {
-    const struct tt_epoch_medians *m = &run->medians;
+    const struct tt_epoch_figures *m = &run->figures;
 
     if (!compares_epochs(run) || (m->overlapped >= 3 && m->baselines >= 3))
         return false;
@@ -238,7 +312,7 @@ static bool few_epochs(const struct tt_run_data *run, char text[TEXT])
 
 static bool hidden_uncertain(const struct tt_run_data *run, char text[TEXT])
 {
-    const struct tt_epoch_medians *m = &run->medians;
+    const struct tt_epoch_times *m = &run->figures.mean;
     double value = metric(run, TT_METRIC_hidden_fraction);
     char share[64] = "";
 
@@ -287,39 +361,6 @@ static bool results_beside_data(const struct tt_run_data *run, char text[TEXT])
                "results and data are on the same device, and the records are %.1f %% of what was "
                "written there: use --results DIR",
                100 * records / run->bytes_written);
-}
-
-/* Ranks on the node of the first rank. */
-static unsigned long neighbours(const struct tt_run_data *run)
-{
-    unsigned long n = 0;
-
-    for (size_t i = 0; i < run->nranks; i++)
-        n += !strcmp(run->ranks[i].header.host, run->ranks[0].header.host);
-    return n;
-}
-
-static unsigned long threads(const struct tt_run_data *run)
-{
-    const char *workload = tt_text_of(run->plan, "workload");
-    char key[96];
-    unsigned long n;
-
-    snprintf(key, sizeof key, "%s.threads", workload);
-    n = strtoul(tt_run_data_parameter(run, key), NULL, 10);
-    return n ? n : 1;
-}
-
-static bool oversubscribed(const struct tt_run_data *run, char text[TEXT])
-{
-    double cpus = tt_number_of(run->environment, "cpus");
-    unsigned long ranks = neighbours(run), each = threads(run);
-
-    return cpus > 0 && (double)ranks * (double)each > cpus &&
-           say(text,
-               "oversubscribed: %lu ranks of %lu thread%s on %.0f CPUs; times include waiting for "
-               "a CPU",
-               ranks, each, each == 1 ? "" : "s", cpus);
 }
 
 /* Somebody waited for a CPU, and no other warning says who. */
@@ -378,6 +419,31 @@ static bool inflation(const struct tt_run_data *run, char text[TEXT])
            say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
 }
 
+/* What the run itself took for the passes that were calibrated alone; of the slowest rank. */
+static bool calibration(const struct tt_run_data *run, char text[TEXT])
+{
+    char key[80], took[TT_UNIT_TEXT], alone[TT_UNIT_TEXT];
+    struct tt_passes passes = {0};
+    double slowest = 0, calibrated;
+
+    snprintf(key, sizeof key, "%.60s.compute", tt_text_of(run->plan, "workload"));
+    if (!tt_passes_read(tt_run_data_parameter(run, key), &passes) || !(passes.each > 0))
+        return false;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const json_t *seen = json_object_get(run->ranks[r].summary, "passes");
+        double n = tt_number_of(seen, "iterations");
+
+        slowest = n > 0 ? fmax(slowest, tt_number_of(seen, "seconds") / n) : slowest;
+    }
+    calibrated = tt_passes_seconds(&passes);
+    return slowest > 0 && (slowest > 1.25 * calibrated || slowest < 0.8 * calibrated) &&
+           say(text,
+               "computation took %s an iteration, and %s when it was calibrated alone: the machine "
+               "was %s then",
+               tt_format_seconds(slowest, took), tt_format_seconds(calibrated, alone),
+               slowest > calibrated ? "faster or freer" : "slower or busier");
+}
+
 static bool faster_than_memory(const struct tt_run_data *run, char text[TEXT])
 {
     double rate = metric(run, TT_METRIC_write_rate), copying = metric(run, TT_METRIC_copy_time);
@@ -429,23 +495,75 @@ static bool hints_without_effect(const struct tt_run_data *run, char text[TEXT])
 /* Neither is in any report, so a slip or a module for another tutti would lose it silently. */
 static bool unknown_results(const struct tt_run_data *run, char text[TEXT])
 {
-    for (size_t r = 0; r < run->nranks; r++) {
-        json_t *results = json_object_get(run->ranks[r].summary, "results");
-        const json_t *ignored;
-        const char *name;
+    const json_t *ignored;
+    const char *name;
 
-        json_object_foreach(results, name, ignored)
-        {
-            const struct tt_metric *metric = tt_find_metric(name);
+    json_object_foreach(run->results, name, ignored)
+    {
+        const struct tt_metric *metric = tt_find_metric(name);
 
-            if (!metric || metric->source != TT_FROM_WORKLOAD)
-                return say(text,
-                           "the workload reported '%.60s', which is not a metric that workloads "
-                           "report: it is left out",
-                           name);
-        }
+        if (!metric || metric->source != TT_FROM_WORKLOAD)
+            return say(text,
+                       "the workload reported '%.60s', which is not a metric that workloads "
+                       "report: it is left out",
+                       name);
     }
     return false;
+}
+
+/* Only of a run that is long enough to have a steady state. Others on the machine change rates,
+ * too, but hardly as much as a buffer. */
+static bool changed_rate(const struct tt_run_data *run, char text[TEXT])
+{
+    double factor = is_disturbed(run) ? 4 : 1.5;
+    char head[TT_UNIT_TEXT], tail[TT_UNIT_TEXT];
+
+    for (int i = 0; i < 2; i++) {
+        struct tt_rate_summary rate;
+        bool slower;
+
+        if (metric(run, TT_METRIC_runtime) < 1 || !tt_rate_summarize(&run->timelines[i], &rate) ||
+            rate.intervals < 16)
+            continue;
+        slower = rate.tail < rate.head;
+        if (rate.tail > rate.head / factor && rate.tail < rate.head * factor)
+            continue;
+        return say(text,
+                   "%s %s: %s for the last quarter of its bytes, %s for the first%s; measure "
+                   "longer to see the rate that lasts",
+                   i == 0 ? "writing" : "reading", slower ? "slowed down" : "became faster",
+                   tt_format_value(rate.tail, "B/s", tail), tt_format_value(rate.head, "B/s", head),
+                   i == 0 && slower ? ", as when a burst buffer is full or writeback begins" : "");
+    }
+    return false;
+}
+
+/* The worst node; what is corrected is still a machine whose clocks are not kept. */
+static bool clocks_apart(const struct tt_run_data *run, char text[TEXT])
+{
+    const struct tt_rank_records *worst = NULL;
+    double most = LARGE_OFFSET_NS, end, error;
+    const json_t *clock;
+
+    for (size_t r = 0; r < run->nranks; r++) {
+        const json_t *its = json_object_get(run->ranks[r].summary, "clock");
+        double offset = fabs(tt_number_of(its, "offset_ns"));
+
+        if (offset - tt_number_of(its, "error_ns") > most) {
+            most = offset;
+            worst = &run->ranks[r];
+        }
+    }
+    if (!worst)
+        return false;
+    clock = json_object_get(worst->summary, "clock");
+    end = tt_number_of(clock, "end_offset_ns");
+    error = tt_number_of(clock, "error_ns");
+    return say(text,
+               "the wall clock of %.60s is %.6g ms off rank 0's (within %.2g ms), %.6g ms at the "
+               "end: times are corrected, counters are not; let NTP or PTP keep the clocks",
+               worst->header.host, 1e-6 * tt_number_of(clock, "offset_ns"), 1e-6 * error,
+               1e-6 * end);
 }
 
 static rule *const rules[] = {
@@ -453,6 +571,7 @@ static rule *const rules[] = {
     too_short,
     disturbed,
     drift,
+    changed_rate,
     imbalance,
     not_synced,
     cached_reads,
@@ -466,12 +585,14 @@ static rule *const rules[] = {
     unreadable_counters,
     unread_series,
     inflation,
+    calibration,
     faster_than_memory,
     nothing_stored,
     shaped,
     hints_without_effect,
     results_beside_data,
     unknown_results,
+    clocks_apart,
 };
 
 static bool has_text(const json_t *list, const char *text)
@@ -490,25 +611,13 @@ static int append(json_t *list, const char *text)
     return json_array_append_new(list, json_pack("{s:o}", "text", tt_json_text(text)));
 }
 
-/* What ranks said themselves, the same words once. */
-static int from_ranks(const struct tt_run_data *run, json_t *list)
-{
-    for (size_t r = 0; r < run->nranks; r++) {
-        const json_t *said = json_object_get(run->ranks[r].summary, "warnings"), *text;
-        size_t i;
-
-        json_array_foreach(said, i, text) if (json_is_string(text) &&
-                                              append(list, json_string_value(text)) != 0) return -1;
-    }
-    return 0;
-}
-
 int tt_warnings_collect(const struct tt_run_data *run, json_t *list)
 {
+    const char *said;
+    const json_t *ignored;
     char text[TEXT];
 
-    if (from_ranks(run, list) != 0)
-        return -1;
+    json_object_foreach(run->words, said, ignored) if (append(list, said) != 0) return -1;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i](run, text) && append(list, text) != 0)
             return -1;

@@ -6,6 +6,7 @@
 
 #include "analysis/metrics.h"
 #include "base/text.h"
+#include "plan/config.h"
 #include "plan/directory.h"
 #include "plan/module.h"
 #include "plan/registry.h"
@@ -21,12 +22,36 @@ struct filter {
     char *key;
     bool is_number;
     double number;
-    char *text; /* if it is no number */
+    double length; /* of the day or minute that a time names */
+    char *text;    /* if it is no number */
 };
 
-#define NCOLUMNS 6
-static const char *const columns[NCOLUMNS + 1] = {"id",   "label", "workload", "status",
-                                                  "plan", "valid", NULL};
+#define NCOLUMNS 8
+static const char *const columns[NCOLUMNS + 1] = {"id",    "label", "workload",  "status", "plan",
+                                                  "valid", "start", "directory", NULL};
+
+/* ---- several in one text ---- */
+
+/* "label=a,...", not "verify,throttle,label=a": an operator comes before the next comma. */
+static bool starts_filter(const char *text)
+{
+    size_t n = strcspn(text, ",=<>!");
+
+    return text[n] && text[n] != ',';
+}
+
+size_t tt_filters_split(char *text, const char **filters, size_t most)
+{
+    size_t n = 0;
+
+    filters[n++] = text;
+    for (char *at = text; (at = strchr(at, ',')) && n < most; at++)
+        if (starts_filter(at + 1)) {
+            *at = '\0';
+            filters[n++] = at + 1;
+        }
+    return n;
+}
 
 /* ---- unknown keys ---- */
 
@@ -64,7 +89,7 @@ static const char *nearest(const struct words *w, const char *key)
     return tt_nearest_word(key, (const char *const *)w->list);
 }
 
-static int fail_unknown(const char *key, struct tt_error *e)
+static int fail_unknown(const char *where, const char *key, struct tt_error *e)
 {
     struct words *w = calloc(1, sizeof *w);
     const char *near;
@@ -80,7 +105,7 @@ static int fail_unknown(const char *key, struct tt_error *e)
     w->workloads = false;
     tt_each_component(add_component, w);
     near = nearest(w, key);
-    tt_fail(e, TT_USAGE, "filter: unknown key '%.80s'%s", key, TT_DID_YOU_MEAN(near));
+    tt_fail(e, TT_USAGE, "%s: unknown key '%.80s'%s", where, key, TT_DID_YOU_MEAN(near));
     for (size_t i = 0; i < w->n; i++)
         free(w->list[i]);
     free(w);
@@ -112,26 +137,31 @@ static int take_text(struct filter *f, const char *value, struct tt_error *e)
     return f->text ? TT_OK : tt_fail_nomem(e, "a filter");
 }
 
+static int take_time(struct filter *f, const char *value, struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+
+    f->is_number = true;
+    if (tt_parse_time(value, &f->number, &f->length, &why) == TT_OK)
+        return TT_OK;
+    return tt_fail(e, TT_USAGE, "filter: start: %s", why.text);
+}
+
 static int take_column(struct filter *f, const char *value, struct tt_error *e)
 {
-    const char *const *known = tt__statuses, *near;
-
+    if (!strcmp(f->column, "start"))
+        return take_time(f, value, e);
     if (!strcmp(f->column, "valid")) {
         f->is_number = true;
         f->number = !strcmp(value, "yes");
         if (!f->number && strcmp(value, "no"))
             return tt_fail(e, TT_USAGE, "filter: valid is yes or no, not '%.80s'", value);
     }
-    if (!strcmp(f->column, "status")) {
-        while (*known && strcmp(*known, value))
-            known++;
-        near = tt_nearest_word(value, tt__statuses);
-        if (!*known)
-            return tt_fail(e, TT_USAGE,
-                           "filter: no status is '%.80s'%s: expected done, failed, stopped or "
-                           "interrupted",
-                           value, TT_DID_YOU_MEAN(near));
-    }
+    if (!strcmp(f->column, "status") && !tt_has_word(tt__statuses, value))
+        return tt_fail(e, TT_USAGE,
+                       "filter: no status is '%.80s'%s: expected done, failed, stopped or "
+                       "interrupted",
+                       value, TT_DID_YOU_MEAN(tt_nearest_word(value, tt__statuses)));
     return take_text(f, value, e);
 }
 
@@ -162,7 +192,10 @@ static int take_parameter(struct filter *f, const struct tt_param *known, const 
         return tt_fail_nomem(e, "a filter");
     f->is_number = p.type == TT_PARAM_COUNT || p.type == TT_PARAM_BYTES ||
                    p.type == TT_PARAM_DURATION || p.type == TT_PARAM_RATE ||
-                   p.type == TT_PARAM_REAL;
+                   p.type == TT_PARAM_REAL ||
+                   /* A list of one, and a count of passes, are numbers. */
+                   ((p.type == TT_PARAM_COUNTS || p.type == TT_PARAM_PASSES) &&
+                    !text[strspn(text, "0123456789")]);
     rc = f->is_number ? tt_parse_real(text, &f->number, e) : take_text(f, text, e);
     free(text);
     return rc;
@@ -188,29 +221,82 @@ static int take_metric(struct filter *f, const char *unit, const char *value, st
 }
 
 /* What this build does not know, but some run has: environment, phases, other components. */
-static int take_indexed(struct tt_store *s, struct filter *f, const char *value, struct tt_error *e)
+static int take_indexed(struct filter *f, const char *value, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    sqlite3_stmt *q =
-        tt__sql_prepare(s, "SELECT kind FROM name WHERE key = ? ORDER BY kind LIMIT 1", e);
-    const char *kind;
-    int step;
 
-    if (!q)
-        return e->code;
-    sqlite3_bind_text(q, 1, f->key, -1, SQLITE_STATIC);
-    step = sqlite3_step(q);
-    kind = step == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
-    for (int i = 0; kind && i <= TT_STORED_ENVIRONMENT; i++)
-        if (!strcmp(kind, tt__stored_names[i]))
-            f->kind = tt__stored_names[i];
-    sqlite3_finalize(q);
-    if (step != SQLITE_ROW && step != SQLITE_DONE)
-        return tt__sql_fail(s, e);
-    if (!f->kind)
-        return fail_unknown(f->key, e);
     f->is_number = tt_parse_real(value, &f->number, &ignored) == TT_OK;
     return f->is_number ? TT_OK : take_text(f, value, e);
+}
+
+/* Which of the tables a key is of; leaves *kind alone where it is of none. */
+static int look_for_kind(struct tt_store *s, const char *key, const char **kind, struct tt_error *e)
+{
+    sqlite3_stmt *q;
+    const char *found;
+    int step;
+
+    if (tt_find_param(key)) {
+        *kind = tt__stored_names[TT_STORED_PARAMETERS];
+        return TT_OK;
+    }
+    if (tt_find_metric(key)) {
+        *kind = tt__stored_names[TT_STORED_METRICS];
+        return TT_OK;
+    }
+    q = tt__sql_prepare(s, "SELECT kind FROM name WHERE key = ? ORDER BY kind LIMIT 1", e);
+    if (!q)
+        return e->code;
+    sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
+    step = sqlite3_step(q);
+    found = step == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    for (int i = 0; found && i <= TT_STORED_ENVIRONMENT; i++)
+        if (!strcmp(found, tt__stored_names[i]))
+            *kind = tt__stored_names[i];
+    sqlite3_finalize(q);
+    return step == SQLITE_ROW || step == SQLITE_DONE ? TT_OK : tt__sql_fail(s, e);
+}
+
+/* *full: "stencil.size" for "size" where all runs are of stencil; NULL: of several, or no memory.
+ */
+static int add_workload(struct tt_store *s, const char *key, char **full, struct tt_error *e)
+{
+    sqlite3_stmt *q =
+        tt__sql_prepare(s, "SELECT min(workload), count(DISTINCT workload) FROM run", e);
+    const char *workload;
+
+    *full = NULL;
+    if (!q)
+        return e->code;
+    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int(q, 1) == 1 &&
+        (workload = (const char *)sqlite3_column_text(q, 0)) &&
+        asprintf(full, "%s.%s", workload, key) < 0)
+        *full = NULL;
+    sqlite3_finalize(q);
+    return TT_OK;
+}
+
+/* The same for the key of a filter or a column, which becomes a whole one. where: the option. */
+static int find_kind(struct tt_store *s, struct filter *f, const char *where, struct tt_error *e)
+{
+    char *full = NULL;
+    int rc;
+
+    open_module(f->key);
+    rc = look_for_kind(s, f->key, &f->kind, e);
+    if (rc == TT_OK && !f->kind && !strchr(f->key, '.'))
+        rc = add_workload(s, f->key, &full, e);
+    if (rc == TT_OK && full)
+        rc = look_for_kind(s, full, &f->kind, e);
+    if (rc == TT_OK && !f->kind)
+        rc = fail_unknown(where, f->key, e);
+    if (rc == TT_OK && full) {
+        free(f->key);
+        f->key = full;
+        return TT_OK;
+    }
+    free(full);
+    return rc;
 }
 
 /* ---- a whole filter ---- */
@@ -252,23 +338,35 @@ static int parse_filter(struct tt_store *s, const char *word, struct filter *f, 
             f->column = columns[i];
             return take_column(f, value, e);
         }
-    open_module(f->key);
-    if ((p = tt_find_param(f->key))) {
-        f->kind = tt__stored_names[TT_STORED_PARAMETERS];
+    if (find_kind(s, f, "filter", e) != TT_OK)
+        return e->code;
+    if ((p = tt_find_param(f->key)))
         return take_parameter(f, p, value, e);
-    }
-    if ((metric = tt_find_metric(f->key))) {
-        f->kind = tt__stored_names[TT_STORED_METRICS];
+    if ((metric = tt_find_metric(f->key)))
         return take_metric(f, metric->unit, value, e);
-    }
-    return take_indexed(s, f, value, e);
+    return take_indexed(f, value, e);
 }
 
-static void free_filter(struct filter *f)
+/* "mode=async+bg" as the two filters that it is short for. */
+static int parse_mode(struct tt_store *s, const char *word, struct filter f[2], struct tt_error *e)
 {
-    free(f->key);
-    free(f->text);
-    *f = (struct filter){0};
+    struct tt_run_options run = {0};
+    struct tt_error why = TT_ERROR_CLEAR;
+    char words[80], *second;
+
+    if (word[strlen("mode")] != '=')
+        return tt_fail(
+            e, TT_USAGE,
+            "filter: mode is short for overlap and sync: compare it with =, or use those");
+    run.mode = (char *)word + strlen("mode=");
+    if (tt_mode_apply(&run, &why) != TT_OK)
+        return tt_fail(e, TT_USAGE, "filter: mode: %s", why.text);
+    snprintf(words, sizeof words, "%s", tt_mode_meaning(run.mode));
+    second = strchr(words, ' ');
+    *second++ = '\0';
+    if (parse_filter(s, words, &f[0], e) != TT_OK || parse_filter(s, second, &f[1], e) != TT_OK)
+        return e->code;
+    return TT_OK;
 }
 
 #define MAX_FILTERS 64
@@ -285,6 +383,9 @@ static void write_condition(FILE *sql, const struct filter *f)
     else if (!strcmp(f->column, "id")) /* the whole id, or what follows the time in it */
         fprintf(sql, " AND (? IN (id, substr(id, instr(id, '-') + 1))) = %d",
                 !strcmp(f->operator, "="));
+    else if (f->length > 0 && (!strcmp(f->operator, "=") || !strcmp(f->operator, "<>")))
+        fprintf(sql, " AND (start - ? BETWEEN 0 AND %.6f) = %d", f->length - 1e-6,
+                !strcmp(f->operator, "=")); /* within that day or minute */
     else
         fprintf(sql, " AND %s %s ?", f->column, f->operator);
 }
@@ -394,7 +495,7 @@ static int collect(struct tt_store *s, sqlite3_stmt *q, struct tt_run_rows *out,
 int tt_store_find(struct tt_store *s, size_t nfilters, const char *const *filters,
                   struct tt_run_rows *out, struct tt_error *e)
 {
-    struct filter parsed[MAX_FILTERS];
+    struct filter parsed[2 * MAX_FILTERS] = {{0}};
     sqlite3_stmt *q = NULL;
     size_t n = 0;
     int rc = TT_OK;
@@ -402,17 +503,23 @@ int tt_store_find(struct tt_store *s, size_t nfilters, const char *const *filter
     *out = (struct tt_run_rows){0};
     if (nfilters > MAX_FILTERS)
         return tt_fail(e, TT_USAGE, "%zu filters are too many: at most %d", nfilters, MAX_FILTERS);
-    while (rc == TT_OK && n < nfilters) {
-        rc = parse_filter(s, filters[n], &parsed[n], e);
-        n++;
+    for (size_t i = 0; rc == TT_OK && i < nfilters; i++) {
+        bool mode =
+            strcspn(filters[i], "=<>!") == strlen("mode") && !strncmp(filters[i], "mode", 4);
+
+        rc = mode ? parse_mode(s, filters[i], &parsed[n], e)
+                  : parse_filter(s, filters[i], &parsed[n], e);
+        n += mode ? 2 : 1; /* also of what failed, so that it is freed */
     }
     if (rc == TT_OK && !(q = prepare_find(s, parsed, n, e)))
         rc = e->code;
     if (rc == TT_OK)
         rc = collect(s, q, out, e);
     sqlite3_finalize(q);
-    while (n > 0)
-        free_filter(&parsed[--n]);
+    while (n > 0) {
+        free(parsed[--n].key);
+        free(parsed[n].text);
+    }
     if (rc != TT_OK)
         tt_run_rows_free(out);
     return rc;
@@ -469,18 +576,117 @@ int tt_store_metric(struct tt_store *s, int64_t run, const char *metric, bool *k
     return TT_OK;
 }
 
-int tt_store_parameter(struct tt_store *s, int64_t run, const char *key, char **value,
-                       struct tt_error *e)
+int tt_store_text(struct tt_store *s, int64_t run, enum tt_stored kind, const char *key,
+                  char **value, struct tt_error *e)
 {
     bool row = false;
-    int rc = look_up(s, run, TT_STORED_PARAMETERS, key, &row, e);
+    int rc = look_up(s, run, kind, key, &row, e);
 
     *value = NULL;
     if (rc != TT_OK)
         return rc;
     if (row && sqlite3_column_text(s->one_value, 0) && !(*value = column(s->one_value, 0)))
-        rc = tt_fail_nomem(e, "a parameter");
+        rc = tt_fail_nomem(e, "a value");
     sqlite3_reset(s->one_value);
+    return rc;
+}
+
+int tt_store_parameter(struct tt_store *s, int64_t run, const char *key, char **value,
+                       struct tt_error *e)
+{
+    return tt_store_text(s, run, TT_STORED_PARAMETERS, key, value, e);
+}
+
+static bool is_column(const char *key)
+{
+    for (size_t i = 0; i < NCOLUMNS; i++)
+        if (!strcmp(key, columns[i]))
+            return true;
+    return false;
+}
+
+int tt_store_kind(struct tt_store *s, const char *key, int *kind, struct tt_error *e)
+{
+    const char *found = NULL;
+    int rc;
+
+    *kind = -1;
+    if (is_column(key))
+        return TT_OK;
+    rc = look_for_kind(s, key, &found, e);
+    if (rc == TT_OK && !found)
+        rc = fail_unknown("index", key, e);
+    for (int i = 0; rc == TT_OK && i <= TT_STORED_ENVIRONMENT; i++)
+        if (found == tt__stored_names[i])
+            *kind = i;
+    return rc;
+}
+
+int tt_store_whole_keys(struct tt_store *s, const char *where, const char *keys, char **out,
+                        struct tt_error *e)
+{
+    char *copy = strdup(keys), *rest = copy, *key;
+    size_t size;
+    FILE *f = open_memstream(out, &size);
+    int rc = copy && f ? TT_OK : tt_fail_nomem(e, "keys");
+
+    while (rc == TT_OK && (key = strsep(&rest, ","))) {
+        struct filter one = {.key = strdup(strcmp(key, "mode") ? key : "overlap,sync")};
+
+        if (!one.key)
+            rc = tt_fail_nomem(e, "a key");
+        else if (strcmp(key, "mode") != 0 && !is_column(key))
+            rc = find_kind(s, &one, where, e);
+        if (rc == TT_OK)
+            fprintf(f, "%s%s", ftell(f) > 0 ? "," : "", one.key);
+        free(one.key);
+    }
+    if (f && fclose(f) != 0 && rc == TT_OK)
+        rc = tt_fail_nomem(e, "keys");
+    free(copy);
+    if (rc != TT_OK) {
+        free(f ? *out : NULL);
+        *out = NULL;
+    }
+    return rc;
+}
+
+/* {"plan": 1}: one run of each plan, since those of the same plan do not differ; for json_each. */
+static char *keys_text(const struct tt_run_rows *runs)
+{
+    json_t *keys = json_object();
+    char *text;
+
+    for (size_t i = 0; i < runs->n; i++)
+        json_object_set_new(keys, runs->rows[i].plan_hash, json_integer(runs->rows[i].key));
+    text = json_dumps(keys, JSON_COMPACT);
+    json_decref(keys);
+    return text;
+}
+
+int tt_store_varied(struct tt_store *s, const struct tt_run_rows *runs, json_t **out,
+                    struct tt_error *e)
+{
+    static const char sql[] =
+        "SELECT key FROM value WHERE kind = 'parameter' AND run IN (SELECT value FROM "
+        "json_each(?)) GROUP BY key HAVING count(DISTINCT text) > 1 ORDER BY instr(key, '.'), key";
+    char *keys = keys_text(runs);
+    sqlite3_stmt *q = keys ? tt__sql_prepare(s, sql, e) : NULL;
+    json_t *all = json_array();
+    int step = SQLITE_DONE, rc = !keys || !all ? tt_fail_nomem(e, "keys") : q ? TT_OK : e->code;
+
+    if (q)
+        sqlite3_bind_text(q, 1, keys, -1, SQLITE_STATIC);
+    while (rc == TT_OK && (step = sqlite3_step(q)) == SQLITE_ROW)
+        if (json_array_append_new(all, tt_json_text((const char *)sqlite3_column_text(q, 0))) != 0)
+            rc = tt_fail_nomem(e, "keys");
+    if (rc == TT_OK && step != SQLITE_DONE)
+        rc = tt__sql_fail(s, e);
+    sqlite3_finalize(q);
+    free(keys);
+    *out = rc == TT_OK ? all : NULL;
+    if (rc != TT_OK)
+        json_decref(all);
     return rc;
 }
 

@@ -19,6 +19,7 @@
 #include "plan/directory.h"
 #include "plan/members.h"
 #include "plan/removal.h"
+#include "spec/param.h"
 #include "store/private.h"
 
 /* A run that left no outcome, and whose processes cannot be looked for from here, is taken for dead
@@ -34,54 +35,45 @@ static bool changed_lately(const struct stat *st)
     return time(NULL) - st->st_mtime < QUIET_SECONDS;
 }
 
-/* A rank of another node that was running when it last wrote, which is not long ago. */
-static bool runs_elsewhere(int directory, const char *name, const char *here)
-{
-    struct tt_records_header h;
-    struct stat st;
-    int fd = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    bool runs = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && changed_lately(&st) &&
-                read(fd, &h, sizeof h) == sizeof h && h.magic == TT_RECORDS_MAGIC &&
-                h.state == TT_RANK_RUNNING && strncmp(h.host, here, sizeof h.host - 1) != 0;
+struct looking {
+    char here[HOST_NAME_MAX + 1];
+    bool any, runs;
+};
 
-    if (fd >= 0)
-        close(fd);
-    return runs;
+/* A rank of another node that was running when its node last wrote, which is not long ago. */
+static int look_at_node(void *context, const char *path, struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_records_index index;
+    struct looking *l = context;
+    struct stat st;
+
+    (void)e;
+    l->any = true;
+    if (l->runs || lstat(path, &st) != 0 || !changed_lately(&st) ||
+        tt_records_index(path, &index, &ignored) != TT_OK)
+        return TT_OK;
+    for (size_t i = 0; i < index.nranks; i++)
+        l->runs = l->runs || (index.ranks[i].state == TT_RANK_RUNNING &&
+                              strcmp(index.ranks[i].host, l->here) != 0);
+    tt_records_index_free(&index);
+    return TT_OK;
 }
 
 /* Without an outcome. What runs on this node tt_result_make sees by itself. */
 static bool may_still_run(const char *directory)
 {
-    char *records = tt_directory_path(directory, "records"),
-         *plan = tt_directory_path(directory, "plan.json");
-    char here[HOST_NAME_MAX + 1] = "";
-    DIR *d = records ? opendir(records) : NULL;
-    struct dirent *entry;
-    bool any = false, runs = false;
+    char *plan = tt_directory_path(directory, "plan.json");
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct looking l = {.any = false};
     struct stat st;
 
-    gethostname(here, sizeof here - 1);
-    while (d && !runs && (entry = readdir(d)))
-        if (entry->d_name[0] != '.') {
-            any = true;
-            runs = runs_elsewhere(dirfd(d), entry->d_name, here);
-        }
-    if (d && !any) /* its ranks may just be starting */
-        runs = plan && stat(plan, &st) == 0 && changed_lately(&st);
-    if (d)
-        closedir(d);
-    free(records);
+    gethostname(l.here, sizeof l.here - 1);
+    if (tt_each_node_file(directory, look_at_node, &l, &ignored) == TT_OK &&
+        !l.any) /* its ranks may just be starting */
+        l.runs = plan && stat(plan, &st) == 0 && changed_lately(&st);
     free(plan);
-    return runs;
-}
-
-static bool has_outcome(const char *directory)
-{
-    char *outcome = tt_directory_path(directory, "outcome.json");
-    bool there = outcome && access(outcome, F_OK) == 0;
-
-    free(outcome);
-    return there;
+    return l.runs;
 }
 
 static int check_plan(const char *directory, const json_t *plan, struct tt_error *e)
@@ -93,14 +85,6 @@ static int check_plan(const char *directory, const json_t *plan, struct tt_error
                        "%s/plan.json is not a plan: it needs workload, hash, ranks and parameters",
                        directory);
     return json_object_get(plan, "id") && !tt_plan_id(directory, plan, e) ? TT_CORRUPT : TT_OK;
-}
-
-static bool is_status(const char *word)
-{
-    for (const char *const *known = tt__statuses; *known; known++)
-        if (!strcmp(word, *known))
-            return true;
-    return false;
 }
 
 /* Of this plan, and with all that the index takes from it. */
@@ -116,7 +100,7 @@ static bool is_whole(const json_t *result, const json_t *plan)
             !json_is_string(json_object_get(metric, "unit")))
             return false;
     }
-    return json_is_object(metrics) && is_status(tt_text_of(result, "status")) &&
+    return json_is_object(metrics) && tt_has_word(tt__statuses, tt_text_of(result, "status")) &&
            json_is_boolean(json_object_get(result, "valid")) &&
            json_equal(json_object_get(result, "plan"), plan);
 }
@@ -155,11 +139,8 @@ static bool is_indexed(const char *key)
 {
     static const char *const keys[] = {"tutti",  "status",      "valid", "plan", "metrics",
                                        "phases", "environment", "ranks", NULL};
-    int i = 0;
 
-    while (keys[i] && strcmp(keys[i], key) != 0)
-        i++;
-    return keys[i];
+    return tt_has_word(keys, key);
 }
 
 static int get_result(const char *directory, const json_t *plan, json_t **result,
@@ -178,7 +159,7 @@ static int get_result(const char *directory, const json_t *plan, json_t **result
         return TT_OK;
     json_decref(*result);
     *result = NULL;
-    if (!has_outcome(directory) && may_still_run(directory))
+    if (!tt_directory_has(directory, "outcome.json") && may_still_run(directory))
         return tt_fail(e, TT_BUSY, "'%s' may still be running", directory);
     rc = tt_result_make(directory, result, e);
     if (rc == TT_OK || !*result)

@@ -67,7 +67,7 @@ int tt__sql_step(struct tt_store *s, sqlite3_stmt *q, struct tt_error *e)
 
 /* ---- the schema ---- */
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 5
 /* Marks the file as ours: nobody else's database is touched. */
 #define APPLICATION_ID 1953854580 /* "tutt" */
 
@@ -225,15 +225,6 @@ static int make_schema_ready(struct tt_store *s, bool writable, struct tt_error 
 
 /* ---- opening ---- */
 
-static bool is_run_directory(const char *results)
-{
-    char *plan = tt_directory_path(results, "plan.json");
-    bool there = plan && access(plan, F_OK) == 0;
-
-    free(plan);
-    return there;
-}
-
 /* SQLite believes a journal that it finds beside the file, also in which files to delete. tutti
  * keeps its own in memory, since the index can be made again, so any that is there is not ours. */
 static int check_journals(const struct tt_store *s, struct tt_error *e)
@@ -267,7 +258,7 @@ static int check_place(const struct tt_store *s, bool writable, struct tt_error 
         return tt_fail(e, TT_FAILED, "there is no results directory '%s'", s->results);
     if (!S_ISDIR(st.st_mode))
         return tt_fail(e, TT_FAILED, "'%s' is not a directory", s->results);
-    if (is_run_directory(s->results))
+    if (tt_directory_has(s->results, "plan.json"))
         return tt_fail(e, TT_USAGE, "'%s' is itself a run directory: name the directory it lies in",
                        s->results);
     there = lstat(s->file, &st) == 0;

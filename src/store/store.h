@@ -50,11 +50,16 @@ struct tt_run_rows {
     size_t n;
     struct tt_run_row *rows;
 };
-/* Filters are words "key=value" or "key>=value" ...: id, label, workload, status, plan, valid, any
- * parameter (stencil.size=4096) or metric (write_rate>=1g), or whatever else is indexed. All must
- * hold; a run that lacks the key does not match. Oldest first. */
+/* Filters are words "key=value" or "key>=value" ...: id, label, workload, status, plan, valid,
+ * directory, start (start>2026-11-15), any parameter (stencil.size=4096) or metric
+ * (write_rate>=1g), or whatever else is indexed; size for stencil.size where all runs are of one
+ * workload, and mode=async+bg for overlap and sync. All must hold; a run that lacks the key does
+ * not match. Oldest first. */
 int tt_store_find(struct tt_store *s, size_t nfilters, const char *const *filters,
                   struct tt_run_rows *out, struct tt_error *e);
+/* Cuts "label=a,stencil.size=64" at the commas that another filter follows: a value may have
+ * commas, too. Returns how many, at most `most`; they point into text. */
+size_t tt_filters_split(char *text, const char **filters, size_t most);
 void tt_run_rows_free(struct tt_run_rows *r);
 
 /* Value of a metric; TT_OK with *known false if the run did not measure it. */
@@ -68,6 +73,20 @@ int tt_store_parameters(struct tt_store *s, int64_t run, json_t **out, struct tt
 int tt_store_environment(struct tt_store *s, int64_t run, json_t **out, struct tt_error *e);
 
 enum tt_stored { TT_STORED_PARAMETERS, TT_STORED_METRICS, TT_STORED_PHASES, TT_STORED_ENVIRONMENT };
+/* "size,mode" as "stencil.size,overlap,sync": keys of filters as users may write them, as they are
+ * indexed; caller frees. An unknown one is an error that names the nearest, and begins with where.
+ */
+int tt_store_whole_keys(struct tt_store *s, const char *where, const char *keys, char **out,
+                        struct tt_error *e);
+/* Which of these a whole key is; -1: a member of struct tt_run_row. */
+int tt_store_kind(struct tt_store *s, const char *key, int *kind, struct tt_error *e);
+/* Value of anything as text; caller frees; NULL if the run has none. */
+int tt_store_text(struct tt_store *s, int64_t run, enum tt_stored kind, const char *key,
+                  char **value, struct tt_error *e);
+/* ["key", ...] of the parameters that do not have the same value in all of the runs that have them;
+ * those of the run itself first. */
+int tt_store_varied(struct tt_store *s, const struct tt_run_rows *runs, json_t **out,
+                    struct tt_error *e);
 /* {"key": {"value": ..., "unit": "..."}}: text for parameters and the environment, a number or null
  * for metrics and phases ("compute.max": min, median, max over ranks of a phase's total). */
 int tt_store_values(struct tt_store *s, int64_t run, enum tt_stored kind, json_t **out,
