@@ -63,6 +63,22 @@ static void add_value(struct tt_table *t, const json_t *metric, const char *side
     tt_table_add(t, "%s%s", text, range && !line ? " to" : "");
 }
 
+/* Too few runs for a verdict still have a ratio, or a difference of what has no natural zero. */
+static void add_verdict_cell(struct tt_table *t, const json_t *m)
+{
+    const json_t *effect = json_object_get(m, "effect");
+    bool ratio = !strcmp(tt_text_of(m, "kind"), "ratio");
+
+    if (!is_verdict(m, "too few"))
+        tt_table_add(t, "%s", tt_text_of(m, "text"));
+    else if (!tt_has_number(effect, "value"))
+        tt_table_add(t, "too few for an interval");
+    else if (ratio)
+        tt_table_add(t, "%.3g times A", tt_number_of(effect, "value"));
+    else
+        tt_table_add(t, "%+.3g", tt_number_of(effect, "value"));
+}
+
 static void print_metrics(FILE *out, const json_t *metrics)
 {
     static const struct tt_column columns[] = {{.title = "metric"},
@@ -78,8 +94,7 @@ static void print_metrics(FILE *out, const json_t *metrics)
         tt_table_add(&t, "%s", tt_text_of(m, "label"));
         add_value(&t, m, "a", 0);
         add_value(&t, m, "b", 0);
-        tt_table_add(&t, "%s",
-                     is_verdict(m, "too few") ? "too few for an interval" : tt_text_of(m, "text"));
+        add_verdict_cell(&t, m);
         if (!has_range(m, "a") && !has_range(m, "b"))
             continue;
         tt_table_add(&t, "%s", "");

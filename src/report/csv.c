@@ -54,7 +54,8 @@ static void write_command(FILE *f, const json_t *plan)
 static void write_head(FILE *f, const json_t *result)
 {
     const json_t *version = json_object_get(result, "tutti"),
-                 *plan = json_object_get(result, "plan");
+                 *plan = json_object_get(result, "plan"),
+                 *reduced = json_object_get(result, "reduced");
 
     fprintf(f, "# tutti %s (%s)\n", tt_text_of(version, "version"),
             tt_text_of(version, "revision"));
@@ -64,6 +65,9 @@ static void write_head(FILE *f, const json_t *result)
     write_comment(f, "plan hash", tt_text_of(plan, "hash"));
     write_command(f, plan);
     fputs("# iteration 0 is what happened before and after the loop\n", f);
+    if (tt_number_of(reduced, "iterations") > 0)
+        fprintf(f, "# after iteration %.0f only a sample of ranks has rows\n",
+                tt_number_of(reduced, "whole"));
 }
 
 struct rows {
@@ -87,7 +91,6 @@ static void write_rows(void *context, const struct tt_iteration_record *list, si
 
 int tt_report_csv(const char *path, const json_t *result, const char *directory, struct tt_error *e)
 {
-    struct tt_records_header header;
     struct tt_samples samples;
     struct tt_outfile out;
     int rc = tt_samples_open(directory, &samples, e);
@@ -101,7 +104,7 @@ int tt_report_csv(const char *path, const json_t *result, const char *directory,
         for (size_t i = 0; i < samples.n && rc == TT_OK; i++) {
             struct rows rows = {out.stream, samples.ranks[i].header.rank};
 
-            rc = tt_records_scan(samples.ranks[i].path, write_rows, &rows, &header, e);
+            rc = tt_samples_scan(&samples, i, write_rows, &rows, e);
         }
         rc = rc == TT_OK ? tt_outfile_close(&out, e) : tt_outfile_discard(&out, rc);
     }

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "report/outfile.h"
 #include "report/paragraph.h"
+#include "report/parameter.h"
+#include "report/plot.h"
 #include "report/table.h"
 #include "spec/units.h"
 
@@ -40,6 +42,7 @@ static void print_spec(FILE *out, const json_t *spec)
     const char *workload = tt_text_of(spec, "workload");
     size_t i, n = strlen(workload);
     struct tt_paragraph p = {0};
+    char compute[80], text[256];
 
     tt_paragraph_add(&p, "%s", workload);
     json_array_foreach(json_object_get(spec, "shown"), i, shown)
@@ -49,6 +52,11 @@ static void print_spec(FILE *out, const json_t *spec)
 
         if (*tt_text_of(parameters, key))
             tt_paragraph_add(&p, ", %s %s", own ? key + n + 1 : key, tt_text_of(parameters, key));
+    }
+    snprintf(compute, sizeof compute, "%.60s.compute", workload);
+    if (strchr(tt_text_of(parameters, compute), '=')) { /* it was calibrated */
+        tt_parameter_format(NULL, compute, tt_text_of(parameters, compute), text, sizeof text);
+        tt_paragraph_add(&p, ", compute %s", text);
     }
     tt_paragraph_print(&p, out, tt_text_of(spec, "name"));
 }
@@ -72,7 +80,9 @@ static void print_shares(FILE *out, const json_t *answer)
             *tt_text_of(job, "cpus") ? tt_text_of(job, "cpus") : tt_text_of(job, "nodes");
 
         if (*where)
-            tt_paragraph_add(&p, "%s%s %s", i ? "; " : "", tt_text_of(job, "role"), where);
+            tt_paragraph_add(&p, "%s%s %s%s%s%s", i ? "; " : "", tt_text_of(job, "role"), where,
+                             *tt_text_of(job, "place") ? " (" : "", tt_text_of(job, "place"),
+                             *tt_text_of(job, "place") ? ")" : "");
     }
     tt_paragraph_print(&p, out, "places");
 }
@@ -176,16 +186,7 @@ static void print_bar(FILE *out, const json_t *step, double longest)
 
     if (!isfinite(value))
         return;
-    for (int i = 0; i < CHART_WIDTH; i++) {
-        double at = (i + 0.5) / CHART_WIDTH * longest;
-
-        bar[i] = at <= value ? '#' : ' ';
-        if (isfinite(low) && at >= low && at <= high)
-            bar[i] = at <= value ? '=' : '-';
-    }
-    bar[CHART_WIDTH] = '\0';
-    for (int i = CHART_WIDTH - 1; i >= 0 && bar[i] == ' '; i--)
-        bar[i] = '\0';
+    tt_plot_bar(value, low, high, longest, CHART_WIDTH, bar);
     fprintf(out, "  %6lld |%s\n", (long long)tt_number_or_nan(step, "others"), bar);
 }
 
@@ -277,7 +278,6 @@ static bool overlaps(const json_t *answer, const json_t *step)
 /* What else of the reference changed, of the metrics that most ask for. */
 static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
 {
-    double fairness = tt_number_or_nan(step, "fairness");
     char title[32], text[48], value[TT_UNIT_TEXT];
     const struct tt_column columns[] = {{.title = "reference", .width = 17},
                                         {.title = "alone", .right = true, .width = 12},
@@ -299,49 +299,136 @@ static void print_metrics(FILE *out, const json_t *answer, const json_t *step)
         tt_table_add(&t, "%s", tt_format_value(tt_number_of(m, "median"), metric->unit, value));
         tt_table_add(&t, "%s", times(json_object_get(m, "ratio"), text, sizeof text));
     }
-    if (isfinite(fairness)) {
-        tt_table_add(&t, "fairness");
-        tt_table_add(&t, "%s", "");
-        tt_table_add(&t, "%.3g", fairness);
-        tt_table_add(&t, "(1: equal jobs got as much done)");
-    }
     if (t.n)
         fputc('\n', out);
     tt_table_print(&t, out, NULL);
 }
 
+/* ---- the others ---- */
+
+/* How much slower the loads were than alone, and what that makes of all jobs together. */
+static void print_cost(FILE *out, const json_t *step)
+{
+    const json_t *cost = json_object_get(step, "cost");
+    char title[32], text[48], worst[48], fairness[48];
+    long long others = (long long)tt_number_of(step, "others");
+    const struct tt_column columns[] = {{.title = title, .width = 17},
+                                        {.title = "jobs", .right = true},
+                                        {.title = "slowdown, times"}};
+    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    const char *name;
+    json_t *one;
+
+    snprintf(title, sizeof title, "other%s of %lld", plural(others), others);
+    json_object_foreach(json_object_get(cost, "jobs"), name, one)
+    {
+        tt_table_add(&t, "%.30s", name);
+        tt_table_add(&t, "%lld", (long long)tt_integer_of(one, "jobs"));
+        tt_table_add(&t, "%s", times(one, text, sizeof text));
+    }
+    if (t.n)
+        fputc('\n', out);
+    tt_table_print(&t, out, NULL);
+    if (!json_is_object(json_object_get(cost, "throughput")))
+        return;
+    fputc('\n', out);
+    if (!tt_has_number(json_object_get(cost, "throughput"), "low")) {
+        tt_say_marked(out, "  ",
+                      "What all jobs together get done cannot be told from %lld round%s.",
+                      (long long)tt_integer_of(json_object_get(cost, "throughput"), "rounds"),
+                      plural(tt_integer_of(json_object_get(cost, "throughput"), "rounds")));
+        return;
+    }
+    tt_say_marked(out, "  ",
+                  "All %lld jobs together get done as much as %s jobs alone. The slowest takes %s "
+                  "times as long as alone. Fairness: %s (1: all are slowed down alike).",
+                  others + 1, times(json_object_get(cost, "throughput"), text, sizeof text),
+                  times(json_object_get(cost, "worst"), worst, sizeof worst),
+                  times(json_object_get(cost, "fairness"), fairness, sizeof fairness));
+}
+
 /* ---- what can be said ---- */
 
-static void conclude_step(FILE *out, const json_t *step)
+static void add_grown(struct tt_paragraph *p, const json_t *phases)
+{
+    char value[TT_UNIT_TEXT], low[TT_UNIT_TEXT], high[TT_UNIT_TEXT];
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(phases, i, one) tt_paragraph_add(
+        p, "%s %s (+%s, %s to %s)", i ? (i == 1 ? ", or" : ",") : " It was in",
+        tt_text_of(one, "phase"), tt_format_seconds(tt_number_of(one, "seconds"), value),
+        tt_format_seconds(tt_number_of(one, "low"), low),
+        tt_format_seconds(tt_number_of(one, "high"), high));
+    tt_paragraph_add(p, " that it spent more time.");
+}
+
+/* Nothing is claimed of what nobody looked at. */
+static void add_unsaturated(struct tt_paragraph *p, const json_t *waits)
+{
+    const char *name;
+    json_t *one;
+    size_t n = 0;
+
+    json_object_foreach((json_t *)waits, name, one)
+    {
+        (void)one;
+        tt_paragraph_add(p, "%s %s",
+                         n++ ? "," : " It did not wait much longer than alone for:", name);
+    }
+    if (n == 0)
+        tt_paragraph_add(p, " What it waited for was not observed");
+    tt_paragraph_add(p, ".");
+}
+
+void tt_ensemble_conclude(const json_t *step, struct tt_paragraph *p)
 {
     const json_t *saturated = json_object_get(step, "saturated"), *one;
     const char *contention = tt_text_of(step, "contention");
     const json_t *grew = json_object_get(step, "grew");
     long long others = (long long)tt_number_or_nan(step, "others");
-    struct tt_paragraph p = {0};
     size_t i;
 
     if (others == 0 || tt_integer_of(step, "runs") == 0)
         return;
-    tt_paragraph_add(&p, "With %lld other%s: ", others, plural(others));
+    tt_paragraph_add(p, "With %lld other%s: ", others, plural(others));
     if (*contention)
-        tt_paragraph_add(&p, "%s.", contention);
-    else if (json_is_object(grew))
-        tt_paragraph_add(&p, "%s%s.", tt_text_of(json_object_get(step, "slowdown"), "text"),
-                         json_array_size(saturated) ? ""
-                                                    : "; no counter that was read shows a "
-                                                      "saturated resource");
+        tt_paragraph_add(p, "%s.", contention);
     else if (json_is_object(json_object_get(step, "slowdown")))
-        tt_paragraph_add(&p, "%s.", tt_text_of(json_object_get(step, "slowdown"), "text"));
+        tt_paragraph_add(p, "%s.", tt_text_of(json_object_get(step, "slowdown"), "text"));
     else
-        tt_paragraph_add(&p, "no run alone to compare with.");
+        tt_paragraph_add(p, "no run alone to compare with.");
     if (!*contention && json_is_object(grew))
-        tt_paragraph_add(&p, " It was in %s that it spent more time.", tt_text_of(grew, "phase"));
+        add_grown(p, json_object_get(grew, "phases"));
     json_array_foreach(saturated, i, one)
-        tt_paragraph_add(&p, "%s %s", i ? "," : " Saturated:", json_string_value(one));
+        tt_paragraph_add(p, "%s %s", i ? "," : " Saturated, unlike alone:", json_string_value(one));
     if (json_array_size(saturated) > 0)
-        tt_paragraph_add(&p, ".");
-    tt_paragraph_print_marked(&p, out, "  ");
+        tt_paragraph_add(p, ".");
+    else if (!*contention && json_is_object(grew))
+        add_unsaturated(p, json_object_get(step, "waits"));
+}
+
+static void conclude_step(FILE *out, const json_t *step)
+{
+    struct tt_paragraph p = {0};
+
+    tt_ensemble_conclude(step, &p);
+    if (p.n)
+        tt_paragraph_print_marked(&p, out, "  ");
+}
+
+/* How much of a difference is none. */
+static void print_noise(FILE *out, const json_t *noise)
+{
+    long long rounds = (long long)tt_integer_of(noise, "rounds");
+
+    if (!tt_has_number(noise, "value"))
+        return;
+    tt_say_marked(out, "  ",
+                  rounds > 1 ? "Noise: two runs alone differ by %.3g %% (median of %lld rounds, at "
+                               "most %.3g %%)."
+                             : "Noise: two runs alone differ by %.3g %% (%lld round).",
+                  100 * tt_number_of(noise, "value"), rounds, 100 * tt_number_of(noise, "most"));
 }
 
 static void print_warnings(FILE *out, const json_t *step)
@@ -384,6 +471,8 @@ static void print_verdicts(FILE *out, const json_t *answer)
         add_counts(&p, "not tested", json_object_get(limit, "not_tested"));
         tt_paragraph_print(&p, out, "limit");
     }
+    json_array_foreach(json_object_get(answer, "stop_when"), i, one)
+        tt_say(out, "stop_when", "%s", tt_text_of(one, "text"));
     json_array_foreach(json_object_get(answer, "require"), i, one)
         tt_say(out, "require", "%s: %s; %s", tt_text_of(one, "condition"),
                tt_text_of(one, "verdict"), tt_text_of(one, "text"));
@@ -404,7 +493,8 @@ static void print_alone(FILE *out, const json_t *step)
         const json_t *m = json_object_get(json_object_get(step, "metrics"), tt_metrics[i].name);
         const char *unit = tt_metrics[i].unit;
 
-        if (!tt_has_number(m, "median"))
+        if (!tt_has_number(m, "median") ||
+            (tt_metrics[i].shown & (TT_SHOWN_CALLS | TT_SHOWN_COMPARED)) == TT_SHOWN_CALLS)
             continue;
         tt_table_add(&t, "%s", tt_metrics[i].label);
         tt_table_add(&t, "%s", tt_format_value(tt_number_of(m, "median"), unit, median));
@@ -438,7 +528,9 @@ static void print_group(FILE *out, const json_t *answer, const json_t *first)
     print_chart(out, steps, first);
     print_phases(out, last);
     print_metrics(out, answer, last);
+    print_cost(out, last);
     fprintf(out, "\n");
+    print_noise(out, json_object_get(first, "noise"));
     json_array_foreach(steps, i, step) if (same_kind(step, first)) conclude_step(out, step);
     json_array_foreach(steps, i, step) if (same_kind(step, first)) print_warnings(out, step);
 }

@@ -7,9 +7,12 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "report/paragraph.h"
 
 /* At most 80 columns: a table, a chart, what grew and what can be said. */
 void tt_report_ensemble(FILE *out, const json_t *answer);
+/* Sentences about a step with others: how much slower, what grew, what was used up. */
+void tt_ensemble_conclude(const json_t *step, struct tt_paragraph *p);
 /* What tt_slowdown_suffices made. */
 void tt_report_systems(FILE *out, const json_t *systems, double limit);
 /* One row per job of every repetition; path "-" is stdout. */

@@ -2,6 +2,7 @@
 /* What cannot be found out is left out: nothing here makes a run fail. */
 #include "report/environment.h"
 
+#include <glob.h>
 #include <hwloc.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -34,6 +35,18 @@ static json_t *libraries_json(void)
 
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         set(all, libraries[i].name, json_string(libraries[i].version));
+    return all;
+}
+
+json_t *tt_build_modules(void)
+{
+    static const struct {
+        const char *name, *library;
+    } modules[] = {TT_MODULES{NULL, NULL}};
+    json_t *all = json_object();
+
+    for (size_t i = 0; modules[i].name; i++)
+        set(all, modules[i].name, json_string(modules[i].library));
     return all;
 }
 
@@ -106,6 +119,85 @@ static void add_system(json_t *env)
     set(env, "kernel", json_sprintf("%s %s", name.sysname, name.release));
     set(env, "architecture", tt_json_text(name.machine));
     set(env, "memory", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)));
+}
+
+/* ---- what an upgrade changes and nobody remembers ---- */
+
+/* The first line of a file of the system, if there is one that says something. */
+static void add_line(json_t *object, const char *key, const char *path)
+{
+    FILE *f = json_object_get(object, key) ? NULL : fopen(path, "re");
+    char line[128] = "";
+
+    if (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[strspn(line, " ")])
+            set(object, key, tt_json_text(line));
+    }
+    if (f)
+        fclose(f);
+}
+
+/* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
+static void add_distribution(json_t *env)
+{
+    static const char key[] = "PRETTY_NAME=\"";
+    FILE *f = fopen("/etc/os-release", "re");
+    char line[256];
+
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, sizeof key - 1)) {
+            line[strcspn(line, "\n")] = '\0';
+            line[sizeof key - 1 + strcspn(line + sizeof key - 1, "\"")] = '\0';
+            set(env, "distribution", tt_json_text(line + sizeof key - 1));
+        }
+    if (f)
+        fclose(f);
+}
+
+/* Of the board, the CPU, the adapters of the network ("fabric.mlx5_0"). */
+static json_t *firmware_json(void)
+{
+    json_t *all = json_object();
+    glob_t found = {0};
+
+    add_line(all, "board", "/sys/class/dmi/id/bios_version");
+    add_line(all, "cpu", "/sys/devices/system/cpu/cpu0/microcode/version");
+    if (glob("/sys/class/infiniband/*/fw_ver", 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            char key[64];
+
+            snprintf(key, sizeof key, "fabric.%.*s",
+                     (int)strcspn(found.gl_pathv[i] + strlen("/sys/class/infiniband/"), "/"),
+                     found.gl_pathv[i] + strlen("/sys/class/infiniband/"));
+            add_line(all, key, found.gl_pathv[i]);
+        }
+    globfree(&found);
+    return all;
+}
+
+/* Of the disk below the data; a partition's disk is one level up. */
+static void add_device_firmware(json_t *data, const char *device)
+{
+    static const char *const places[] = {"device/firmware_rev", "../device/firmware_rev",
+                                         "device/rev", "../device/rev"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "/sys/dev/block/%s/%s", device, places[i]);
+        add_line(data, "firmware", path);
+    }
+}
+
+/* Of a file system that is no part of the kernel: lustre, beegfs. */
+static void add_client_version(json_t *data)
+{
+    const char *type = json_string_value(json_object_get(data, "filesystem"));
+    char path[128];
+
+    snprintf(path, sizeof path, "/sys/module/%.60s/version", type ? type : "");
+    if (type && !strchr(type, '/'))
+        add_line(data, "client", path);
 }
 
 /* ---- the data directory's file system ---- */
@@ -195,6 +287,8 @@ static json_t *data_json(const char *directory)
     if (path && !json_object_get(data, "filesystem")) /* its mount is not seen in a changed root */
         add_mount(data, NULL, device);
     free(path);
+    add_device_firmware(data, device);
+    add_client_version(data);
     if (statvfs(directory, &fs) == 0) {
         set(data, "size", json_integer((json_int_t)(fs.f_blocks * fs.f_frsize)));
         set(data, "free", json_integer((json_int_t)(fs.f_bavail * fs.f_frsize)));
@@ -202,16 +296,22 @@ static json_t *data_json(const char *directory)
     return data;
 }
 
+json_t *tt_environment_build(void)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "version", TT_VERSION, "revision",
+                     TT_REVISION, "compiler", TT_COMPILER, "flags", TT_FLAGS, "build",
+                     TT_BUILD_TYPE, "libraries", libraries_json(), "mpi", mpi_json());
+}
+
 json_t *tt_environment(const char *data_directory)
 {
-    json_t *env =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "version", TT_VERSION, "revision",
-                  TT_REVISION, "compiler", TT_COMPILER, "flags", TT_FLAGS, "build", TT_BUILD_TYPE,
-                  "libraries", libraries_json(), "mpi", mpi_json());
+    json_t *env = tt_environment_build();
 
     if (!env)
         return NULL;
     add_system(env);
+    add_distribution(env);
+    set(env, "firmware", firmware_json());
     add_topology(env);
     set(env, "data", data_json(data_directory));
     return env;

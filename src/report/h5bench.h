@@ -17,6 +17,8 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
  * "reason" (may be null), "notice" (of what was done; may be null), "figures" and "result" (null if
  * there are none). */
 void tt_h5bench_head(FILE *out, const char *path, const char *directory);
+/* A line on a vol connector that tutti does not load; nothing if it is NULL. */
+void tt_h5bench_connector(FILE *out, const char *connector);
 void tt_h5bench_results(FILE *out, const json_t *row, size_t number, size_t total);
 void tt_h5bench_summary(FILE *out, const json_t *rows);
 /* h5bench's "metric, value, unit". */

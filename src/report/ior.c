@@ -9,6 +9,7 @@
 #include "analysis/result.h"
 #include "analysis/tables.h"
 #include "base/json.h"
+#include "report/parameter.h"
 #include "report/report.h"
 
 #define MIB 1048576.0
@@ -150,24 +151,36 @@ static void print_stonewall(FILE *out, const struct row *r)
                 r->deadline, r->least_transfers, r->most_transfers);
 }
 
-void tt_ior_test(FILE *out, const json_t *result, unsigned number_of_test, unsigned verbose)
+void tt_ior_begin(FILE *out, const json_t *plan, unsigned number_of_test)
 {
-    struct row r;
+    json_t *result = json_pack("{s:O}", "plan", plan);
 
     fprintf(out, "TestID              : %u\n", number_of_test);
     print_options(out, result);
-    if (verbose > 1)
-        print_hosts(out, result);
     fprintf(out, "\nResults:\n\n");
     fprintf(out, "access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    "
                  "wr/rd(s)   close(s)   total(s)   iter\n");
     fprintf(out, "------    ---------  ----       ----------  ---------- ---------  --------   "
                  "--------   --------   --------   ----\n");
-    for (size_t i = 0; take_row(result, i, &r); i++) {
+    json_decref(result);
+}
+
+size_t tt_ior_rows(FILE *out, const json_t *result, size_t first, unsigned verbose)
+{
+    struct row r;
+
+    for (; take_row(result, first, &r); first++) {
         print_row(out, result, &r);
         if (verbose > 0)
             print_stonewall(out, &r);
     }
+    return first;
+}
+
+void tt_ior_end(FILE *out, const json_t *result, unsigned verbose)
+{
+    if (verbose > 1)
+        print_hosts(out, result);
     tt_report_warnings(out, result, "WARNING: ");
 }
 
@@ -293,9 +306,10 @@ static json_t *test_json(const json_t *result, size_t number_of_test)
 
     for (size_t i = 0; take_row(result, i, &r); i++)
         json_array_append_new(rows, row_json(result, &r));
-    return json_pack("{s:I, s:O?, s:I, s:o, s:O?, s:O?}", "TestID", (json_int_t)number_of_test,
-                     "Parameters", json_object_get(plan, "parameters"), "tasks", ranks(result),
-                     "Results", rows, "warnings", json_object_get(result, "warnings"), "directory",
+    return json_pack("{s:I, s:o, s:I, s:o, s:O?, s:O?}", "TestID", (json_int_t)number_of_test,
+                     "Parameters", tt_parameters_json(plan, json_object_get(plan, "parameters")),
+                     "tasks", ranks(result), "Results", rows, "warnings",
+                     json_object_get(result, "warnings"), "directory",
                      json_object_get(result, "directory"));
 }
 

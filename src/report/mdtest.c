@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "build_info.h"
@@ -26,19 +27,12 @@ static void print_line(FILE *out, const char *label, const char *value)
     fprintf(out, "%s: %s\n", label, p.text);
 }
 
-/* Ranks are in the order of their nodes or in turn: both are seen. */
 static size_t count_nodes(const json_t *ranks)
 {
-    size_t n = 0;
+    json_t *hosts = tt_hosts_of(ranks);
+    size_t n = json_object_size(hosts);
 
-    for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const char *host = tt_text_of(json_array_get(ranks, i), "host");
-        size_t k = 0;
-
-        while (k < i && strcmp(tt_text_of(json_array_get(ranks, k), "host"), host) != 0)
-            k++;
-        n += k == i;
-    }
+    json_decref(hosts);
     return n;
 }
 
@@ -63,13 +57,14 @@ static void print_items(FILE *out, const json_t *result, size_t tasks)
 {
     struct tt_rows t = tt_result_rows(result, "operations");
     const char *what = tt_result_parameter(result, "metadata.what");
+    size_t working = strtoul(tt_result_parameter(result, "metadata.tasks"), NULL, 10);
 
     for (size_t i = 0; i < t.n; i++) {
         double operation = tt_cell(&t, i, "operation");
 
         if (operation == TREE || operation == FELL)
             continue;
-        fprintf(out, "\n%zu tasks, %.0f %s\n", tasks, tt_cell(&t, i, "count"),
+        fprintf(out, "\n%zu tasks, %.0f %s\n", working ? working : tasks, tt_cell(&t, i, "count"),
                 strcmp(what, "both") ? what : "files/directories");
         return;
     }

@@ -4,10 +4,32 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Ctrl-C would leave a temporary file behind. */
+static void hold_signals(struct tt_outfile *f)
+{
+    sigset_t ending;
+
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ending, &f->signals);
+}
+
+/* After it was renamed or removed. */
+static void forget_temporary(struct tt_outfile *f)
+{
+    if (f->temporary)
+        pthread_sigmask(SIG_SETMASK, &f->signals, NULL);
+    free(f->temporary);
+    f->temporary = NULL;
+}
 
 static int open_temporary(struct tt_outfile *f, struct tt_error *e)
 {
@@ -19,6 +41,7 @@ static int open_temporary(struct tt_outfile *f, struct tt_error *e)
         f->temporary = NULL;
         return tt_fail_nomem(e, "a file name");
     }
+    hold_signals(f);
     fd = mkostemp(f->temporary, O_CLOEXEC);
     if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0)
         f->stream = fdopen(fd, "w");
@@ -29,8 +52,7 @@ static int open_temporary(struct tt_outfile *f, struct tt_error *e)
         close(fd);
         unlink(f->temporary);
     }
-    free(f->temporary);
-    f->temporary = NULL;
+    forget_temporary(f);
     return e->code;
 }
 
@@ -61,15 +83,54 @@ int tt_outfile_check(const char *path, struct tt_error *e)
     return rc;
 }
 
+int tt_outfile_check_ours(const char *path, const char *mark, struct tt_error *e)
+{
+    char begin[4096];
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe does not make it wait */
+    ssize_t n = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
+
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return TT_OK; /* whoever opens it says what is missing */
+    if (fd >= 0)
+        close(fd);
+    if (n > 0 && memmem(begin, (size_t)n, mark, strlen(mark)))
+        return TT_OK;
+    return tt_fail(e, TT_FAILED, "'%s' exists, and tutti did not make it; name another place",
+                   path);
+}
+
+static int check_two(const struct tt_outfile_option *a, const struct tt_outfile_option *b,
+                     struct tt_error *e)
+{
+    struct stat st;
+
+    if (!a->path || !b->path || strcmp(a->path, b->path))
+        return TT_OK;
+    if (tt_is_stdout(a->path))
+        return tt_fail(e, TT_USAGE, "only one of %s and %s can go to stdout", a->option, b->option);
+    if (stat(a->path, &st) == 0 && !S_ISREG(st.st_mode))
+        return TT_OK;
+    return tt_fail(e, TT_USAGE, "%s and %s name the same file '%s'; give each its own", a->option,
+                   b->option, a->path);
+}
+
+int tt_outfiles_differ(const struct tt_outfile_option *files, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (const struct tt_outfile_option *f = files; f->option && rc == TT_OK; f++)
+        if (f->path)
+            rc = tt_outfile_check(f->path, e);
+    for (const struct tt_outfile_option *f = files; f->option && rc == TT_OK; f++)
+        for (const struct tt_outfile_option *g = files; g < f && rc == TT_OK; g++)
+            rc = check_two(g, f, e);
+    return rc;
+}
+
 int tt_outfiles_check(const char *json, const char *csv, struct tt_error *e)
 {
-    int rc = json ? tt_outfile_check(json, e) : TT_OK;
-
-    if (rc == TT_OK && csv)
-        rc = tt_outfile_check(csv, e);
-    if (rc == TT_OK && json && csv && !strcmp(json, "-") && !strcmp(csv, "-"))
-        rc = tt_fail(e, TT_USAGE, "only one of --json and --csv can go to stdout");
-    return rc;
+    return tt_outfiles_differ(
+        (const struct tt_outfile_option[]){{"--json", json}, {"--csv", csv}, {NULL}}, e);
 }
 
 int tt_outfile_open(struct tt_outfile *f, const char *path, struct tt_error *e)
@@ -101,7 +162,7 @@ int tt_outfile_close(struct tt_outfile *f, struct tt_error *e)
     }
     if (bad && f->temporary)
         unlink(f->temporary);
-    free(f->temporary);
+    forget_temporary(f);
     return bad ? tt_fail_call(e, why, "write", f->path, -1) : TT_OK;
 }
 
@@ -111,7 +172,7 @@ int tt_outfile_discard(struct tt_outfile *f, int rc)
         fclose(f->stream);
     if (f->temporary)
         unlink(f->temporary);
-    free(f->temporary);
+    forget_temporary(f);
     return rc;
 }
 

@@ -2,7 +2,27 @@
 #include "report/paragraph.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static bool has_styles(FILE *out)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    return isatty(fileno(out)) && !(no && *no) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+void tt_style(FILE *out, enum tt_style style)
+{
+    static const char *const codes[] = {"\x1b[0m", "\x1b[1m", "\x1b[1;32m", "\x1b[33m",
+                                        "\x1b[1;31m"};
+
+    if (has_styles(out))
+        fputs(codes[style], out);
+}
 
 /* In ASCII, and in the control characters that UTF-8 writes as C2 80 to C2 9F. */
 void tt_disarm(char *text)

@@ -8,6 +8,10 @@
 
 #define TT_WIDTH 80
 
+/* Until TT_PLAIN; nothing at all unless out is a terminal that knows it and NO_COLOR is not set. */
+enum tt_style { TT_PLAIN, TT_BOLD, TT_GOOD, TT_DOUBTFUL, TT_BAD };
+void tt_style(FILE *out, enum tt_style style);
+
 /* Starts zeroed. What does not fit ends in "...". */
 struct tt_paragraph {
     size_t n;

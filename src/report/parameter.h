@@ -12,7 +12,12 @@
  * stays as it is. */
 void tt_parameter_format(const json_t *plan, const char *key, const char *value, char *out,
                          size_t size);
-/* Whether a parameter says nothing: it has its default and is not one of a few choices. */
-bool tt_parameter_is_silent(const json_t *plan, const char *key, const char *value);
+/* The same for machines: a number, a boolean, a list of numbers or text; null if it has none. */
+json_t *tt_parameter_json(const json_t *plan, const char *key, const char *value);
+/* {"key": "value"} with such values; the plan describes parameters of modules, NULL: nobody does. A
+ * new reference, NULL: no memory. */
+json_t *tt_parameters_json(const json_t *plan, const json_t *parameters);
+/* Whether a parameter has its default; false if neither the plan nor this build knows it. */
+bool tt_parameter_is_default(const json_t *plan, const char *key, const char *value);
 
 #endif

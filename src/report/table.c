@@ -139,7 +139,9 @@ int tt_table_print(struct tt_table *t, FILE *out, struct tt_error *e)
         fprintf(out, "%*s(no memory for this table)\n", t->indent, "");
     if (!t->failed && t->n > 0) {
         fit(t, width, find_widths(t, width));
+        tt_style(out, TT_BOLD);
         print_row(out, t, width, NULL);
+        tt_style(out, TT_PLAIN);
         for (size_t i = 0; i < t->n; i += t->ncolumns)
             print_row(out, t, width, t->cells + i);
     }

@@ -9,6 +9,8 @@
 /* Every meaning of a word: of metrics (by name or label), phases, calls, columns and labels of
  * reports, components and parameters. False: it has none. */
 bool tt_words_explain(FILE *out, const char *word);
+/* What a call, or a column or label of a report, is; "" if nothing is known of it. */
+const char *tt_words_text(const char *word);
 /* The metric, phase, call or column that begins with it, or is nearest; NULL: none is near. */
 const char *tt_words_nearest(const char *word);
 
