@@ -14,6 +14,7 @@
 #include "record/liveness.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
+#include "study/study.h"
 #include "survey/survey.h"
 
 struct clean {
@@ -26,7 +27,8 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
-/* A survey, an ensemble or a workflow of h5bench; not any directory, whose runs may be anybody's.
+/* A survey, a study, an ensemble or a workflow of h5bench; not any directory, whose runs may be
+ * anybody's.
  */
 static bool holds_many(const char *directory)
 {
@@ -35,7 +37,8 @@ static bool holds_many(const char *directory)
     bool workflow = name && !strncmp(name, "/h5bench-", 9);
 
     free(path);
-    return workflow || tt_survey_is_directory(directory) || tt_is_ensemble_directory(directory);
+    return workflow || tt_survey_is_directory(directory) || tt_study_is_directory(directory) ||
+           tt_is_ensemble_directory(directory);
 }
 
 static int clean_run(const char *directory, bool force, uint64_t *removed, struct tt_error *e)
@@ -93,7 +96,8 @@ const struct tt_command tt_command_clean = {
     .summary = "remove the data files that a run left behind",
     .synopsis = "tutti clean DIRECTORY|ID [--force]",
     .text = "Remove the data files of a run that was killed with its ranks or that kept them, or "
-            "of all runs of an ensemble, a survey or a workflow of h5bench. Files are removed only "
+            "of all runs of an ensemble, a survey, a study or a workflow of h5bench. Files are "
+            "removed only "
             "if they carry the run's mark or lie in its own data directory, and not while a rank "
             "still runs.",
     .run = run,

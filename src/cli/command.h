@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A command is one file, or one directory with its name: it defines one const table,
- * tt_command_NAME, and has one row in the list below. */
+ * tt_command_NAME, and has one row in the list below. advise and tune are one search, and one file.
+ */
 #ifndef TT_CLI_COMMAND_H
 #define TT_CLI_COMMAND_H
 
@@ -42,12 +43,21 @@ struct tt_command {
     X(run) \
     X(ensemble) \
     X(survey) \
+    X(study) \
+    X(watch) \
+    X(accept) \
+    X(advise) \
+    X(tune) \
     X(show) \
+    X(report) \
     X(runs) \
     X(compare) \
+    X(analyze) \
+    X(model) \
     X(export) \
     X(index) \
     X(verify) \
+    X(convert) \
     X(clean) \
     X(list) \
     X(help) \

@@ -19,7 +19,7 @@ int tt_usage(FILE *out)
         if (!tt_commands[i]->hidden)
             fprintf(out, "  %-8s  %s\n", tt_commands[i]->name, tt_commands[i]->summary);
     fprintf(out,
-            "\nFirst steps: tutti run stencil -n 2 --write every=20, then tutti help stencil.\n");
+            "\nFirst steps: tutti run stencil -n 2 --write every=2000, then tutti help stencil.\n");
     return out == stdout ? 0 : 2;
 }
 
@@ -36,6 +36,12 @@ int tt_report_error(const struct tt_error *e)
 static void print_notice(const char *text)
 {
     fprintf(stderr, "tutti: %s\n", text);
+}
+
+static void print_notice_once(const char *text)
+{
+    if (tt_launched_rank() == 0)
+        print_notice(text);
 }
 
 static void draw_notice(const char *text)
@@ -96,7 +102,8 @@ static int start(const struct tt_command *command, int argc, char **argv)
 
 int tt_dispatch(int argc, char **argv)
 {
-    const struct tt_notices notices = {print_notice, isatty(STDERR_FILENO) ? draw_notice : NULL};
+    const struct tt_notices notices = {print_notice, print_notice_once,
+                                       isatty(STDERR_FILENO) ? draw_notice : NULL};
     const char *names[NCOMMANDS + 1] = {0};
     struct tt_error e = TT_ERROR_CLEAR;
 
@@ -106,7 +113,7 @@ int tt_dispatch(int argc, char **argv)
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return tt_usage(stdout);
     if (!strcmp(argv[1], "--version"))
-        argv[1] = "info";
+        return start(&tt_command_info, 2, (char *[]){"info", "--build", NULL});
     for (size_t i = 0, n = 0; i < NCOMMANDS; i++) {
         if (!strcmp(argv[1], tt_commands[i]->name))
             return start(tt_commands[i], argc - 1, argv + 1);

@@ -6,20 +6,28 @@
 #include <unistd.h>
 
 #include "analysis/compare.h"
+#include "analysis/require.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/result.h"
 #include "plan/directory.h"
+#include "report/junit.h"
 #include "report/outfile.h"
 #include "report/report.h"
 #include "spec/units.h"
 
 #define SEED 1
+#define DEFAULT_MARGIN "5%"
+
+enum fail_if { FAIL_NEVER, FAIL_IF_WORSE, FAIL_IF_DIFFERENT };
+static const char *const reasons[] = {"never", "worse", "different", NULL};
 
 struct compare {
-    char *margin, *metrics, *json, *dir, *baseline;
+    char *margin, *metrics, *json, *junit, *dir, *baseline;
     bool any_plan;
+    int fail_if; /* enum fail_if */
 };
 
 #define AT(member) offsetof(struct compare, member)
@@ -28,13 +36,19 @@ static const struct tt_param params[] = {
      "the results directory that filters search", .placeholder = "DIR"},
     {"baseline", TT_PARAM_TEXT, AT(baseline), NULL, NULL,
      "compare A with all other runs, or with those that match the filters", .placeholder = "A"},
-    {"margin", TT_PARAM_TEXT, AT(margin), "5%", NULL, "smaller differences count as equivalent",
-     .placeholder = "SHARE"},
+    {"margin", TT_PARAM_TEXT, AT(margin), DEFAULT_MARGIN, NULL,
+     "smaller differences count as equivalent", .placeholder = "SHARE"},
     {"metric", TT_PARAM_TEXT, AT(metrics), NULL, NULL, "compare only these metrics",
      .placeholder = "NAME,..."},
+    {"fail_if", TT_PARAM_CHOICE, AT(fail_if), "never", NULL,
+     "exit status 3 if B is so in one of the metrics named by --metric, 4 if that cannot be told",
+     .choices = reasons},
     {"any_plan", TT_PARAM_BOOL, AT(any_plan), NULL, NULL, "also compare runs of different plans"},
     {"json", TT_PARAM_TEXT, AT(json), NULL, NULL,
      "write all numbers; -: to stdout, instead of the table", .placeholder = "FILE"},
+    {"junit", TT_PARAM_TEXT, AT(junit), NULL, NULL,
+     "write what --fail-if says of each metric, as JUnit XML; -: to stdout, instead of the table",
+     .placeholder = "FILE"},
     {NULL},
 };
 
@@ -89,6 +103,27 @@ static int take_metrics(const char *list, struct tt_compare_options *o, struct t
         rc = take_metric(name, o, e);
     free(copy);
     return rc;
+}
+
+/* A gate on all metrics would fail by chance: each of them errs in a few cases of a hundred. */
+static int check_gate(const struct compare *o, const struct tt_compare_options *how,
+                      struct tt_error *e)
+{
+    if (o->fail_if == FAIL_NEVER)
+        return o->junit ? tt_fail(e, TT_USAGE,
+                                  "--junit needs --fail-if worse or --fail-if different: else "
+                                  "there is no condition")
+                        : TT_OK;
+    if (!how->named)
+        return tt_fail(e, TT_USAGE,
+                       "--fail-if needs --metric: among a dozen metrics one differs by chance");
+    for (int m = 0; m < TT_NMETRICS; m++)
+        if (how->metrics[m] && o->fail_if == FAIL_IF_WORSE &&
+            tt_metrics[m].direction.better == TT_BETTER_NEITHER)
+            return tt_fail(e, TT_USAGE,
+                           "--fail-if worse: %s has no better or worse; use --fail-if different",
+                           tt_metrics[m].name);
+    return TT_OK;
 }
 
 static int leave_out(struct tt_compared_set *s, const char *id, const char *reason,
@@ -180,14 +215,6 @@ static int take_row(struct tt_store *store, const struct tt_run_row *row,
     return rc;
 }
 
-static bool is_in(const struct tt_compared_set *s, const char *id)
-{
-    for (size_t i = 0; s && i < s->n; i++)
-        if (!strcmp(s->runs[i].id, id))
-            return true;
-    return false;
-}
-
 static int take_rows(struct tt_store *store, const struct tt_run_rows *rows,
                      const struct tt_compared_set *baseline, struct tt_compared_set *out,
                      struct tt_error *e)
@@ -197,7 +224,7 @@ static int take_rows(struct tt_store *store, const struct tt_run_rows *rows,
     for (size_t i = 0; rc == TT_OK && i < rows->n; i++) {
         const struct tt_run_row *row = &rows->rows[i];
 
-        if (is_in(baseline, row->id))
+        if (baseline && tt_compared_has(baseline, row->id))
             continue;
         rc = row->valid ? take_row(store, row, out, e) : leave_out(out, row->id, row->status, e);
     }
@@ -239,28 +266,6 @@ static int set_from_filters(struct search *search, size_t n, const char *const *
 
 /* ---- a word ---- */
 
-/* "label=a,...", not "verify,throttle,label=a": an operator comes before the next comma. */
-static bool starts_filter(const char *text)
-{
-    size_t n = strcspn(text, ",=<>!");
-
-    return text[n] && text[n] != ',';
-}
-
-/* Cut at commas that another filter follows: a value may have commas, too. Returns the number. */
-static size_t split_filters(char *text, const char **filters, size_t most)
-{
-    size_t n = 0;
-
-    filters[n++] = text;
-    for (char *at = text; (at = strchr(at, ',')) && n < most; at++)
-        if (starts_filter(at + 1)) {
-            *at = '\0';
-            filters[n++] = at + 1;
-        }
-    return n;
-}
-
 /* A word that is neither a directory nor a filter is an id as tutti runs prints it. */
 static int set_from_id(struct search *search, const char *id, struct tt_compared_set *out,
                        struct tt_error *e)
@@ -291,7 +296,7 @@ static int set_from_joined(struct search *search, const char *word, struct tt_co
 
     if (!copy)
         return tt_fail_nomem(e, "a filter");
-    rc = set_from_filters(search, split_filters(copy, filters, TT_MAX_CHOICE_WORDS - 1), filters,
+    rc = set_from_filters(search, tt_filters_split(copy, filters, TT_MAX_CHOICE_WORDS - 1), filters,
                           NULL, out, e);
     free(copy);
     return rc;
@@ -321,18 +326,80 @@ static int set_from_word(struct search *search, const char *word, struct tt_comp
 
 /* ---- doing it ---- */
 
-/* "label=b size=64": how B was asked for, for the report. */
-static char *join(size_t n, const char *const *words)
+/* What a verdict (analysis/verdict.h) means for the gate. */
+static enum tt_verdict_kind judge(int fail_if, const char *verdict)
 {
-    size_t length = 1;
-    char *text, *at;
+    bool changed = !strcmp(verdict, "better") || !strcmp(verdict, "different");
 
-    for (size_t i = 0; i < n; i++)
-        length += strlen(words[i]) + 1;
-    text = at = malloc(length);
-    for (size_t i = 0; text && i < n; i++)
-        at += snprintf(at, length - (size_t)(at - text), "%s%s", i ? " " : "", words[i]);
-    return text;
+    if (!strcmp(verdict, "worse") || (changed && fail_if == FAIL_IF_DIFFERENT))
+        return TT_FAIL;
+    return changed || !strcmp(verdict, "equivalent") ? TT_PASS : TT_UNDECIDED;
+}
+
+/* "cannot tell (-4 to +12 %; ...)" is told by the verdict's own words. */
+static void say_verdict(int fail_if, const json_t *metric, enum tt_verdict_kind kind)
+{
+    static const char same[] = "cannot tell";
+    const char *text = tt_text_of(metric, "text");
+    bool is_told = !strncmp(text, same, sizeof same - 1);
+
+    fprintf(stderr, "tutti: --fail-if %s: %s: %s%s%s\n", reasons[fail_if],
+            tt_text_of(metric, "metric"), tt_verdict_names[kind], is_told ? "" : "; ",
+            is_told ? text + sizeof same - 1 : text);
+}
+
+/* Of the metrics of one plan: a line on stderr for what does not pass, and a case for each. */
+static json_t *gate_plan(int fail_if, const json_t *plan, enum tt_verdict_kind *worst)
+{
+    json_t *cases = json_array();
+    const json_t *one;
+    char name[200];
+    size_t i;
+    int failed = 0;
+
+    json_array_foreach(json_object_get(plan, "metrics"), i, one)
+    {
+        enum tt_verdict_kind kind = judge(fail_if, tt_text_of(one, "verdict"));
+
+        if (kind != TT_PASS)
+            say_verdict(fail_if, one, kind);
+        *worst = tt_verdict_worst(*worst, kind);
+        snprintf(name, sizeof name, "%s: B is not %s", tt_text_of(one, "metric"), reasons[fail_if]);
+        failed |= tt_case_add(cases, name, tt_verdict_names[kind], tt_text_of(one, "text"));
+    }
+    snprintf(name, sizeof name, "%s %s", tt_text_of(plan, "workload"), tt_text_of(plan, "plan"));
+    return tt_json_unless(failed, tt_case_suite(name, cases));
+}
+
+/* Of all plans of A. Returns the exit status. */
+static int gate(int fail_if, const json_t *comparison, const char *junit, struct tt_error *e)
+{
+    size_t missing = json_array_size(json_object_get(comparison, "only_a")), i;
+    enum tt_verdict_kind worst = missing ? TT_UNDECIDED : TT_PASS;
+    json_t *suites = json_array();
+    const json_t *plan;
+    char text[80];
+    int failed = 0, rc = TT_OK;
+
+    snprintf(text, sizeof text, "%zu plan%s of A", missing, missing == 1 ? "" : "s");
+    if (missing)
+        fprintf(stderr, "tutti: --fail-if %s: %s: %s; B has no run of %s\n", reasons[fail_if], text,
+                tt_verdict_names[TT_UNDECIDED], missing == 1 ? "it" : "them");
+    json_array_foreach(json_object_get(comparison, "plans"), i, plan) failed |=
+        json_array_append_new(suites, gate_plan(fail_if, plan, &worst));
+    if (missing) {
+        json_t *cases = json_array();
+
+        failed |= tt_case_add(cases, "B has runs of all plans of A", tt_verdict_names[TT_UNDECIDED],
+                              text);
+        failed |= json_array_append_new(suites, tt_case_suite("plans", cases));
+    }
+    suites = tt_json_unless(failed, suites);
+    if (junit)
+        rc = tt_report_junit(junit, "compare", suites, e);
+    else
+        json_decref(suites);
+    return rc == TT_OK ? tt_verdict_status(worst) : rc;
 }
 
 static int load(const struct tt_invocation *call, struct tt_compared_set *a,
@@ -347,12 +414,33 @@ static int load(const struct tt_invocation *call, struct tt_compared_set *a,
     if (rc == TT_OK && (!o->baseline || is_directory)) {
         rc = set_from_word(&search, call->words[o->baseline ? 0 : 1], b, e);
     } else if (rc == TT_OK) {
-        *given = call->nwords ? join(call->nwords, call->words) : strdup("all other runs");
+        *given =
+            call->nwords ? tt_choice_text(call->nwords, call->words) : strdup("all other runs");
         b->given = *given;
         rc = *given ? set_from_filters(&search, call->nwords, call->words, a, b, e)
                     : tt_fail_nomem(e, "a name");
     }
     tt_store_close(search.store);
+    return rc;
+}
+
+int tt_get_comparison(const char *a, const char *b, const char *results, bool any_plan,
+                      json_t **out, struct tt_error *e)
+{
+    struct tt_compare_options how = {.seed = SEED, .any_plan = any_plan};
+    struct search search = {.results = results};
+    struct tt_compared_set first = {0}, second = {0};
+    int rc = parse_margin(DEFAULT_MARGIN, &how.margin, e);
+
+    if (rc == TT_OK)
+        rc = set_from_word(&search, a, &first, e);
+    if (rc == TT_OK)
+        rc = set_from_word(&search, b, &second, e);
+    if (rc == TT_OK)
+        rc = tt_compare(&first, &second, &how, out, e);
+    tt_store_close(search.store);
+    tt_compared_free(&first);
+    tt_compared_free(&second);
     return rc;
 }
 
@@ -367,6 +455,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 
     if (rc == TT_OK && o->metrics)
         rc = take_metrics(o->metrics, &how, e);
+    if (rc == TT_OK)
+        rc = check_gate(o, &how, e);
+    if (rc == TT_OK)
+        rc = tt_outfiles_differ(
+            (const struct tt_outfile_option[]){{"--json", o->json}, {"--junit", o->junit}, {NULL}},
+            e);
     if (rc == TT_OK && !o->baseline && call->nwords != 2)
         rc = tt_fail(e, TT_USAGE,
                      "compare needs two sets of runs, A and B: run directories, or filters such as "
@@ -375,10 +469,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
         rc = load(call, &a, &b, &given, e);
     if (rc == TT_OK)
         rc = tt_compare(&a, &b, &how, &comparison, e);
-    if (rc == TT_OK && !tt_is_stdout(o->json))
+    if (rc == TT_OK && !tt_is_stdout(o->json) && !tt_is_stdout(o->junit))
         tt_report_comparison(stdout, comparison);
     if (rc == TT_OK && o->json)
         rc = tt_outfile_json(o->json, comparison, e);
+    if (rc == TT_OK && o->fail_if != FAIL_NEVER)
+        rc = gate(o->fail_if, comparison, o->junit, e);
     json_decref(comparison);
     tt_compared_free(&a);
     tt_compared_free(&b);
@@ -389,10 +485,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 const struct tt_command tt_command_compare = {
     .name = "compare",
     .summary = "one set of runs against another, with intervals",
-    .synopsis = "tutti compare A B | --baseline A [FILTER ...]",
+    .synopsis = "tutti compare A B | --baseline A [FILTER ...] [--fail-if worse|different --metric "
+                "NAME,...]",
     .text = "Say of every metric how B differs from A. Both are run directories, directories of "
             "run directories, ids or filters: label=nightly,stencil.size=64. Runs are compared "
-            "with those of the same plan.",
+            "with those of the same plan. Exit status with --fail-if: 0 if no metric that is named "
+            "has become worse (or different), 3 if one has, 4 if that cannot be told.",
     .run = run,
     .options = &(const struct tt_options){params, sizeof(struct compare)},
     .max_words = TT_MAX_CHOICE_WORDS - 1,

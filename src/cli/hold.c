@@ -8,6 +8,7 @@
 #include "plan/directory.h"
 #include "plan/manifest.h"
 #include "plan/module.h"
+#include "record/records.h"
 #include "report/environment.h"
 
 static int run(struct tt_invocation *call, struct tt_error *e)
@@ -23,8 +24,10 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     rc = worker->module ? tt_module_open_listed(worker->module, e) : TT_OK;
     if (rc == TT_OK)
         rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, NULL, e);
-    if (rc == TT_OK) /* what is in there belongs to another run, and stays */
-        rc = tt_manifest_check_new(directory, tt_launched_rank(), e);
+    if (rc == TT_OK && tt_launched_rank() == 0) /* what is in there is another run's, and stays */
+        rc = tt_manifest_check_new(directory, e);
+    if (rc == TT_OK && tt_records_have(directory, tt_launched_rank()))
+        rc = tt_manifest_fail_used(directory, e);
     if (rc == TT_OK && tt_launched_rank() == 0)
         environment = tt_environment_of(&config);
     if (rc == TT_OK)

@@ -24,12 +24,14 @@
 
 struct info {
     char *dir;
-    bool json;
+    bool json, build;
 };
 
 static const struct tt_param params[] = {
     {"dir", TT_PARAM_TEXT, offsetof(struct info, dir), ".", NULL, "the data directory to describe",
      .placeholder = "DIR"},
+    {"build", TT_PARAM_BOOL, offsetof(struct info, build), NULL, NULL,
+     "only this build, as tutti --version prints it"},
     {"json", TT_PARAM_BOOL, offsetof(struct info, json), NULL, NULL, "print JSON"},
     {NULL},
 };
@@ -94,44 +96,31 @@ static const char *thread_level(void)
 
 /* ---- everything as JSON ---- */
 
-static json_t *names_json(const struct tt_backend **list)
+/* Of tables, which begin with their name. */
+static json_t *names_json(const void *list)
 {
     json_t *all = json_array();
 
-    for (; *list; list++)
-        json_array_append_new(all, json_string((*list)->name));
+    for (const char *const *const *table = list; *table; table++)
+        json_array_append_new(all, json_string(**table));
     return all;
 }
 
-static json_t *workloads_json(void)
+static json_t *gather(const struct info *o)
 {
-    json_t *all = json_array();
-
-    for (size_t i = 0; tt_workloads[i]; i++)
-        json_array_append_new(all, json_string(tt_workloads[i]->name));
-    return all;
-}
-
-static json_t *missing_json(void)
-{
-    json_t *all = json_object();
+    json_t *info = o->build ? tt_environment_build() : tt_environment(o->dir);
+    json_t *missing = json_object();
 
     for (const struct tt_missing *m = tt_missing_components; m->name; m++)
-        json_object_set_new(all, m->name, json_string(m->package));
-    return all;
-}
-
-static json_t *gather(const char *dir)
-{
-    json_t *info = tt_environment(dir);
-
-    if (!info)
-        return NULL;
+        json_object_set_new(missing, m->name, json_string(m->package));
+    json_object_set_new(info, "missing", missing);
+    json_object_set_new(info, "modules", tt_build_modules());
+    if (o->build)
+        return info;
     json_object_set_new(json_object_get(info, "mpi"), "thread_level", json_string(thread_level()));
-    json_object_set_new(info, "workloads", workloads_json());
+    json_object_set_new(info, "workloads", names_json(tt_workloads));
     json_object_set_new(info, "backends", names_json(tt_backends));
     json_object_set_new(info, "layers", names_json(tt_layers));
-    json_object_set_new(info, "missing", missing_json());
     return info;
 }
 
@@ -156,8 +145,8 @@ static void entry(const char *name, const char *fmt, ...)
     tt_print_entry(stdout, name, COLUMN, text);
 }
 
-/* "a 1.0, b 2.0" of an object, or "a, b" of an array. */
-static void list_entry(const char *name, json_t *list)
+/* "a 1.0, b 2.0" of an object, or "a, b" of an array; values between before and after. */
+static void list_entry(const char *name, const char *before, const char *after, json_t *list)
 {
     char text[1024] = "";
     size_t used = 0, i;
@@ -167,8 +156,8 @@ static void list_entry(const char *name, json_t *list)
     json_array_foreach(list, i, value) if (used < sizeof text) used += (size_t)snprintf(
         text + used, sizeof text - used, "%s%s", used ? ", " : "", json_string_value(value));
     json_object_foreach(list, key, value) if (used < sizeof text) used +=
-        (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", key,
-                         json_string_value(value));
+        (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s%s", used ? ", " : "", key,
+                         before, json_string_value(value), after);
     if (used)
         entry(name, "%s", text);
 }
@@ -209,24 +198,30 @@ static void print_data(const json_t *data)
     entry("mounted with", "%s", text_of(data, "options"));
 }
 
-static void print_info(const json_t *info)
+static void print_build(const json_t *info)
 {
     const json_t *mpi = json_object_get(info, "mpi");
     const char *name;
     json_t *package;
 
-    entry("version", "tutti %s (%s)", text_of(info, "version"), text_of(info, "revision"));
     entry("build", "%s, %s, flags %s", text_of(info, "build"), text_of(info, "compiler"),
           text_of(info, "flags"));
     entry("MPI", "%s (standard %s)", text_of(mpi, "library"), text_of(mpi, "standard"));
     entry("launcher", "%s", text_of(mpi, "launcher"));
-    entry("thread level", "%s", text_of(mpi, "thread_level"));
-    list_entry("libraries", json_object_get(info, "libraries"));
-    list_entry("workloads", json_object_get(info, "workloads"));
-    list_entry("backends", json_object_get(info, "backends"));
-    list_entry("layers", json_object_get(info, "layers"));
+    list_entry("modules", "(", ")", json_object_get(info, "modules"));
+    list_entry("libraries", "", "", json_object_get(info, "libraries"));
     json_object_foreach(json_object_get(info, "missing"), name, package)
         entry("missing", "%s: package %s brings its library", name, json_string_value(package));
+}
+
+static void print_info(const json_t *info)
+{
+    entry("version", "tutti %s (%s)", text_of(info, "version"), text_of(info, "revision"));
+    print_build(info);
+    entry("thread level", "%s", text_of(json_object_get(info, "mpi"), "thread_level"));
+    list_entry("workloads", "", "", json_object_get(info, "workloads"));
+    list_entry("backends", "", "", json_object_get(info, "backends"));
+    list_entry("layers", "", "", json_object_get(info, "layers"));
     print_machine(info);
     print_data(json_object_get(info, "data"));
 }
@@ -236,13 +231,17 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     const struct info *o = call->opts;
     json_t *info;
 
-    tt_module_open_all();
-    info = gather(o->dir);
+    if (!o->build)
+        tt_module_open_all();
+    info = gather(o);
     if (!info)
         return tt_fail_nomem(e, "what this machine is");
     if (o->json) {
         json_dumpf(info, stdout, JSON_INDENT(1));
         putchar('\n');
+    } else if (o->build) {
+        printf("tutti %s (%s)\n", text_of(info, "version"), text_of(info, "revision"));
+        print_build(info);
     } else {
         print_info(info);
     }
@@ -253,7 +252,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 const struct tt_command tt_command_info = {
     .name = "info",
     .summary = "this build and this machine",
-    .synopsis = "tutti info [--dir DIR] [--json]",
+    .synopsis = "tutti info [--dir DIR] [--build] [--json]",
     .text = "Describe this build, this machine and the data directory.",
     .run = run,
     .options = &(const struct tt_options){params, sizeof(struct info)},

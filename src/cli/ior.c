@@ -2,6 +2,7 @@
 /* tutti ior: the workload bulk with IOR's options and IOR's columns. */
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "cli/dialect.h"
 #include "plan/config.h"
 #include "report/ior.h"
@@ -13,22 +14,49 @@ struct session {
     struct tt_ior_tests tests;
     char *command_line;
     json_t *results; /* of the tests so far; only whoever prints has any */
+    json_t *running; /* what is known of the test that runs: its plan and rows, as in a result */
+    size_t printed;  /* rows of it */
+    bool begun;
 };
+
+static void begin_test(FILE *out, const json_t *plan, void *context)
+{
+    struct session *s = context;
+
+    json_decref(s->running);
+    s->running = json_pack("{s:O, s:{s:[]}}", "plan", plan, "tables", "accesses");
+    s->printed = 0;
+    if (s->tests.format != TT_IOR_TEXT)
+        return;
+    if (!s->begun)
+        tt_ior_head(out, s->command_line);
+    s->begun = true;
+    tt_ior_begin(out, plan, (unsigned)json_array_size(s->results));
+}
+
+static void print_row(FILE *out, const double *values, size_t n, void *context)
+{
+    struct session *s = context;
+    json_t *rows = tt_member_at(s->running, "tables/accesses"), *row = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(row, json_real(values[i]));
+    json_array_append_new(rows, row);
+    if (s->tests.format == TT_IOR_TEXT)
+        s->printed = tt_ior_rows(out, s->running, s->printed, s->tests.verbose);
+}
 
 static void print_test(FILE *out, const json_t *result, void *context)
 {
     struct session *s = context;
-    unsigned number = (unsigned)json_array_size(s->results);
-    json_t *copy = json_deep_copy(result);
 
     if (s->tests.format == TT_IOR_TEXT) {
-        if (number == 0)
-            tt_ior_head(out, s->command_line);
-        tt_ior_test(out, result, number, s->tests.verbose);
+        tt_ior_rows(out, result, s->printed, s->tests.verbose);
+        tt_ior_end(out, result, s->tests.verbose);
         if (s->tests.verbose > 2)
-            tt_report_text(out, result);
+            tt_report_text(out, result, false);
     }
-    json_array_append_new(s->results, copy);
+    json_array_append_new(s->results, json_deep_copy(result));
 }
 
 /* JSON and CSV have stdout, or a file, for themselves. */
@@ -81,13 +109,17 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     int rc = prepare(&s, call, e), finished;
 
     if (rc == TT_OK) {
-        rc = tt_run_sequence("bulk", s.tests.n, s.tests.list, (struct tt_printer){print_test, &s});
+        rc = tt_run_sequence(
+            "bulk", s.tests.n, s.tests.list,
+            (struct tt_printer){
+                .print = print_test, .context = &s, .begin = begin_test, .row = print_row});
         finished = finish(&s, e);
         rc = finished != TT_OK ? finished : rc;
     }
     tt_ior_free(&s.tests);
     free(s.command_line);
     json_decref(s.results);
+    json_decref(s.running);
     return rc;
 }
 

@@ -28,17 +28,19 @@ static int make_directory(const char *directory, bool *made, struct tt_error *e)
                    directory, strerror(errno));
 }
 
-static int run_in(struct tt_settings *settings, char *command_line, struct tt_error *e)
+/* A run that was told that the directory is new removes it: of several the last would. */
+static int run_in(const struct tt_mdtest_tests *tests, char *command_line, struct tt_error *e)
 {
-    const char *directory = tt_dialect_directory(settings, "-d");
+    const char *directory = tt_dialect_directory(&tests->list[0], "-d");
     bool made;
     int rc = make_directory(directory, &made, e);
 
     if (rc != TT_OK)
         return rc;
-    rc = tt_run_settings(
-        "metadata", settings,
-        (struct tt_printer){.print = print_result, .context = command_line, .new_dir = made});
+    rc = tt_run_sequence("metadata", tests->n, tests->list,
+                         (struct tt_printer){.print = print_result,
+                                             .context = command_line,
+                                             .new_dir = made && tests->n == 1});
     if (made)
         (void)!rmdir(directory); /* unless a tree is kept in it */
     return rc;
@@ -47,13 +49,13 @@ static int run_in(struct tt_settings *settings, char *command_line, struct tt_er
 static int run(struct tt_invocation *call, struct tt_error *e)
 {
     char *command_line = tt_dialect_line(call);
-    struct tt_settings settings = {0};
-    int rc = command_line ? tt_mdtest_translate(call->opts, &call->settings, &settings, e)
+    struct tt_mdtest_tests tests = {0};
+    int rc = command_line ? tt_mdtest_translate(call->opts, &call->settings, &tests, e)
                           : tt_fail_nomem(e, "arguments");
 
     if (rc == TT_OK)
-        rc = run_in(&settings, command_line, e);
-    tt_settings_free(&settings);
+        rc = run_in(&tests, command_line, e);
+    tt_mdtest_free(&tests);
     free(command_line);
     return rc;
 }

@@ -8,11 +8,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/agree.h"
 #include "base/note.h"
+#include "base/yield.h"
 #include "cli/command.h"
+#include "engine/calibrate.h"
 #include "engine/guard.h"
 #include "engine/perform.h"
 #include "launch/launch.h"
+#include "plan/directory.h"
 #include "report/environment.h"
 
 #define AT(member) offsetof(struct tt_worker, member)
@@ -20,8 +24,14 @@ static const struct tt_param params[] = {
     {"held", TT_PARAM_BOOL, AT(how.held), NULL, NULL,
      "start at the instant that the control file go names"},
     {"loop", TT_PARAM_BOOL, AT(how.loop), NULL, NULL, "repeat until the control file stop appears"},
+    {"calibrate", TT_PARAM_BOOL, AT(how.calibrate), NULL, NULL,
+     "only calibrate how much is computed, and put that into the plan"},
     {"new_dir", TT_PARAM_BOOL, AT(how.new_dir), NULL, NULL, "--dir was made for this run"},
+    {"rows", TT_PARAM_BOOL, AT(how.rows), NULL, NULL, "leave rows of tables as they are made"},
     {"module", TT_PARAM_TEXT, AT(module), NULL, NULL, "modules to open", .placeholder = "FILE,..."},
+    {"patience", TT_PARAM_DURATION, AT(patience), NULL, NULL, "that of the plan"},
+    {"ranks", TT_PARAM_COUNT, AT(ranks), NULL, NULL, "those of the plan"},
+    {"overlap", TT_PARAM_BOOL, AT(overlap), NULL, NULL, "the plan has any"},
     {NULL},
 };
 const struct tt_options tt_worker_options = {params, sizeof(struct tt_worker)};
@@ -41,7 +51,7 @@ bool tt_is_rank(const struct tt_settings *settings)
     return tt_launched_size() > 0;
 }
 
-static int check_size(const struct tt_settings *settings, int size, struct tt_error *e)
+int tt_ranks_check(const struct tt_settings *settings, int size, struct tt_error *e)
 {
     int announced = tt_launched_size();
 
@@ -61,7 +71,8 @@ static int check_size(const struct tt_settings *settings, int size, struct tt_er
     return TT_OK;
 }
 
-int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e)
+int tt_ranks_begin(struct tt_settings *settings, bool overlaps, int *thread_level,
+                   struct tt_error *e)
 {
     uint64_t before = tt_note_begin(TT_DOING_INIT, 0);
     char text[16];
@@ -69,11 +80,15 @@ int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_er
 
     /* A launcher that dies takes its ranks along, with the records saved. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, thread_level);
+    if (overlaps)
+        tt_yield_ask_mpi();
+    /* Locks of MPI cost time that a synchronous application does not spend, and Open MPI leaves
+     * out data sieving where threads may call it. */
+    MPI_Init_thread(NULL, NULL, overlaps ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, thread_level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     tt_note_end(before);
-    rc = check_size(settings, size, e);
+    rc = tt_ranks_check(settings, size, e);
     snprintf(text, sizeof text, "%d", size);
     if (rc == TT_OK)
         rc = tt_settings_add(settings, "ranks", text, "the launcher", e);
@@ -92,13 +107,35 @@ void tt_ranks_end(void)
     tt_guard_stop();
 }
 
-int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,
+static int calibrate(const char *directory, struct tt_config *config, int rank, struct tt_error *e)
+{
+    int rc;
+
+    if (!tt_config_uncalibrated(config))
+        return TT_OK;
+    rc = tt_calibrate(MPI_COMM_WORLD, config, e);
+    if (rc == TT_OK && rank == 0)
+        rc = tt_directory_keep_passes(directory, config, e);
+    rc = tt_agree(MPI_COMM_WORLD, rc, e);
+    if (rc == TT_USAGE)
+        e->rank = -1; /* a plan has no rank */
+    return rc;
+}
+
+int tt_perform_here(int thread_level, const char *directory, struct tt_config *config,
                     struct tt_perform_how how, struct tt_error *e)
 {
+    struct tt_error ignored = TT_ERROR_CLEAR;
     json_t *environment = NULL;
     int rank, rc;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rc = calibrate(directory, config, rank, e);
+    if (rc != TT_OK || how.calibrate) {
+        if (rank == 0)
+            tt_outcome_write(directory, rc, e, &ignored);
+        return rc;
+    }
     if (rank == 0)
         environment = tt_environment_of(config);
     rc = tt_perform(MPI_COMM_WORLD, thread_level, directory, config, how, environment, e);

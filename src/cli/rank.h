@@ -15,7 +15,10 @@ bool tt_is_rank(const struct tt_settings *settings);
  * another size than MPI sees, or a different -n, is an error: four singletons must not write one
  * file. It is reported before MPI is finalised again, since a launcher may kill the others as soon
  * as one rank has ended. */
-int tt_ranks_begin(struct tt_settings *settings, int *thread_level, struct tt_error *e);
+int tt_ranks_begin(struct tt_settings *settings, bool overlaps, int *thread_level,
+                   struct tt_error *e);
+/* The same check of other settings: those of a later run. */
+int tt_ranks_check(const struct tt_settings *settings, int size, struct tt_error *e);
 /* Ends MPI, and what guards a rank from waiting for ever, which begins before MPI does: with the
  * patience of the run, where that is known by then. */
 void tt_ranks_end(void);
@@ -24,11 +27,16 @@ void tt_ranks_end(void);
 struct tt_worker {
     struct tt_perform_how how;
     char *module;
+    /* Of perform, what a rank must know before MPI is up: the plan is broadcast after that. */
+    double patience; /* 0: not told */
+    uint64_t ranks;
+    bool overlap;
 };
 extern const struct tt_options tt_worker_options;
 
-/* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. */
-int tt_perform_here(int thread_level, const char *directory, const struct tt_config *config,
+/* tt_perform on all ranks of MPI_COMM_WORLD, with the environment kept by rank 0. What is still to
+ * be calibrated is before, with nothing else running, and kept in the plan. */
+int tt_perform_here(int thread_level, const char *directory, struct tt_config *config,
                     struct tt_perform_how how, struct tt_error *e);
 
 #endif

@@ -12,7 +12,6 @@
 #include "analysis/result.h"
 #include "base/agree.h"
 #include "cli/command.h"
-#include "cli/ensemble.h"
 #include "cli/rank.h"
 #include "engine/guard.h"
 #include "launch/hold.h"
@@ -25,6 +24,7 @@
 #include "report/report.h"
 #include "spec/read.h"
 #include "spec/units.h"
+#include "study/study.h"
 
 /* ---- before ---- */
 
@@ -47,24 +47,34 @@ static bool is_too_large(const struct tt_config *config, const struct tt_estimat
            *all > *there;
 }
 
+/* Sizes for another machine can be asked for here: what stands against them is a line of its own.
+ */
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
 {
+    struct tt_error limit = TT_ERROR_CLEAR;
     unsigned long long ranks = config->run->ranks, dumps = x->dumps, files = x->files;
     double moved = (double)x->bytes_written + (double)x->bytes_read, all, there;
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
+    const struct tt_param *param;
+    const struct tt_passes *passes = tt_config_passes(config, &param);
 
     fprintf(out, "would run   %s on %llu rank%s, backend %s, data in %s\n", config->workload->name,
             ranks, plural(ranks), config->run->backend, config->run->dir);
-    fprintf(out, "writes      %s%s in %llu dump%s, at most %s at a time in %llu file%s\n",
-            x->at_most ? "at most " : "", tt_format_bytes((double)x->bytes_written, a), dumps,
-            plural(dumps), tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
+    fprintf(out, "writes      %s%s", x->at_most ? "at most " : "",
+            tt_format_bytes((double)x->bytes_written, a));
+    if (config->workload->has_epochs)
+        fprintf(out, " in %llu dump%s", dumps, plural(dumps));
+    fprintf(out, ", at most %s at a time in %llu file%s\n",
+            tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
     fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
     fprintf(out, "memory      %s per rank at most%s\n",
             tt_format_bytes((double)x->memory_per_rank, a),
             is_too_large(config, x, &all, &there) ? ": more in all than this node has" : "");
     if (x->compute_seconds > 0)
-        fprintf(out, "computes    about %s (kernel measured here just now)\n",
-                tt_format_seconds(x->compute_seconds, a));
+        fprintf(out, "computes    about %s (%s)\n", tt_format_seconds(x->compute_seconds, a),
+                passes && passes->seconds > 0 ? "as asked" : "kernel measured here just now");
+    if (tt_limits_check_plan(config, x, &limit) != TT_OK)
+        fprintf(out, "not here    %s\n", limit.text);
     if (moved > 0)
         fprintf(out, "I/O time    %s if storage does 1 GiB/s, %s at 100 MiB/s\n",
                 tt_format_seconds(moved / (1 << 30), a), tt_format_seconds(moved / (100 << 20), b));
@@ -97,17 +107,22 @@ static int check_memory(const struct tt_config *config, const struct tt_estimate
 }
 
 /* Limits before anything is written. */
-static int check_plan(const struct tt_config *config, struct tt_estimate *x, struct tt_error *e)
+static int check_plan(const struct tt_config *config, bool dir_later, struct tt_estimate *x,
+                      struct tt_error *e)
 {
     char *dir = tt_config_data_directory(config);
     int rc = dir ? config->workload->estimate(config, x, e) : tt_fail_nomem(e, "a path");
 
+    if (rc == TT_OK && dir_later && config->run->dry_run && access(dir, F_OK) != 0) {
+        free(dir);
+        return TT_OK;
+    }
     if (rc == TT_OK)
         rc = check_directory(config->run->dir, e);
     if (rc == TT_OK)
         rc = check_directory(dir, e);
     free(dir);
-    if (rc == TT_OK)
+    if (rc == TT_OK && !config->run->dry_run)
         rc = tt_limits_check_plan(config, x, e);
     if (rc == TT_OK)
         rc = check_memory(config, x, e);
@@ -148,7 +163,7 @@ static int finish_run(const struct tt_run_options *run, const char *directory,
     end = json_string_value(json_object_get(result, "status"));
     stopped = end && !strcmp(end, "stopped");
     if (stopped && has_table(run))
-        tt_report_text(stdout, result);
+        tt_report_text(stdout, result, false);
     else if ((!why || stopped) && (has_table(run) || printer.always))
         printer.print(stdout, result, printer.context);
     if (why) {
@@ -170,6 +185,34 @@ static int finish_run(const struct tt_run_options *run, const char *directory,
     return status;
 }
 
+/* ---- meanwhile ---- */
+
+static void print_row(void *context, const double *values, size_t n)
+{
+    const struct tt_printer *printer = context;
+
+    printer->row(stdout, values, n, printer->context);
+    fflush(stdout);
+}
+
+/* Returns where rows go, NULL if nobody prints them. */
+static const struct tt_rows_to *begin_printing(const struct tt_config *config,
+                                               struct tt_printer *printer, struct tt_rows_to *to)
+{
+    json_t *plan, *parameters;
+
+    if (!printer->begin || !has_table(config->run))
+        return NULL;
+    parameters = tt_config_to_json(config);
+    plan = json_pack("{s:s, s:I, s:o*}", "workload", config->workload->name, "ranks",
+                     (json_int_t)config->run->ranks, "parameters", parameters);
+    printer->begin(stdout, plan, printer->context);
+    fflush(stdout);
+    json_decref(plan);
+    *to = (struct tt_rows_to){print_row, printer};
+    return to;
+}
+
 /* ---- the driver ---- */
 
 /* The launcher has ended; what the ranks could not clean up any more is removed here. What they
@@ -184,9 +227,12 @@ static int clean_up(const struct tt_config *config, const char *directory)
     return tt_report_error(&e);
 }
 
-static int launch(const struct tt_config *config, const char *directory, struct tt_perform_how how,
+static int launch(const struct tt_config *config, const char *directory, struct tt_printer *printer,
                   struct tt_error *e)
 {
+    struct tt_rows_to to;
+    const struct tt_rows_to *rows_to = begin_printing(config, printer, &to);
+    struct tt_perform_how how = {.new_dir = printer->new_dir, .rows = rows_to != NULL};
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_command_line worker = {0};
     int rc = tt_worker_command(config, directory, how, &worker, e), status = 0;
@@ -198,7 +244,8 @@ static int launch(const struct tt_config *config, const char *directory, struct 
                                 .ranks = (unsigned)config->run->ranks,
                                 .is_command = !strcmp(config->workload->name, "command"),
                                 .words = worker.words,
-                                .run = config->run},
+                                .run = config->run,
+                                .rows_to = rows_to},
             config->run->quiet, &status, e);
     tt_command_free(&worker);
     if (rc != TT_OK) /* what no rank can say any more, or never could */
@@ -213,7 +260,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
     char *directory = NULL;
     int status, cleaned;
 
-    if (check_plan(config, &x, &e) != TT_OK)
+    if (check_plan(config, printer.dir_later, &x, &e) != TT_OK)
         return tt_report_error(&e);
     if (config->run->dry_run) {
         print_estimate(stdout, config, &x);
@@ -222,8 +269,7 @@ static int drive(const struct tt_config *config, struct tt_printer printer)
     if (tt_directory_create(config, &directory, &e) != TT_OK)
         return tt_report_error(&e);
     say_mode(config);
-    if (launch(config, directory, (struct tt_perform_how){.new_dir = printer.new_dir}, &e) !=
-        TT_OK) {
+    if (launch(config, directory, &printer, &e) != TT_OK) {
         free(directory);
         return tt_report_error(&e);
     }
@@ -244,7 +290,7 @@ static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **d
 
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        rc = check_plan(config, &x, e);
+        rc = check_plan(config, false, &x, e);
         if (rc == TT_OK && config->run->dry_run)
             print_estimate(stdout, config, &x);
         else if (rc == TT_OK)
@@ -260,24 +306,27 @@ static int plan_as_ranks(MPI_Comm comm, const struct tt_config *config, char **d
     return rc;
 }
 
-static int perform_as_ranks(const struct tt_config *config, int thread_level,
-                            struct tt_printer printer)
+static int perform_as_ranks(struct tt_config *config, int thread_level, struct tt_printer printer)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     char *directory = NULL;
     bool new_dir = printer.new_dir;
+    struct tt_perform_how how = {.alone = true};
+    struct tt_rows_to to;
     int status = 0, rank, rc;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Allreduce(MPI_IN_PLACE, &new_dir, 1, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
+    how.new_dir = new_dir;
     rc = plan_as_ranks(MPI_COMM_WORLD, config, &directory, &e);
     if (rc != TT_OK) {
         status = rank == 0 ? tt_report_error(&e) : tt_exit_status(rc);
     } else if (!config->run->dry_run) {
         if (rank == 0)
             say_mode(config);
-        rc = tt_perform_here(thread_level, directory, config,
-                             (struct tt_perform_how){.new_dir = new_dir, .alone = true}, &e);
+        if (rank == 0)
+            how.rows_to = begin_printing(config, &printer, &to);
+        rc = tt_perform_here(thread_level, directory, config, how, &e);
         status = rank == 0 ? finish_run(config->run, directory, printer) : tt_exit_status(rc);
     }
     free(directory);
@@ -362,6 +411,22 @@ static int make_config(struct tt_config *config, const char *workload,
     return rc;
 }
 
+/* What is wrong with settings is said later, when ranks can agree on it. */
+static bool may_overlap(const char *workload, size_t n, const struct tt_settings *list)
+{
+    bool may = false;
+
+    for (size_t i = 0; i < n && !may; i++) {
+        struct tt_error ignored = TT_ERROR_CLEAR;
+        struct tt_config config = {0};
+
+        may = tt_config_make(&config, workload, &list[i], &ignored) == TT_OK &&
+              config.run->overlap != TT_OVERLAP_NONE;
+        tt_config_free(&config);
+    }
+    return may;
+}
+
 /* The launcher has said how many ranks there are, for all of the runs. */
 static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list,
                         struct tt_printer printer)
@@ -371,12 +436,15 @@ static int run_as_ranks(const char *workload, size_t n, struct tt_settings *list
     char ranks[16];
 
     tt_guard_start(TT_PATIENCE);
-    if (tt_ranks_begin(&list[0], &level, &e) != TT_OK)
+    if (tt_ranks_begin(&list[0], may_overlap(workload, n, list), &level, &e) != TT_OK)
         return tt_exit_status(e.code);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     snprintf(ranks, sizeof ranks, "%d", size);
-    for (size_t i = 1; i < n && rc == TT_OK; i++)
-        rc = tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e);
+    for (size_t i = 1; i < n && rc == TT_OK; i++) {
+        rc = tt_ranks_check(&list[i], size, &e);
+        if (rc == TT_OK)
+            rc = tt_settings_add(&list[i], "ranks", ranks, "the launcher", &e);
+    }
     if (rc == TT_OK)
         rc = check_sequence(workload, n, list, &e);
     rc = tt_agree(MPI_COMM_WORLD, rc, &e);
@@ -424,7 +492,7 @@ int tt_run_settings(const char *workload, struct tt_settings *settings, struct t
 static void print_text(FILE *out, const json_t *result, void *context)
 {
     (void)context;
-    tt_report_text(out, result);
+    tt_report_text(out, result, false);
 }
 
 static bool is_file_name(const char *word)
@@ -435,25 +503,29 @@ static bool is_file_name(const char *word)
            (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml") || !strcmp(dot, ".json")));
 }
 
+int tt_read_base(const char *word, struct tt_settings *settings, char **workload,
+                 struct tt_error *e)
+{
+    if (is_file_name(word))
+        return tt_read_yaml(word, settings, workload, e);
+    *workload = strdup(word);
+    return *workload ? TT_OK : tt_fail_nomem(e, "a name");
+}
+
 /* The file's settings first: the command line wins. */
 static int read_job(const struct tt_invocation *call, struct tt_settings *settings, char **workload,
                     struct tt_error *e)
 {
-    const char *word = call->words[0];
-    int rc = TT_OK;
+    int rc;
 
     if (call->nwords == 0)
         return tt_fail(e, TT_USAGE,
                        "run what? tutti run WORKLOAD ... or tutti run FILE.yaml; tutti list "
                        "workloads names them");
-    if (is_file_name(word)) {
-        rc = tt_read_yaml(word, settings, workload, e);
-        if (rc == TT_OK && !*workload)
-            rc = tt_fail(e, TT_USAGE,
-                         "%s names no workload; add a line such as 'workload: stencil'", word);
-    } else if (!(*workload = strdup(word))) {
-        rc = tt_fail_nomem(e, "a name");
-    }
+    rc = tt_read_base(call->words[0], settings, workload, e);
+    if (rc == TT_OK && !*workload)
+        rc = tt_fail(e, TT_USAGE, "%s names no workload; add a line such as 'workload: stencil'",
+                     call->words[0]);
     return rc == TT_OK ? tt_settings_append(settings, &call->settings, e) : rc;
 }
 
@@ -463,8 +535,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     char *workload = NULL;
     int rc = read_job(call, &settings, &workload, e);
 
-    if (rc == TT_OK && tt_asks_for_repetitions(&settings))
+    if (rc == TT_OK && tt_study_is_asked_for(&settings))
+        rc = tt_study_of_settings(workload, &settings, e);
+    else if (rc == TT_OK && tt_asks_for_repetitions(&settings))
         rc = tt_run_repeatedly(workload, &settings, e);
+    else if (rc == TT_OK && tt_settings_find(&settings, "junit"))
+        rc = tt_fail(e, TT_USAGE, "junit is for conditions: add require, or leave it out");
     else if (rc == TT_OK)
         rc = tt_run_settings(workload, &settings, (struct tt_printer){print_text, NULL});
     tt_settings_free(&settings);
@@ -480,7 +556,8 @@ const struct tt_command tt_command_run = {
             "rank: leave out -n. A component's name takes a list: --write every=20,series=append "
             "is --write.every 20 --write.series append. The command line wins over the file; "
             "--set KEY=VALUE is the same as --KEY VALUE. With repeat, stop_when or require (tutti "
-            "help ensemble) the run is repeated.",
+            "help ensemble) the run is repeated; with --sweep KEY=VALUES it is a study (tutti help "
+            "study).",
     .run = run,
     .job = &tt_run_component,
     .max_words = 1,

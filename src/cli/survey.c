@@ -17,37 +17,31 @@
     "if it starts programs; tutti help survey"
 
 /* Figures of different jobs are never put into one table. */
-static const char *const may_differ[] = {"resume",    "quiet",    "json", "dry_run",
-                                         "max_bytes", "max_time", NULL};
+static const struct tt_resume resumed = {
+    .what = "survey",
+    .how = "tutti survey flash FILE --resume DIRECTORY",
+    .may_differ =
+        (const char *const[]){"resume", "quiet", "json", "dry_run", "max_bytes", "max_time", NULL},
+};
 
-/* What is resumed is what the directory says, as far as it may. */
-static int resume_settings(const char *directory, const char *file, const struct tt_settings *words,
-                           struct tt_settings *settings, struct tt_error *e)
+static int read_file(const char *file, struct tt_settings *settings, struct tt_error *e)
 {
-    struct tt_settings given = {0};
     char *workload = NULL;
-    int rc = tt_survey_load(directory, settings, e);
+    int rc = tt_read_yaml(file, settings, &workload, e);
 
-    if (rc == TT_OK)
-        rc = tt_settings_check_resumed(words, settings, may_differ, "survey", e);
-    if (rc == TT_OK && file)
-        rc = tt_read_yaml(file, &given, &workload, e);
-    if (rc == TT_OK)
-        rc = tt_settings_check_resumed(&given, settings, may_differ, "survey", e);
-    if (rc == TT_OK)
-        rc = tt_settings_vouch(settings, &given, words,
-                               "tutti survey flash FILE --resume DIRECTORY", e);
+    if (rc == TT_OK && workload)
+        rc = tt_fail(e, TT_USAGE, "%s: a survey has no workload of its own", file);
     free(workload);
-    tt_settings_free(&given);
     return rc;
 }
 
+/* What is resumed is what the directory says, as far as it may; the command line wins. */
 static int read_settings(const struct tt_invocation *call, const char *resume,
                          struct tt_settings *settings, struct tt_error *e)
 {
     bool flash = call->nwords > 0 && !strcmp(call->words[0], "flash");
     const char *file = call->nwords > flash ? call->words[flash] : NULL;
-    char *workload = NULL;
+    struct tt_settings given = {0};
     int rc = TT_OK;
 
     if (call->nwords > 1u + flash)
@@ -56,12 +50,12 @@ static int read_settings(const struct tt_invocation *call, const char *resume,
     if ((!flash && !resume) || (flash && resume && !file))
         return tt_fail(e, TT_USAGE, HOW);
     if (resume)
-        rc = resume_settings(resume, file, &call->settings, settings, e);
-    else if (file)
-        rc = tt_read_yaml(file, settings, &workload, e);
-    if (rc == TT_OK && workload)
-        rc = tt_fail(e, TT_USAGE, "%s: a survey has no workload of its own", file);
-    free(workload);
+        rc = tt_survey_load(resume, settings, e);
+    if (rc == TT_OK && file)
+        rc = read_file(file, resume ? &given : settings, e);
+    if (rc == TT_OK && resume)
+        rc = tt_settings_check_resumed(&resumed, settings, &call->settings, &given, false, e);
+    tt_settings_free(&given);
     return rc == TT_OK ? tt_settings_append(settings, &call->settings, e) : rc;
 }
 
@@ -140,6 +134,21 @@ static int run_survey(const struct tt_survey *s, const struct tt_settings *setti
     if (rc == TT_OK)
         rc = run_and_show(s, settings, directory);
     free(directory);
+    return rc;
+}
+
+int tt_get_survey_answer(const char *directory, json_t **answer, struct tt_error *e)
+{
+    struct tt_settings settings = {0};
+    struct tt_survey s = {0};
+    int rc = tt_survey_load(directory, &settings, e);
+
+    if (rc == TT_OK)
+        rc = tt_survey_make(&s, &settings, e);
+    if (rc == TT_OK)
+        rc = tt_survey_answer(&s, directory, answer, e);
+    tt_survey_free(&s);
+    tt_settings_free(&settings);
     return rc;
 }
 

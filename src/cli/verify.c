@@ -17,11 +17,40 @@
 #include "io/layers/verify/check.h"
 #include "launch/launch.h"
 #include "plan/directory.h"
+#include "record/records.h"
 #include "plan/module.h"
 #include "plan/removal.h"
 #include "spec/units.h"
 
+/* What an earlier verify has left beside the ledgers. */
+static void forget_earlier(const char *directory)
+{
+    static const char *const left[] = {"outcome.json", "notes", "failure"};
+
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        char *path = NULL;
+
+        if (asprintf(&path, "%s/verify/%s", directory, left[i]) >= 0)
+            unlink(path);
+        free(path);
+    }
+}
+
 /* ---- as ranks ---- */
+
+/* From before MPI_Init on. The notes of rank 0 tell the driver that it has begun; they are a new
+ * file, since the directory may be anybody's. */
+static void start_guard(const char *directory, const struct tt_config *config)
+{
+    char *ledgers = config ? tt_directory_path(directory, "verify") : NULL;
+
+    tt_guard_start(config ? config->run->patience : TT_PATIENCE);
+    if (ledgers && tt_launched_rank() == 0) {
+        forget_earlier(directory);
+        tt_guard_directory(ledgers, 0, 1);
+    }
+    free(ledgers);
+}
 
 static int verify_here(const char *directory, const struct tt_config *config, const char *id,
                        struct tt_verify_report *all, struct tt_error *e)
@@ -69,8 +98,8 @@ static int verify_as_ranks(const char *directory)
     json_t *plan = NULL;
     int level, rank, rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, &plan, &e);
 
-    tt_guard_start(rc == TT_OK ? config.run->patience : TT_PATIENCE);
-    if (tt_ranks_begin(&none, &level, &later) != TT_OK)
+    start_guard(directory, rc == TT_OK ? &config : NULL);
+    if (tt_ranks_begin(&none, false, &level, &later) != TT_OK)
         return tt_exit_status(later.code);
     tt_settings_free(&none);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -79,6 +108,8 @@ static int verify_as_ranks(const char *directory)
     json_decref(plan);
     if (rank == 0 && rc != TT_USAGE && write_outcome(directory, &report, rc, &e, &later) != TT_OK)
         rc = rc == TT_OK ? later.code : rc;
+    if (rank == 0)
+        tt_guard_forget();
     tt_config_free(&config);
     tt_ranks_end();
     return rc == TT_OK ? 0 : rank == 0 ? tt_report_error(e.code ? &e : &later) : tt_exit_status(rc);
@@ -119,21 +150,16 @@ static int check_directory(const char *directory, const char *ledgers, uint64_t 
                            struct tt_error *e)
 {
     struct stat st;
-    char *last;
-    int rc = TT_OK;
 
     if (!ledgers || lstat(ledgers, &st) != 0 || !S_ISDIR(st.st_mode))
         return tt_fail(e, TT_USAGE,
                        "%s has no ledgers: run with --layers verify --keep to verify later",
                        directory);
-    if (asprintf(&last, "%s/records/%05llu.ttr", directory, (unsigned long long)ranks - 1) < 0)
-        return tt_fail_nomem(e, "a path");
-    if (access(last, F_OK) != 0)
-        rc = tt_fail(e, TT_CORRUPT,
-                     "%s has no records of rank %llu, although its plan has that rank", directory,
-                     (unsigned long long)ranks - 1);
-    free(last);
-    return rc;
+    if (!tt_records_have(directory, (long long)ranks - 1))
+        return tt_fail(e, TT_CORRUPT,
+                       "%s has no records of rank %llu, although its plan has that rank", directory,
+                       (unsigned long long)ranks - 1);
+    return TT_OK;
 }
 
 /* How ranks are started is never taken from the directory, but from words of this command. */
@@ -171,7 +197,7 @@ static int drive(const char *directory, const struct tt_settings *words, struct 
                     module ? "--module" : NULL,
                     module ? module->value : NULL,
                     NULL};
-    char *ledgers = tt_directory_path(directory, "verify"), *outcome = NULL;
+    char *ledgers = tt_directory_path(directory, "verify");
     struct tt_config config = {0};
     int rc = take_launch(words, &launch, e), status;
 
@@ -179,23 +205,22 @@ static int drive(const char *directory, const struct tt_settings *words, struct 
         rc = tt_directory_load_plan(directory, TT_PLAN_TO_RUN, &config, NULL, e);
     if (rc == TT_OK)
         rc = check_directory(directory, ledgers, config.run->ranks, e);
-    outcome = tt_directory_path(directory, "verify/outcome.json");
-    if (rc == TT_OK && outcome)
-        unlink(outcome); /* of an earlier verify */
     if (rc == TT_OK)
         rc = tt_own_program(self, e);
+    if (rc == TT_OK)
+        forget_earlier(directory);
     if (rc == TT_OK)
         rc = tt_launch_and_wait(&(struct tt_launch){.options = &launch,
                                                     .directory = ledgers,
                                                     .ranks = (unsigned)config.run->ranks,
-                                                    .words = argv},
+                                                    .words = argv,
+                                                    .run = config.run},
                                 true, &status, e);
     if (rc == TT_OK)
         rc = print_outcome(directory, ledgers, e);
     tt_params_free(tt_launch_component.params, &launch);
     tt_config_free(&config);
     free(ledgers);
-    free(outcome);
     return rc;
 }
 

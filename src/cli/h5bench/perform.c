@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -17,6 +18,7 @@
 #include "plan/removal.h"
 #include "report/h5bench.h"
 #include "report/outfile.h"
+#include "report/report.h"
 
 /* ---- the run directories of the benchmarks ---- */
 
@@ -118,6 +120,34 @@ static const char *wrong_mode(const struct tt_h5bench_session *s,
                     : "it ran synchronously, not in MODE ASYNC";
 }
 
+/* Bytes of a compressed file that a benchmark has written; 0: it is not one. */
+static double stored_bytes(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b)
+{
+    const char *directory = s->data_directory ? s->data_directory : s->workflow.directory;
+    const char *level = json_string_value(tt_member_at(s->result, "plan/parameters/hdf5.compress"));
+    char *path = tt_h5bench_file(directory, b->file, false);
+    struct stat st;
+    double bytes = 0;
+
+    if (path && b->creates && !b->per_process && level && strtoul(level, NULL, 10) > 0 &&
+        stat(path, &st) == 0)
+        bytes = (double)st.st_size;
+    free(path);
+    return bytes;
+}
+
+/* Whether what was read was compared with what had been written. */
+static bool was_verified(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b)
+{
+    char key[64];
+    const char *verify;
+
+    snprintf(key, sizeof key, "plan/parameters/%s.verify", b->workload);
+    verify = json_string_value(tt_member_at(s->result, key));
+
+    return b->reads && verify && !strcmp(verify, "yes");
+}
+
 static int add_row(struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b,
                    const char *status, const char *reason, json_t *figures, struct tt_error *e)
 {
@@ -125,7 +155,12 @@ static int add_row(struct tt_h5bench_session *s, const struct tt_h5bench_benchma
     json_t *row = json_pack("{s:s, s:s?, s:b, s:s, s:s?, s:s?, s:o?, s:O?}", "benchmark", b->name,
                             "file", b->file, "reads", b->reads, "status", status, "reason", reason,
                             "notice", notice, "figures", figures, "result", s->result);
+    double stored = figures ? stored_bytes(s, b) : 0;
 
+    if (stored > 0)
+        json_object_set_new(row, "stored", json_real(stored));
+    if (figures && was_verified(s, b))
+        json_object_set_new(row, "verified", json_true());
     return json_array_append_new(s->rows, row) ? tt_fail_nomem(e, "a row") : TT_OK;
 }
 
@@ -233,6 +268,7 @@ static int run_on_file(struct tt_h5bench_session *s, size_t i, struct tt_error *
 {
     struct tt_h5bench_benchmark *b = &s->workflow.list[i];
     struct tt_error why = TT_ERROR_CLEAR;
+    char key[64];
 
     if ((b->reads || b->changes) && check_file(s, i, &why) != TT_OK) {
         tt_report_error(&why);
@@ -240,7 +276,8 @@ static int run_on_file(struct tt_h5bench_session *s, size_t i, struct tt_error *
     }
     if (b->reads && is_spoilt(s, i)) {
         b->notice = "not checked: an earlier benchmark failed to write the file";
-        tt_settings_put(&b->settings, "tutti h5bench", "particles.verify", "no");
+        snprintf(key, sizeof key, "%s.verify", b->workload);
+        tt_settings_put(&b->settings, "tutti h5bench", key, "no");
     }
     return run_benchmark(s, b, e);
 }
@@ -283,6 +320,7 @@ int tt_h5bench_dry_run(struct tt_h5bench_session *s)
 {
     int status = 0;
 
+    tt_h5bench_connector(stdout, s->workflow.connector);
     for (size_t i = 0; i < s->workflow.n; i++) {
         struct tt_h5bench_benchmark *b = &s->workflow.list[i];
 
@@ -292,19 +330,32 @@ int tt_h5bench_dry_run(struct tt_h5bench_session *s)
                             : "",
                b->reason ? b->reason : "", b->reason || b->skipped ? "" : ":");
         if (!b->reason && !b->skipped && status == 0)
-            status = tt_run_settings(b->workload, &b->settings,
-                                     (struct tt_printer){take_result, s, true});
+            status = tt_run_settings(
+                b->workload, &b->settings,
+                (struct tt_printer){
+                    .print = take_result, .context = s, .always = true, .dir_later = true});
     }
     return status;
 }
 
 static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)
 {
-    json_t *all =
-        json_pack("{s:s, s:o, s:o, s:O}", "tutti", TT_VERSION, "workflow", tt_json_text(s->path),
-                  "directory", tt_json_text(s->directory), "benchmarks", s->rows);
-    int rc = tt_outfile_json(s->o->json, all, e);
+    json_t *rows = json_array(), *row, *all;
+    size_t i;
+    int rc;
 
+    json_array_foreach(s->rows, i, row)
+    {
+        const json_t *result = json_object_get(row, "result");
+        json_t *copy = json_copy(row);
+
+        if (json_is_object(result))
+            json_object_set_new(copy, "result", tt_report_typed(result));
+        json_array_append_new(rows, copy);
+    }
+    all = json_pack("{s:s, s:o, s:o, s:o}", "tutti", TT_VERSION, "workflow", tt_json_text(s->path),
+                    "directory", tt_json_text(s->directory), "benchmarks", rows);
+    rc = all ? tt_outfile_json(s->o->json, all, e) : tt_fail_nomem(e, "the results");
     json_decref(all);
     return rc;
 }
@@ -339,8 +390,10 @@ int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
     int rc;
 
     hold_signals(&before);
-    if (prints(s))
+    if (prints(s)) {
         tt_h5bench_head(stdout, s->path, s->directory);
+        tt_h5bench_connector(stdout, s->workflow.connector);
+    }
     fflush(stdout);
     rc = run_all(s, e);
     if (!s->keep)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti help: commands, their options and every component's parameters, from the tables; also as
- * docs/reference.md, and as completions of a shell. */
+ * docs/reference.md, as manual pages and as completions of a shell. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/metrics.h"
 #include "cli/command.h"
+#include "cli/help/parts.h"
 #include "ensemble/ensemble.h"
-#include "survey/survey.h"
 #include "plan/config.h"
 #include "plan/registry.h"
 #include "report/paragraph.h"
@@ -16,10 +16,11 @@
 
 struct help {
     bool markdown;
-    int completion;
+    int completion; /* enum tt__shell */
+    char *man;
 };
 
-static const char *const shells[] = {"none", "bash", NULL};
+static const char *const shells[] = {"none", "bash", "zsh", NULL};
 
 static const struct tt_param params[] = {
     {"markdown", TT_PARAM_BOOL, offsetof(struct help, markdown), NULL, NULL,
@@ -27,17 +28,20 @@ static const struct tt_param params[] = {
     {"completion", TT_PARAM_CHOICE, offsetof(struct help, completion), "none", NULL,
      "print the completion of command lines: eval \"$(tutti help --completion bash)\"",
      .choices = shells, .placeholder = "SHELL"},
+    {"man", TT_PARAM_TEXT, offsetof(struct help, man), NULL, NULL,
+     "write manual pages to a directory: tutti.1, one per command and one per component",
+     .placeholder = "DIRECTORY"},
     {NULL},
 };
 
-static const char *topic_name(const struct tt_component *c)
+const char *tt__topic_name(const struct tt_component *c)
 {
     return *c->name ? c->name : "run";
 }
 
 /* ---- one parameter ---- */
 
-static const char *value_name(const struct tt_param *p)
+const char *tt__value_name(const struct tt_param *p)
 {
     return p->placeholder ? p->placeholder : tt_param_values[p->type];
 }
@@ -51,14 +55,14 @@ static void describe_range(const struct tt_param *p, char *out, size_t size)
     if (p->type == TT_PARAM_CHOICE)
         for (size_t i = 0; p->choices[i] && used < size; i++)
             used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", p->choices[i]);
-    else if ((p->min || p->max) && (p->max < p->min || p->max >= INT32_MAX))
+    else if ((p->min || p->max) && (p->max < p->min || p->max > INT32_MAX))
         snprintf(out, size, "at least %lld", (long long)p->min);
     else if (p->min || p->max)
         snprintf(out, size, "%lld to %lld", (long long)p->min, (long long)p->max);
 }
 
 /* "what it is [range; unit; default]", without brackets where there is nothing to say. */
-static void describe(const struct tt_param *p, char *out, size_t size)
+void tt__describe_param(const struct tt_param *p, char *out, size_t size)
 {
     char range[256] = "";
     const char *const notes[][2] = {{"", range}, {"", p->unit}, {"default ", p->default_text}};
@@ -82,9 +86,9 @@ static void describe(const struct tt_param *p, char *out, size_t size)
 static void name_param(const struct tt_param *p, const char *prefix, bool named, bool has_switches,
                        char *out, size_t size)
 {
-    const char *value = p->type == TT_PARAM_BOOL && has_switches ? "" : value_name(p);
+    const char *value = p->type == TT_PARAM_BOOL && has_switches ? "" : tt__value_name(p);
     const char *space = *value && *value != '[' ? " " : "";
-    char key[64] = "";
+    char key[128] = "";
 
     if (named || !p->flag)
         snprintf(key, sizeof key, "%s--%s%s", p->flag ? ", " : "", prefix, p->key);
@@ -94,19 +98,38 @@ static void name_param(const struct tt_param *p, const char *prefix, bool named,
     snprintf(out, size, "%s%s%s%s", p->flag ? p->flag : "", key, space, value);
 }
 
-static void name_option(const struct tt_param *p, enum tt_option_style style, char *out,
-                        size_t size)
+void tt__name_option(const struct tt_param *p, enum tt_option_style style, char *out, size_t size)
 {
     name_param(p, "", style != TT_OPTIONS_LETTERS, true, out, size);
 }
 
-/* Everything that has keys: the components of a run, of an ensemble, of a survey. */
-static void each_topic(tt_component_fn *visit, void *context)
+/* The keys of a command's own files, such as those of an ensemble, have its name. */
+static bool has_own_keys(const struct tt_command *c)
+{
+    return c->job && !strcmp(c->job->name, c->name);
+}
+
+/* Everything that has keys: the components of a run, and what commands have besides. */
+void tt__each_topic(tt_component_fn *visit, void *context)
 {
     tt_each_component(visit, context);
-    visit("ensemble", &tt_ensemble_component, context);
-    visit("ensemble", &tt_job_spec_component, context);
-    visit("survey", &tt_survey_component, context);
+    for (const struct tt_command *const *c = tt_commands; *c; c++) {
+        if (has_own_keys(*c))
+            visit((*c)->name, (*c)->job, context);
+        if (*c == &tt_command_ensemble)
+            visit("ensemble", &tt_job_spec_component, context);
+    }
+}
+
+void tt__name_key(const char *kind, const struct tt_component *c, const struct tt_param *p,
+                  char *out, size_t size)
+{
+    bool own = !*c->name || !strcmp(kind, c->name);
+    bool bare = own || !strcmp(kind, "workload") || !strcmp(kind, "ensemble");
+    char prefix[64];
+
+    snprintf(prefix, sizeof prefix, "%s%s", bare ? "" : c->name, bare ? "" : ".");
+    name_param(p, prefix, true, own, out, size);
 }
 
 /* ---- one topic ---- */
@@ -131,8 +154,8 @@ static bool print_command(const char *name)
         printf("\n");
     for (const struct tt_param *o = (*c)->options ? (*c)->options->params : NULL; o && o->key;
          o++) {
-        name_option(o, (*c)->options->style, option, sizeof option);
-        describe(o, text, sizeof text);
+        tt__name_option(o, (*c)->options->style, option, sizeof option);
+        tt__describe_param(o, text, sizeof text);
         tt_print_entry(stdout, option, COLUMN, text);
     }
     if ((*c)->also) {
@@ -145,21 +168,18 @@ static bool print_command(const char *name)
 
 static void print_component(const char *kind, const struct tt_component *c, void *context)
 {
-    bool own = !*c->name || !strcmp(c->name, "ensemble") || !strcmp(c->name, "survey");
-    bool bare = own || !strcmp(kind, "workload") || !strcmp(kind, "ensemble");
     struct topic *topic = context;
-    char prefix[64], name[160], text[1024];
+    char name[160], text[1024];
 
-    if (strcmp(topic_name(c), topic->name))
+    if (strcmp(tt__topic_name(c), topic->name))
         return;
-    snprintf(prefix, sizeof prefix, "%s%s", bare ? "" : c->name, bare ? "" : ".");
-    printf("%s%s (%s)\n", topic->found++ ? "\n" : "", topic_name(c), kind);
+    printf("%s%s (%s)\n", topic->found++ ? "\n" : "", tt__topic_name(c), kind);
     tt_print_entry(stdout, "", 2, c->summary);
     if (c->params && c->params->key)
         printf("\n");
     for (const struct tt_param *p = c->params; p && p->key; p++) {
-        name_param(p, prefix, true, own, name, sizeof name);
-        describe(p, text, sizeof text);
+        tt__name_key(kind, c, p, name, sizeof name);
+        tt__describe_param(p, text, sizeof text);
         tt_print_entry(stdout, name, COLUMN, text);
     }
 }
@@ -187,7 +207,7 @@ static void add_name(const char *kind, const struct tt_component *c, void *conte
 
     (void)kind;
     if (names->n + 1 < sizeof names->list / sizeof *names->list)
-        names->list[names->n++] = topic_name(c);
+        names->list[names->n++] = tt__topic_name(c);
 }
 
 static int help_on(const char *name, struct tt_error *e)
@@ -196,14 +216,14 @@ static int help_on(const char *name, struct tt_error *e)
     struct names names = {0};
 
     topic.found = print_command(name);
-    each_topic(print_component, &topic);
+    tt__each_topic(print_component, &topic);
     if (topic.found) {
         print_used(name);
         return TT_OK;
     }
     for (; tt_commands[names.n]; names.n++)
         names.list[names.n] = tt_commands[names.n]->name;
-    each_topic(add_name, &names);
+    tt__each_topic(add_name, &names);
     return tt_fail(e, TT_USAGE, "no help on '%.80s'%s; tutti list names the topics", name,
                    TT_DID_YOU_MEAN(tt_nearest_word(name, names.list)));
 }
@@ -229,7 +249,7 @@ static void print_cell(const char *text)
 static void print_markdown(const char *kind, const struct tt_component *c, void *context)
 {
     (void)context;
-    printf("\n## %s (%s)\n\n%s\n", topic_name(c), kind, c->summary);
+    printf("\n## %s (%s)\n\n%s\n", tt__topic_name(c), kind, c->summary);
     if (!c->params || !c->params->key)
         return;
     printf("\n| key | value | default | range | unit | meaning |\n|---|---|---|---|---|---|\n");
@@ -239,7 +259,7 @@ static void print_markdown(const char *kind, const struct tt_component *c, void 
 
         describe_range(p, range, sizeof range);
         printf("| `%s%s%s` |", bare ? "" : c->name, bare ? "" : ".", p->key);
-        print_cell(value_name(p));
+        print_cell(tt__value_name(p));
         print_cell(p->default_text ? p->default_text : "");
         print_cell(range);
         print_cell(p->unit ? p->unit : "");
@@ -262,8 +282,8 @@ static void print_markdown_command(const struct tt_command *c)
         return;
     printf("\n| option | meaning |\n|---|---|\n");
     for (const struct tt_param *o = c->options->params; o->key; o++) {
-        name_option(o, c->options->style, option, sizeof option);
-        describe(o, text, sizeof text);
+        tt__name_option(o, c->options->style, option, sizeof option);
+        tt__describe_param(o, text, sizeof text);
         printf("| `");
         print_escaped(option);
         printf("` |");
@@ -280,7 +300,7 @@ static void print_reference(void)
         "prefix.\n\n## Commands\n");
     for (size_t i = 0; tt_commands[i]; i++)
         print_markdown_command(tt_commands[i]);
-    each_topic(print_markdown, NULL);
+    tt__each_topic(print_markdown, NULL);
     printf("\n## Metrics\n\n| metric | unit | definition |\n|---|---|---|\n");
     for (size_t i = 0; i < TT_NMETRICS; i++) {
         printf("| `%s` |", tt_metrics[i].name);
@@ -288,58 +308,6 @@ static void print_reference(void)
         print_cell(tt_metrics[i].definition);
         printf("\n");
     }
-}
-
-/* ---- completion ---- */
-
-static void print_words(const struct tt_param *p, const char *prefix, bool only_letters)
-{
-    for (; p && p->key; p++) {
-        if (!only_letters)
-            printf(" --%s", prefix);
-        for (const char *at = only_letters ? "" : p->key; *at; at++)
-            putchar(*at == '_' ? '-' : *at);
-        if (p->flag)
-            printf(" %s", p->flag);
-    }
-}
-
-static void print_keys(const char *kind, const struct tt_component *c, void *context)
-{
-    char prefix[64];
-
-    (void)kind;
-    (void)context;
-    snprintf(prefix, sizeof prefix, "%s%s", c->name, *c->name ? "." : "");
-    print_words(c->params, prefix, false);
-}
-
-/* Commands first, then the options of the command; those of a run where it takes them. */
-static void print_completion(void)
-{
-    printf("_tutti() {\n  local words run=\"");
-    tt_each_component(print_keys, NULL);
-    printf("\"\n  case $COMP_CWORD-${COMP_WORDS[1]} in\n  1-*) words=\"");
-    for (size_t i = 0; tt_commands[i]; i++)
-        if (!tt_commands[i]->hidden)
-            printf(" %s", tt_commands[i]->name);
-    printf("\" ;;\n");
-    for (size_t i = 0; tt_commands[i]; i++) {
-        const struct tt_command *c = tt_commands[i];
-
-        if (c->hidden || (!c->options && !c->job))
-            continue;
-        printf("  *-%s) words=\"", c->name);
-        if (c->options)
-            print_words(c->options->params, "", c->options->style == TT_OPTIONS_LETTERS);
-        if (c->job == &tt_run_component)
-            printf(" $run");
-        else if (c->job)
-            print_words(c->job->params, c->job == &tt_launch_component ? "launch." : "", false);
-        printf("\" ;;\n");
-    }
-    printf("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
-           "complete -o default -F _tutti tutti\n");
 }
 
 /* ---- the command ---- */
@@ -361,7 +329,9 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     if (o->markdown)
         print_reference();
     else if (o->completion)
-        print_completion();
+        tt__print_completion((enum tt__shell)o->completion);
+    else if (o->man)
+        return tt__write_man(o->man, e);
     else if (call->nwords == 0)
         return tt_usage(stdout);
     for (size_t i = 0; i < call->nwords && rc == TT_OK; i++) {
@@ -375,7 +345,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 const struct tt_command tt_command_help = {
     .name = "help",
     .summary = "the options of a command, the keys of a workload, backend or layer",
-    .synopsis = "tutti help [TOPIC ... | --markdown | --completion bash]",
+    .synopsis = "tutti help [TOPIC ... | --markdown | --completion bash|zsh | --man DIRECTORY]",
     .text = "A topic is a command, a workload, a backend, a layer, or one of write, read, "
             "collective, launch, counters.",
     .run = run,
