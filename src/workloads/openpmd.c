@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Meshes and particles in the layout of openPMD, written in mini-blocks and read by planes, blocks
+ * and scans, as the parallel benchmarks of openPMD-api do. Its parts are in openpmd/. */
+#include <stdlib.h>
+
+#include "plan/config.h"
+#include "workloads/openpmd/openpmd.h"
+#include "workloads/particles/particles.h"
+
+static const char *const encodings[] = {"file", "group", "variable", NULL};
+static const char *const phases[] = {"write", "read", "both", NULL};
+static const char *const readings[] = {"metadata", "sx",    "sy",   "sz",  "fx", "fy",
+                                       "fz",       "block", "full", "ids", NULL};
+static const char *const meshes[] = {"rho", "E", "B", "all", NULL};
+
+#define AT(member) offsetof(struct tt_openpmd_options, member)
+static const struct tt_param params[] = {
+    {"min_block", TT_PARAM_COUNTS, AT(min_block), "64:32:32", "cells",
+     "a mini-block, 1 to 3 dimensions, slowest first"},
+    {"grid", TT_PARAM_COUNTS, AT(grid), NULL, "mini-blocks",
+     "the mesh, in mini-blocks; default: ranks:8:8"},
+    {"balanced", TT_PARAM_BOOL, AT(balanced), "yes", NULL,
+     "all ranks write in every step; no: in every third step some are idle, and their neighbours "
+     "write both shares"},
+    {"rank_blocks", TT_PARAM_BOOL, AT(rank_blocks), "yes", NULL,
+     "a rank stores all it has of a component at once; no: each mini-block by itself"},
+    {"ratio", TT_PARAM_COUNT, AT(ratio), "1", NULL, "particles per cell; 0: none", 0, 1000000},
+    {"steps", TT_PARAM_COUNT, AT(steps), "1", NULL, "iterations", 1, 1000000},
+    {"encoding", TT_PARAM_CHOICE, AT(encoding), "file", NULL,
+     "every step has a file, a group in one file, or a place in the first dimension of one file's "
+     "variables",
+     .choices = encodings},
+    {"phase", TT_PARAM_CHOICE, AT(phase), "write", NULL, "write, read, or both", .choices = phases},
+    {"read", TT_PARAM_CHOICE, AT(reading), "full", NULL,
+     "what is read: metadata; a plane of rho (sx, sy, sz) or of B (fx, fy, fz), another one for "
+     "every rank; by all ranks together a block or the whole of meshes; the ids of particles",
+     .choices = readings},
+    {"meshes", TT_PARAM_CHOICE, AT(meshes), "rho", NULL, "with read=block and read=full",
+     .choices = meshes},
+    {"read_every", TT_PARAM_COUNT, AT(read_every), "5", "steps",
+     "from one step that is read to the next", 1, 1000000},
+    {"read_grid", TT_PARAM_COUNTS, AT(read_grid), NULL, "ranks",
+     "with read=full: ranks in each dimension; default: all in the first"},
+    {"block_divide", TT_PARAM_COUNT, AT(block_divide), "2", NULL,
+     "with read=block: it has one part of so many in every dimension", 1, 1000000},
+    {"block_dimension", TT_PARAM_COUNT, AT(block_dimension), "1", NULL,
+     "with read=block: the dimension of block_place, 1 is the slowest; 0 in the others", 1,
+     TT_OPENPMD_DIMS},
+    {"block_place", TT_PARAM_COUNT, AT(block_place), "0", NULL,
+     "with read=block: which part of that dimension, from 0", 0, 1000000},
+    {"compute", TT_PARAM_PASSES, AT(compute), "0", "passes",
+     "computation between two steps, as that of the workload particles; or for how long, which is "
+     "calibrated once",
+     0, INT64_C(1) << 40},
+    {"verify", TT_PARAM_BOOL, AT(verify), "yes", NULL,
+     "after the measured time, read again what was read, and check every number"},
+    {"path", TT_PARAM_TEXT, AT(path), NULL, NULL,
+     "the series, relative to --dir; where every step has a file %06T stands for the step; "
+     "default: 8a_parallel_3Db in a new directory there",
+     .placeholder = "FILE"},
+    {NULL},
+};
+
+static int openpmd_check(const struct tt_config *config, struct tt_error *e)
+{
+    const struct tt_openpmd_options *o = tt_config_opts(config, "openpmd");
+    uint64_t ranks = config->run->ranks ? config->run->ranks : 1;
+    char *prefix = NULL, *ending = NULL;
+    struct tt_openpmd_shape s;
+    int rc = tt_openpmd_shape_make(&s, o, ranks, e);
+
+    if (rc != TT_OK)
+        return rc;
+    if ((double)(s.blocks * (s.cells + s.particles)) * (double)o->steps > 0x1p55)
+        return tt_fail(e, TT_USAGE, "openpmd.steps: all of them together are too large");
+    if (o->phase == TT_OPENPMD_READ && !o->path)
+        return tt_fail(e, TT_USAGE, "openpmd.phase=read needs openpmd.path");
+    if (o->phase == TT_OPENPMD_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
+        return tt_fail(e, TT_USAGE,
+                       "openpmd.phase=read is not possible on %s, because it keeps "
+                       "nothing",
+                       config->run->backend);
+    if (o->path && o->encoding == TT_OPENPMD_FILE)
+        rc = tt_openpmd_split(o->path, &prefix, &ending, e);
+    free(prefix);
+    free(ending);
+    return rc;
+}
+
+/* Of a step, by one rank. */
+static uint64_t read_bytes(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
+                           uint64_t rank)
+{
+    struct tt_openpmd_box box;
+    uint64_t first, n = o->reading >= TT_OPENPMD_FX && o->reading < TT_OPENPMD_BLOCK ? 3 : 1;
+
+    if (o->reading == TT_OPENPMD_IDS)
+        return tt_openpmd_read_ids(s, rank, &first) * sizeof(uint64_t);
+    if (!tt_openpmd_read_box(s, o, rank, &box))
+        return 0;
+    if (o->reading >= TT_OPENPMD_BLOCK)
+        n = o->meshes == TT_OPENPMD_ALL ? TT_OPENPMD_NMESH : o->meshes == TT_OPENPMD_RHO ? 1 : 3;
+    return tt_openpmd_cells(s, &box) * n * sizeof(double);
+}
+
+static int openpmd_estimate(const struct tt_config *config, struct tt_estimate *out,
+                            struct tt_error *e)
+{
+    const struct tt_openpmd_options *o = tt_config_opts(config, "openpmd");
+    uint64_t ranks = config->run->ranks ? config->run->ranks : 1, own, most = 0;
+    uint64_t reads = (o->steps + o->read_every - 1) / o->read_every;
+    struct tt_openpmd_shape s;
+    int rc = tt_openpmd_shape_make(&s, o, ranks, e);
+
+    if (rc != TT_OK)
+        return rc;
+    own = s.own * (s.cells * TT_OPENPMD_NMESH + s.particles * 3) * sizeof(double);
+    if (o->phase != TT_OPENPMD_READ) {
+        out->bytes_written = out->bytes_on_disk = own * ranks * o->steps;
+        out->dumps = o->steps;
+        out->files = o->encoding == TT_OPENPMD_FILE ? o->steps : 1;
+        out->memory_per_rank = own * (o->balanced ? 1 : 2);
+        if (config->run->overlap != TT_OVERLAP_NONE)
+            out->memory_per_rank *= 1 + config->run->inflight;
+        out->compute_seconds = tt_passes_seconds(&o->compute) * (double)(o->steps - 1);
+    }
+    if (o->phase == TT_OPENPMD_WRITE || !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
+        return TT_OK;
+    for (uint64_t r = 0; r < ranks; r++) {
+        uint64_t bytes = read_bytes(&s, o, r);
+
+        out->bytes_read += bytes * reads;
+        most = bytes > most ? bytes : most;
+    }
+    out->memory_per_rank += most;
+    out->compute_seconds += tt_passes_seconds(&o->compute) * (double)(reads - 1);
+    return TT_OK;
+}
+
+static const char *const shown[] = {"phase", "encoding", "steps", NULL};
+
+const struct tt_workload tt_workload_openpmd = {
+    .name = "openpmd",
+    .summary = "meshes and particles in the layout of openPMD, in mini-blocks",
+    .has_epochs = true,
+    .params = params,
+    .opts_size = sizeof(struct tt_openpmd_options),
+    .shown = shown,
+    .computation = &tt_particles_computation,
+    .check = openpmd_check,
+    .estimate = openpmd_estimate,
+    .run = tt_openpmd_run,
+};
