@@ -42,6 +42,21 @@ servers_down() {
     unset 'on_exit[-1]'
 }
 
+network_up() { # OPTION...: net, a file system of host b, mounted on a as far, with the reader's files
+    on_exit+=("$testbed/network down $work/net" "$testbed/servers down $work/store")
+    "$testbed/network" up 2M net "$@"
+    net/on b "$testbed/servers" up 1 200M store 10.77.1.2
+    mkdir store/files
+    for i in {1..16}; do head -c 1M /dev/urandom >"store/files/$i"; done
+    sync -f store
+    net/on a "$testbed/servers" mount store far
+}
+network_down() {
+    "$testbed/servers" down store
+    "$testbed/network" down net
+    unset 'on_exit[-1]' 'on_exit[-1]'
+}
+
 play() { # NAME [matrix] FILE OPTION...: the answer is in NAME.json
     local name=$1
     shift
@@ -93,7 +108,7 @@ claim() {
         if (x[3] <= x[5]) print "reproduced"; else if (x[2] > x[6]) print "not reproduced"; else print "cannot tell" }' <<<"$2 $4")
     case $verdict in
     "not reproduced") verdict+=": $(show "$2") is not $3 $(show "$4")${5:+; $5}" ;;
-    "cannot tell") verdict+=": $(show "$2") and $(show "$4") overlap; REPEAT=6 or more may tell" ;;
+    "cannot tell") verdict+=": $(show "$2") and $(show "$4") overlap; a larger REPEAT may tell" ;;
     *) verdict+=": $(show "$2") $3 $(show "$4")" ;;
     esac
     printf '%s\n    %s\n' "$1" "$verdict"
