@@ -19,6 +19,10 @@ layers() { # STACK
     case $1 in
     none) ;;
     throttle) echo --layers throttle --throttle.rate 400m --throttle.buffer 64k --throttle.ops 20000 ;;
+    verify,log) echo --layers "$1" --log.segment 4k ;;
+    verify,compress) echo --layers "$1" --compress.codec zstd --compress.block 1k --compress.threads 2 ;;
+    verify,interrupted,log) echo --layers verify,fault,log --fault.rate 0.5 --fault.action eintr ;;
+    verify,short-writes,compress) echo --layers verify,fault,compress --fault.rate 0.5 --fault.action short ;;
     *align) echo --layers "$1" --align.size 4k ;;
     verify,interrupted) echo --layers verify,fault --fault.rate 0.5 --fault.action eintr ;;
     verify,short-writes) echo --layers verify,fault --fault.rate 0.5 --fault.action short ;;

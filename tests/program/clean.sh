@@ -5,9 +5,11 @@
 needs pgrep
 
 # Everything of a run at once, so that nobody gets to clean up. Stopped first: what is ended by a signal ends others.
+# Ranks before their launcher: when the parent of a stopped process group ends, the kernel wakes the group by SIGHUP,
+# and a rank would remove its files.
 kill_all() {
     local pids
-    pids=$(pgrep -f "$runs")
+    pids=$(pgrep -f "$runs" | sort -rn)
     kill -STOP $pids
     kill -KILL $pids
 }
@@ -21,10 +23,19 @@ until [ "$(find "$data" -type f -size +1k | wc -l)" -ge 2 ]; do
     sleep 0.1
 done
 directory=$(last_run)
-expect 1 "$TUTTI" clean "$directory"
-one_line "rank [01] still runs, as process [0-9]+"
+ln -s "$directory" link
+for typed in "$directory" "$directory/" link; do
+    expect 1 "$TUTTI" clean "$typed"
+    one_line "rank [01] still runs, as process [0-9]+"
+done
+(cd "$directory" && expect 1 "$TUTTI" clean . && one_line "rank [01] still runs, as process [0-9]+")
 expect 1 "$TUTTI" clean "$directory" --force # only for what cannot be seen from here
 one_line "rank [01] still runs, as process [0-9]+"
+if unshare -m true 2>/dev/null; then # a /dev/shm of its own, as jobs and containers have it
+    expect 1 unshare -m --propagation private bash -c 'mount --bind "$1" /mnt && mount -t tmpfs none /dev/shm && exec "$2" clean "/mnt/$3"' \
+        hidden "$work" "$TUTTI" "${directory#"$work"/}"
+    one_line "rank [01] still runs, as process [0-9]+"
+fi
 [ -n "$(find "$data" -type f)" ] || fail "files of a live run are gone"
 kill_all
 wait $driver 2>/dev/null || true

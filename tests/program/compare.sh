@@ -34,6 +34,22 @@ set_of() {
 }
 set_of a 1
 set_of slow 1.12 '.environment.revision = "other" | .environment.libraries.hdf5 = "9.9"'
+# A result of older definitions is made again from its records; without them it is not taken for one of today's.
+copy older older 999 '.tutti.format = 2'
+expect 0 "$TUTTI" show "$runs/older" --json older.json
+equal "$(jq .metrics.runtime.value "$real/result.json")" "$(jq .metrics.runtime.value older.json)" "runtime made again"
+copy lost older 999 '.tutti.format = 2'
+rm "$runs"/lost/records/*
+expect 1 "$TUTTI" show "$runs/lost"
+one_line "lost' stands on older definitions of metrics, and cannot be made again: its records are gone"
+echo "of another version, in a format that nobody reads any more, and long enough to be looked at as if it were one: \
+it says so in its first bytes." >"$runs/lost/records/00000.ttr"
+expect 1 "$TUTTI" show "$runs/lost"
+one_line "lost' stands on older definitions of metrics, and cannot be made again: .* holds no records of tutti"
+equal 999 "$(jq .metrics.runtime.value "$runs/lost/result.json")" "the older result, which stays"
+expect 1 "$TUTTI" compare "$runs/lost" "$runs/a-1"
+grep -q 'cannot be made again' err || fail "$(cat err)"
+rm -r "$runs/older" "$runs/lost"
 compare() { expect 0 "$TUTTI" compare --dir "$runs" --json out.json "$@"; }
 verdict() { jq -r ".plans[0].metrics[] | select(.metric == \"$1\") | .verdict" out.json; }
 words() { jq -r ".plans[0].metrics[] | select(.metric == \"$1\") | .text" out.json; }
@@ -56,21 +72,31 @@ jq -e '.plans[0].environment | map(.key) | index("libraries.hdf5")' out.json >/d
 jq -e '.plans[0].parameters == []' out.json >/dev/null || fail "parameters differ"
 [ "$(wc -L <out)" -le 80 ] || fail "wider than 80 columns"
 
-# A finer margin than eight runs can tell, and a set against itself.
-compare label=a label=a --margin 0.5% --metric runtime
+# A finer margin than eight runs can tell, runs that are in both sets, and a set against itself.
+set_of same 1
+compare label=a label=same --margin 0.5% --metric runtime
 equal "cannot tell" "$(verdict runtime)" verdict
 words runtime | grep -qE '^cannot tell \(-[0-9.]+ to \+[0-9.]+ %; about [0-9]+ runs each needed\)$' ||
     fail "$(words runtime)"
 equal 1 "$(jq '.plans[0].metrics | length' out.json)" "metrics"
-compare label=a label=a
-[ "$(verdict runtime)" = equivalent ] || fail "a set differs from itself"
+compare label=a label=same
+[ "$(verdict runtime)" = equivalent ] || fail "a set differs from one with its numbers"
+compare label=a "$runs"
 grep -q '8 runs are in both' out
+expect 1 "$TUTTI" compare --dir "$runs" label=a label=a --fail-if worse --metric runtime
+one_line '^tutti: A and B are the same 8 runs: there is nothing to compare$'
 
 # Directories, too few runs, and a results directory as a set.
 compare "$runs/a-0" "$runs/slow-0"
 equal "too few for an interval (1 and 1 runs; six each are needed)" "$(words runtime)"
-jq -e '.plans[0].metrics[0] | .effect == null and .a.interval == null and .a.min == 10' out.json >/dev/null
+jq -e '.plans[0].metrics[0] | .effect.low == null and .a.interval == null and .a.min == 10' out.json >/dev/null
 grep -q '! too few for an interval (1 and 1 runs; six each are needed)' out
+# Without a verdict, but with the ratio.
+holds '($e - $b / $a | fabs) < 1e-12' e="$(jq '.plans[0].metrics[] | select(.metric == "runtime").effect.value' out.json)" \
+    a="$(jq '.plans[0].metrics[] | select(.metric == "runtime").a.median' out.json)" \
+    b="$(jq '.plans[0].metrics[] | select(.metric == "runtime").b.median' out.json)"
+grep -qE '^  runtime +[0-9.]+ m?s +[0-9.]+ m?s  [0-9.]+ times A$' out || fail "no ratio: $(grep '^  runtime' out)"
+! grep -qE 'slower|faster|worse|better' out || fail "a verdict on single runs"
 grep -q '10.0 s' out
 compare "$work/real" label=a --metric runtime,read_rate
 equal "not measured" "$(verdict read_rate)" verdict
@@ -79,13 +105,30 @@ equal "$(id_of a-0)" "$(jq -r '.b.runs[0].id' out.json)" "the run of B"
 
 # A baseline against everything else, or some of it; and - is stdout.
 compare --baseline label=a
-equal 8 "$(jq '.b.runs | length' out.json)" "other runs"
+equal 16 "$(jq '.b.runs | length' out.json)" "other runs"
 compare --baseline label=a label=slow
 equal worse "$(verdict runtime)" verdict
 compare --baseline label=a "$runs/slow-3"
 equal 1 "$(jq '.b.runs | length' out.json)" "runs of B"
 expect 0 "$TUTTI" compare --dir "$runs" label=a label=slow --json -
 jq -e '.tutti.format == 1 and .margin * 100 == 5' out >/dev/null
+
+# As a gate: 0, 3 and 4, and what failed on stderr.
+expect 3 "$TUTTI" compare --dir "$runs" label=a label=slow --fail-if worse --metric runtime,hidden_fraction
+grep -q '^tutti: --fail-if worse: runtime: fail; slower by 12 %' err || fail "$(cat err)"
+expect 0 "$TUTTI" compare --dir "$runs" label=slow label=a --fail-if worse --metric runtime,write_rate
+expect 3 "$TUTTI" compare --dir "$runs" label=slow label=a --fail-if different --metric runtime
+expect 0 "$TUTTI" compare --dir "$runs" label=a label=same --fail-if different --metric runtime,peak_memory
+expect 4 "$TUTTI" compare --dir "$runs" label=a label=same --fail-if worse --metric runtime --margin 0.5%
+one_line 'runtime: cannot be told \(-[0-9.]+ to '
+rm -r "$runs"/same-*
+expect 4 "$TUTTI" compare "$runs/a-0" "$runs/slow-0" --fail-if worse --metric runtime,read_rate
+grep -q 'runtime: cannot be told; too few for an interval' err || fail "$(cat err)"
+grep -q 'read_rate: cannot be told; ' err || fail "$(cat err)"
+usage '^tutti: --fail-if needs --metric' "$TUTTI" compare --dir "$runs" label=a label=slow --fail-if worse
+usage 'residual has no better or worse; use --fail-if different' \
+    "$TUTTI" compare --dir "$runs" label=a label=slow --fail-if worse --metric residual
+usage "not one of never, worse, different" "$TUTTI" compare --dir "$runs" label=a label=slow --fail-if wrose --metric runtime
 
 # What is not valid is left out, and said; a directory that is not is refused.
 copy bad-0 slow 99 '.valid = false | .status = "failed"'
@@ -100,6 +143,8 @@ expect 1 "$TUTTI" compare --dir "$runs" label=a label=wide
 one_line "no plan is in both: stencil.size is 32 in A and 48 in B; --any-plan"
 compare label=a label=wide --any-plan
 jq -e '.plans[0] | .plan == null and .parameters[0].key == "stencil.size"' out.json >/dev/null
+expect 4 "$TUTTI" compare --dir "$runs" "$runs" label=a --fail-if worse --metric runtime --margin 90%
+one_line '1 plan of A: cannot be told; B has no run of it'
 compare label=a "$runs"
 grep -q 'not compared: B has 1 plan (1 run) that A has not' out
 

@@ -19,6 +19,11 @@ fi
 [ "$(jq -r '.facts[] | select(.key == "posix.odirect") | .proof' out.json)" = "in effect" ] ||
     skip "/var/tmp does not say what it does with O_DIRECT"
 
+# Past the page cache nothing stays in memory or comes from there, and no warning says so.
+expect 0 "$TUTTI" run bulk --block 1m "${options[@]}" --quiet --sync never --cold no --posix.odirect yes
+jq -e 'any(.warnings[]; .text | test("in caches of the device: sync=never")) and
+    all(.warnings[]; .text | test("memory|page cache") | not)' out.json >/dev/null || fail "$(jq -c .warnings out.json)"
+
 for backend in "${backends[@]}"; do
     direct=(--backend $backend --$backend.odirect yes)
     for mode in async async+bg; do

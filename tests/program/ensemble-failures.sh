@@ -46,7 +46,7 @@ wrong 'weight must be above 0'
 file 'reference: {workload: stencil, sise: 64}'
 wrong 'sise'
 file "$good" 'others: [0]' 'require: ["speed >= 3"]'
-wrong "'speed' is neither slowdown nor a metric"
+wrong "'speed >= 3'.*this is neither slowdown, variation nor a metric .*did you mean 'speedup'"
 file "$good" 'others: [0]' 'require: ["slowdown <= 3"]'
 wrong 'slowdown needs a number of others'
 file "$good" 'others: [0'
@@ -79,8 +79,10 @@ garbage() { # DAMAGE USED: how it is garbled, and whether the repetition can be 
     DAMAGE=$1
     rm -rf "$runs"
     expect $((1 - $2)) "${ensemble[@]}" <(printf '%s\n' 'reference: {workload: stencil, size: 64, iterations: 200, work: 20}' \
-        "load: {command: [$work/vandal]}" 'others: [1]' 'repeat: 1' 'warmup: 200ms') "${here[@]}" --json answer.json
-    equal "[1,$2]" "$(answer '[.steps[].runs]' | jq -c .)" "runs beside a load that does: $1"
+        "load: {command: [$work/vandal]}" 'others: [1]' 'repeat: 1' 'alone: 1' 'loads_alone: no' 'warmup: 200ms') "${here[@]}" --json answer.json
+    equal "$2" "$(answer '.steps[1].runs')" "runs beside a load that does: $1"
+    # Each of three attempts has its run alone.
+    equal $((3 - 2 * $2)) "$(answer '.steps[0].runs')" "runs alone"
     [ "$2" = 1 ] || answer '.steps[1].left_out[0].why | length > 0' >/dev/null
     ! grep -qiE 'assert|abort|sanitizer|segmentation' err out || fail "it crashed"
     [ -e "$precious" ] || fail "a file of the user is gone after: $1"
@@ -89,8 +91,8 @@ garbage() { # DAMAGE USED: how it is garbled, and whether the repetition can be 
 }
 # shellcheck disable=SC2016
 {
-    garbage 'head -c 3000 /dev/urandom >"$directory/records/00000.ttr"' 0
-    garbage 'rm "$directory/records/00000.ttr"' 0
+    garbage 'head -c 3000 /dev/urandom | tee "$directory"/records/*.ttr >/dev/null' 0
+    garbage 'rm "$directory"/records/*.ttr' 0
     garbage 'head -c 100 /dev/urandom >"$directory/plan.json"' 0
     garbage 'rm "$directory/plan.json"' 0
     garbage 'mv "$directory" "$directory.away"' 0
@@ -119,6 +121,17 @@ echo '{"point": 7}' >>newer/journal
 expect 1 "${ensemble[@]}" --resume newer --quiet
 one_line 'newer/journal:2: is not a repetition'
 cp "$directory/journal" newer/journal
+# Numbers that stand on older definitions are made again from records, but not continued, nor made up.
+jq 'del(.definitions) | .jobs[0].runtime = 999' "$directory/step0-run1/repetition.json" >newer/step0-run1/repetition.json
+expect 0 "${ensemble[@]}" show newer --json renewed.json
+equal "$(jq '.jobs[0].runtime' "$directory/step0-run1/repetition.json")" "$(jq '.repetitions[0].jobs[0].runtime' renewed.json)" \
+    "runtime that was made again"
+expect 1 "${ensemble[@]}" --resume newer --quiet
+one_line "newer' was begun under other definitions of its metrics, and cannot be continued"
+rm newer/step0-run1/*/records/*.ttr
+expect 1 "${ensemble[@]}" show newer
+grep -q "not used: it was measured under older definitions, and '.*' has no records left" err || fail "$(cat err)"
 rm newer/step0-run1/repetition.json
 expect 1 "${ensemble[@]}" show newer
-one_line 'repetition.json'
+grep -q "not used: .*repetition.json" err || fail "$(cat err)"
+grep -q "newer has no usable repetition" err || fail "$(cat err)"

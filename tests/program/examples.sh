@@ -1,51 +1,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every file in examples/ runs (one with a reference or a set is an ensemble), and so does every command in the documentation that says so:
-# a code block after a line "<!-- runnable -->" is run by bash, in a directory with build/tutti.
+# Every file in examples/ runs: one with a reference or a set is an ensemble, one with vary a study. docs-commands.sh runs the documentation's
+# commands.
 # processors: 1
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
-# Runnable blocks of a page.
-blocks_of() {
-    awk '/^<!-- runnable -->$/ { wanted = 1; next }
-         wanted && /^```/ { if (inside) { print "true"; inside = wanted = 0 } else inside = 1; next }
-         inside { print }' "$1"
-}
-
 # What these files measure is not looked at: shorter runs show as well that every key of them works.
 declare -A shorter=(
     [acceptance.yaml]="--set reference.iterations=1000"
+    [ensemble.yaml]="--set reference.iterations=200"
     [matrix.yaml]="--set set.solver.iterations=1000 --set set.reader.passes=10"
+    [stencil.yaml]="--iterations 200"
 )
-for page in "$SOURCE"/README.md "$SOURCE"/docs/*.md; do blocks_of "$page"; done >all-blocks.sh
 for file in "$SOURCE"/examples/*.yaml; do
-    ! grep -q "tutti .* examples/${file##*/}" all-blocks.sh || continue # run below
     backend=$(sed -n 's/^backend: *\([a-z0-9]*\).*/\1/p' "$file")
     if [ -n "$backend" ] && ! has_backend "$backend"; then continue; fi
     command=(run)
     ! grep -q '^reference:' "$file" || command=(ensemble)
     ! grep -q '^set:' "$file" || command=(ensemble matrix)
     ! grep -q "^parts:" "$file" || command=(survey flash)
+    ! grep -q '^vary:' "$file" || command=(study --repeat 1)
     # What is to be judged needs its repetitions; for the rest one shows that it works.
-    if [ "${command[0]}" = ensemble ] && ! grep -q '^require:' "$file"; then command+=(--repeat 1); fi
-    [ "${command[0]}" != ensemble ] || command+=(--warmup 100ms)
+    if [ "${command[0]}" = ensemble ] && ! grep -q '^require:' "$file"; then command+=(--repeat 1 --alone 1 --loads-alone no); fi
+    [ "${command[0]}" = run ] || ! grep -q '^reference:' "$file" || command+=(--warmup 100ms)
     # shellcheck disable=SC2086
     LIMIT=300 expect 0 "$TUTTI" "${command[@]}" "$file" "${here[@]}" ${shorter[${file##*/}]:-}
     no_data_left
 done
 
+# Published sizes are for another machine: what they need can be said here.
+for file in "$SOURCE"/examples/published/*.yaml; do expect 0 "$TUTTI" run "$file" --dry-run "${here[@]}"; done
+
+# One repetition shows that every key works, and tells nothing. The published sizes are for another machine.
+acceptance=$SOURCE/examples/acceptance
+LIMIT=120 expect 4 "$TUTTI" accept "$acceptance/suite.yaml" --repeat 1 --quiet "${here[@]}"
+expect 0 "$TUTTI" accept "$acceptance/suite.yaml" --size published --dry-run "${here[@]}"
+equal 6 "$(grep -c '^part ' out)" "parts of the suite"
+expect 0 "$TUTTI" run "$acceptance/gate.yaml" --label golden --require= --repeat 1 --quiet "${here[@]}"
+expect 4 "$TUTTI" run "$acceptance/gate.yaml" --repeat 1 --quiet "${here[@]}"
+expect 4 "$TUTTI" watch "$acceptance/canary.yaml" "${here[@]}"
+no_data_left
+for script in "$acceptance"/*.sbatch; do expect 0 bash -n "$script"; done
+
 ! has_backend hdf5 || expect 0 "$TUTTI" h5bench "$SOURCE/examples/h5bench.json" --results "$runs" --min-free 0
 [ ! -e h5bench-data ] || fail "h5bench leaves data behind"
 
-mkdir build
-ln -s "$TUTTI" build/tutti
-ln -s "$SOURCE/examples" examples
-PATH=$work/build:$PATH
-blocks=0
-for page in "$SOURCE"/README.md "$SOURCE"/docs/*.md; do
-    blocks_of "$page" >commands.sh
-    [ -s commands.sh ] || continue
-    blocks=$((blocks + 1))
-    LIMIT=300 expect 0 bash -e commands.sh
-done
-[ $blocks -gt 0 ] || fail "no runnable command in the documentation"
+REPEAT=1 DIR=$data LIMIT=300 expect 0 bash "$SOURCE/examples/papers/appendix"

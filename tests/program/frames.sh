@@ -55,24 +55,24 @@ fi
 
 # The figures: bytes and times of frames, and what is made of them.
 expect 0 "${frames[@]}" -n 2 --edge 20 --frames 9 --drop-first 2 --convert yes --timed-convert yes --style file+open
-equal "$(jq '[.tables.frames[][2]] | add' out.json)" "$(metric bytes_written)" "bytes of all frames"
-equal "$(jq '.tables.frames[8][2] * 1' out.json)" $((2 * 64000 + 2 * 20 + 100)) "bytes of the last frame"
-jq -e '.tables.frames | all(.[5] <= .[4] and .[4] <= .[6] and (.[7:] | all(. >= 0)))' out.json >/dev/null || fail "times out of order"
+equal "$(jq '[.tables.frames[].bytes] | add' out.json)" "$(metric bytes_written)" "bytes of all frames"
+equal "$(jq '.tables.frames[8].bytes * 1' out.json)" $((2 * 64000 + 2 * 20 + 100)) "bytes of the last frame"
+jq -e '.tables.frames | all(.least <= .median and .median <= .most and ([.[]][7:] | all(. >= 0)))' out.json >/dev/null || fail "times out of order"
 holds '($a / $b - 1 | fabs) < 1e-9' a="$(metric frame_rate)" \
-    b="$(jq '[.tables.frames[] | select(.[3] == 1) | .[2] / .[4]] | sort | .[3]' out.json)"
+    b="$(jq '[.tables.frames[] | select(.counted == 1) | .bytes / .median] | sort | .[3]' out.json)"
 holds '$low <= $rate and $rate <= $high' low="$(metric frame_rate_low)" rate="$(metric frame_rate)" high="$(metric frame_rate_high)"
 # Opening and converting count as asked; with one rank the medians of the parts add up.
 for way in file=no file+open=yes; do
     style=${way%=*} timed=${way#*=}
     expect 0 "${frames[@]}" --edge 20 --convert yes --timed-convert "$timed" --style "$style"
-    jq -e --arg timed "$timed" --arg style "$style" '.tables.frames | all((.[4] - .[9] - .[10]
-        - (if $timed == "yes" then .[7] else 0 end) - (if $style == "file+open" then .[8] else 0 end) | fabs) < 1e-9)' \
+    jq -e --arg timed "$timed" --arg style "$style" '.tables.frames | all((.median - .transfer - .sync
+        - (if $timed == "yes" then .convert else 0 end) - (if $style == "file+open" then .open else 0 end) | fabs) < 1e-9)' \
         out.json >/dev/null || fail "time of style $style, conversion timed: $timed"
 done
 
 # Beside computation, with several in flight; each frame's time is its own.
 expect 0 "${frames[@]}" -n 2 --edge 20 --frames 8 --mode async --inflight 3 --compute 2ms --layers verify --read yes
-jq -e '.tables.frames | all(.[9] > 0)' out.json >/dev/null || fail "a frame took no time"
+jq -e '.tables.frames | all(.transfer > 0)' out.json >/dev/null || fail "a frame took no time"
 rm "$data"/{raw,one,whole,cut,together,bare,each.*}
 no_data_left
 
@@ -111,7 +111,7 @@ usage "file\+open" "${frames[@]}" --style file+close
 # Striping: nothing here knows it, and nobody is left to believe that it was set.
 expect 1 "${frames[@]}" -n 2 --stripe.count 4
 one_line "stripe.count: [a-z0-9]+ knows no striping; leave it out, or put --dir on Lustre or CephFS"
-expect 1 "$TUTTI" run bulk --quiet "${here[@]}" --stripe.size 1m
+expect 1 "$TUTTI" run bulk --block 1m --quiet "${here[@]}" --stripe.size 1m
 one_line "stripe.size: [a-z0-9]+ knows no striping"
 no_data_left
 usage "multiple of 64 KiB" "${frames[@]}" --stripe.size 100000

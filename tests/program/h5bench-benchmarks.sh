@@ -42,7 +42,7 @@ times='total compute time;total size;raw time;raw rate;metadata time;observed ra
 workflow "$(benchmark write-unlimited u.h5 "$chunks")" "$(benchmark append u.h5 "$chunks")" "$(benchmark append u.h5 "$chunks")" \
     "$(benchmark read u.h5 '"DIM_1": "200"')" "$(benchmark overwrite u.h5 "$chunks")" "$(benchmark read u.h5 "$chunks")"
 runs_all "38400 38400 38400 38400 38400 38400"
-jq -e '.benchmarks[5].result.plan.parameters | .seed == "2" and .["particles.verify"] == "yes"' all.json >/dev/null ||
+jq -e '.benchmarks[5].result.plan.parameters | .seed == 2 and .["particles.verify"] == true' all.json >/dev/null ||
     fail "what was overwritten is not checked"
 equal "$(rows_of 'write unlimited')" "ranks;collective data;collective meta;$times"
 equal "$(rows_of append)" "ranks;$times"
@@ -50,7 +50,9 @@ equal "$(rows_of overwrite)" "ranks;$times"
 for label in 'Total modify size' 'Raw modify time' 'Observed modify completion time' 'SYNC Raw modify rate' 'SYNC Observed modify rate'; do
     equal "$(grep -c "^$label: " out)" 3 "lines '$label'"
 done
-jq -e '.benchmarks[0].result.plan.parameters | .["hdf5.compress"] == "9" and .["hdf5.chunk"] == "64"' all.json >/dev/null || fail "no chunks"
+jq -e '.benchmarks[0].result.plan.parameters | .["hdf5.compress"] == 9 and .["hdf5.chunk"] == 64' all.json >/dev/null || fail "no chunks"
+grep -qE '^Stored size: [0-9.]+ MB, compressed to [0-9.]+ % \(ratio [0-9.]+\)$' out || fail "no stored size"
+jq -e '.benchmarks[0].stored > 0' all.json >/dev/null || fail "no stored size in JSON"
 no_data_left
 
 # Numbers that vary by rank.
@@ -102,6 +104,10 @@ sed -i "s:$data:$data/new:" job.json
 expect 0 "${h5bench[@]}" job.json --backend posix
 no_data_left
 sed -i "s:$data/new:$data:" job.json
+sed -i "s:$data:$data/not/there:" job.json
+expect 0 "${h5bench[@]}" job.json --dry-run
+[ ! -e "$data/not" ] || fail "a dry run made a directory"
+sed -i "s:$data/not/there:$data:" job.json
 expect 0 "${h5bench[@]}" job.json --dry-run
 grep -q 'would run   particles on 2 ranks, backend hdf5' out || fail "nothing is announced"
 

@@ -24,7 +24,7 @@ same() {
     equal "$(metric residual reference.json)" "$(metric residual this.json)" "residuals with $*"
 }
 
-backends=(posix mpiio)
+backends=(posix mmap mpiio)
 ! has_backend uring || backends+=(uring)
 if "$TUTTI" list backends | grep -qw hdf5 && command -v h5dump >/dev/null; then backends+=(hdf5); fi
 

@@ -8,7 +8,13 @@ expect 0 "$TUTTI" --help
 grep -q run out
 expect 0 "$TUTTI" info
 for word in version flags MPI CPU memory; do grep -qi "$word" out || fail "info does not tell $word"; done
+# The version in the first line, for other programs; then what was built with what, and nothing of this machine.
 expect 0 "$TUTTI" --version
+sed -n 1p out | grep -qxE 'tutti [0-9]+\.[0-9]+\.[0-9]+ \([0-9a-z.-]+\)' || fail "$(cat out)"
+for word in build MPI launcher libraries; do grep -q "^  $word " out || fail "--version does not tell $word"; done
+! grep -qE '^  (host|CPU|memory) ' out || fail "$(cat out)"
+if has_backend hdf5; then tr -s '\n ' ' ' <out | grep -qE ' modules .*hdf5 \([a-z0-9-]+ [0-9.]+\)' || fail "$(cat out)"; fi
+equal "$(sed -n '1s/^tutti //p' out)" "$("$TUTTI" info | sed -n 's/^  version  *tutti //p')" "the version of info"
 
 for kind in workloads backends layers metrics; do
     expect 0 "$TUTTI" list $kind
@@ -32,6 +38,8 @@ for name in runtime residual write_rate hidden_fraction inflation; do
 done
 expect 0 "$TUTTI" help run
 for option in json csv; do grep -qE -- "--$option FILE" out || fail "help run says not that --$option takes a file"; done
+# A limit is told up to that of an int, which is one of MPI; larger ones nobody meets.
+grep -q '1 to 2147483647; ranks' out || fail "help run does not tell the limit of ranks"
 expect 0 "$TUTTI" explain "hidden I/O"
 grep -q hidden_fraction out || fail "explain does not know the labels of the table"
 
@@ -40,6 +48,8 @@ expect 0 env -u TUTTI_MODULE_PATH "$TUTTI" help --markdown
 "$TUTTI" list backends >backends
 grep -q 'not in this build' backends || diff -u "$SOURCE/docs/reference.md" out ||
     fail "docs/reference.md is not current: run make docs"
+awk -f "$SOURCE/docs/metrics.awk" "$SOURCE/docs/reference.md" "$SOURCE/docs/metrics.md" | diff -u "$SOURCE/docs/metrics.md" - ||
+    fail "docs/metrics.md is not current: run make docs"
 
 # --help works wherever it is typed.
 for words in run 'run stencil' 'run stencil --size 64' show info list explain verify numio ensemble h5bench; do

@@ -25,6 +25,8 @@ for launcher in driver mpirun; do
     if [ $launcher = driver ]; then
         equal 1 $status status
         one_line "interrupted"
+    elif [ -z "$hydra" ]; then
+        grep -q "tutti: interrupted; what was measured: tutti show $runs/" err || { cat err; fail "said nothing"; }
     fi
     no_data_left
     no_process_left

@@ -17,15 +17,30 @@ awk '$1 == "write" && $NF ~ /^[01]$/ { if ($5 != "64.00" || $6 != "16.00") exit 
     fail "block, transfer or times are wrong"
 no_data_left
 
+# Head and titles come before the run, and each row when its access is over.
+for how in "${ranks[*]} 1" ""; do
+    $how "${ior[@]}" -b 3m -t 64k -w -r --layers throttle --throttle.rate 1m >live 2>/dev/null &
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        sleep 0.1
+        ! grep -q '^write ' live || break
+    done
+    kill -0 $running || fail "the run was over before its first row was there"
+    grep -q '^Began  *:' live && grep -q '^access  *bw' live || fail "a row, but no titles: $(cat live)"
+    ! grep -q '^read ' live || fail "not only the first row: $(cat live)"
+    wait $running
+    equal "$(grep -cE '^(write|read) +[0-9]' live)" 4 "rows of results and of the summary"
+done
+
 # A transfer's latency has its fsync in it: one after the other they fill the time of writing and syncing.
 expect 0 "${ior[@]}" -n 1 -b 1m -t 64k -Y -w --quiet --json out.json
-holds '($l * 16 - $w - $s | fabs) < 1e-6 and $s > 0' l="$(jq '.tables.accesses[0][8]' out.json)" w="$(jq .phases.submit.max out.json)" \
+holds '($l * 16 - $w - $s | fabs) < 1e-6 and $s > 0' l="$(jq '.tables.accesses[0].latency' out.json)" w="$(jq .phases.submit.max out.json)" \
     s="$(jq .phases.sync.max out.json)"
 
 # Machines get one document on stdout, and nothing else.
 expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -s 3 -O summaryFormat=JSON,segmentCount=4
 jq -e '.tests[0].Results | length == 2' "$work/out" >/dev/null
-jq -e '.tests[0].tasks == 2 and .tests[0].Parameters["bulk.segments"] == "4" and .summary[1].operation == "read"' "$work/out" >/dev/null ||
+jq -e '.tests[0].tasks == 2 and .tests[0].Parameters["bulk.segments"] == 4 and .summary[1].operation == "read"' "$work/out" >/dev/null ||
     fail "the JSON is not what was run"
 jq -e '.tests[0].Results[] | (.bwMiB * .totalTime - 0.5 | fabs) < 1e-6' "$work/out" >/dev/null || fail "rate x time is not the bytes moved"
 expect 0 "${ior[@]}" -n 2 -b 64k -t 16k -O summaryFormat=CSV -O summaryFile="$work/rows.csv"
@@ -111,7 +126,30 @@ expect 0 "$TUTTI" ior --results "$runs" --min-free 0 -o "$data/a\\,b" -w -k -b 8
 [ -e "$data/a\\,b" ] || fail "the file has another name: $(ls "$data")"
 rm "$data/a\\,b"
 
-usage '^tutti: -q: every error ends the run' "${ior[@]}" -q
+# A line from somebody's script: what has no meaning here is taken, and each rank would say the same, so one does.
+expect 0 "${ranks[@]}" 2 "${ior[@]}" -b 64k -t 16k -q -d 1 -A 7 -N 2 -j 5 -O platform=x,interIODelay=0
+equal "$(grep -c 'has no effect' err)" 4 "notes"
+equal "$(jq -r .label "$(last_run)/result.json")" 7 "the label"
+grep -q '^tutti: -q has no effect: every error ends the run$' err || fail "no word of -q"
+expect 2 "${ranks[@]}" 2 "${ior[@]}" -N 3
+grep -q '^tutti: -N 3, but the launcher started 2 ranks' err || fail "no word of another number of tasks"
+printf '%s\n' 'blockSize=32k' 'transferSize=16k' 'numTasks=2' RUN 'numTasks=1' RUN >"$work/script"
+expect 2 "${ranks[@]}" 2 "${ior[@]}" -f "$work/script"
+grep -q '^tutti: -N 1, but the launcher started 2 ranks' err || fail "no word of another number of tasks in a script"
+expect 0 "${ior[@]}" -f "$work/script" # started by tutti, each test has its own number of tasks
+usage '^tutti: -p: files are not preallocated' "${ior[@]}" -p
+# -E is for files that are there, which tutti does not write over.
+expect 0 "${ior[@]}" -b 16k -t 16k -w -k -E
+usage '^tutti: -E: .* is there and would be made anew' "${ior[@]}" -b 16k -t 16k -w -E
+expect 0 "${ior[@]}" -b 16k -t 16k -r -E
+# Mapped files hold what was asked for: checked by another interface, and cut to what was written after a deadline.
+expect 0 "${ior[@]}" -n 2 -a MMAP -b 64k -t 16k -s 2 -w -r -R -e -C -k -G 7 -l offset
+equal "$(stat -c %s "$data/x")" 262144 "the size of a mapped file"
+expect 0 "${ior[@]}" -n 2 -a POSIX -b 64k -t 16k -s 2 -R -G 7 -l offset -k
+expect 0 "${ior[@]}" -n 2 -a MMAP --mmap.madv_pattern -b 64k -t 16k -s 2 -R -G 7 -l offset
+expect 0 "${ior[@]}" -n 2 -a MMAP -F -b 64k -t 16k -s 1000 -D 0.02 -w -k
+[ "$(stat -c %s "$data"/x.00000001)" -lt 65536000 ] || fail "a mapped file was not cut to what was written"
+rm "$data"/x*
 usage "^tutti: -O: 'foo' is not one of the directives" "${ior[@]}" -O foo=1
 usage "^tutti: -b: '1x'" "${ior[@]}" -b 1x
 usage '^tutti: -C and -Z exclude' "${ior[@]}" -C -Z
@@ -119,8 +157,10 @@ usage 'needs -G' "${ior[@]}" -R
 usage 'needs -F' "${ior[@]}" -z -C
 expect 1 "${ior[@]}" -o "$data/nosuch/x"
 one_line "^tutti: -o: the directory '.*nosuch' does not exist"
-usage '^tutti: -a DUMMY keeps nothing that could be read: use -w' "${ior[@]}" -a DUMMY
-expect 0 "${ior[@]}" -a DUMMY -w
+usage '^tutti: -a DUMMY keeps nothing that could be checked' "${ior[@]}" -a DUMMY -R -w
+expect 0 "${ior[@]}" -n 2 -a DUMMY --json out.json
+equal "$(metric bytes_written) $(metric bytes_read)" "2097152 2097152" "bytes of no storage"
+no_data_left
 usage "'S3' is not one of POSIX" "${ior[@]}" -a S3
 usage 'has no collective transfers' "${ior[@]}" -c
 usage 'not a multiple' "${ior[@]}" -b 3m -t 2m

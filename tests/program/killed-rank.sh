@@ -46,3 +46,26 @@ equal 1 $status status
 one_line "rank [01] on .* has not answered for [0-9]+ s; its last note is write of .*; the run was ended by --max-time 1 s and twice --patience 1 s"
 no_process_left
 no_data_left
+
+# Everything is killed at once, the writer of records among it: they lie in memory of this node, and whoever looks at the
+# run gets them, up to the last iteration. Then nothing stays in memory.
+rm -rf "$runs"
+"$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 --backend posix "${here[@]}" >out 2>err &
+driver=$!
+until [ "$(cut -d ' ' -f 1 "$runs"/*/progress 2>/dev/null || true)" -gt 500 ] 2>/dev/null; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+# shellcheck disable=SC2046
+kill -9 $driver $(pgrep -f "$runs")
+wait $driver 2>/dev/null || true
+no_process_left
+seen=$(cut -d ' ' -f 1 "$(last_run)/progress")
+in_memory() { find /dev/shm "${TMPDIR:-/tmp}" -maxdepth 1 -name "tutti-$(basename "$(last_run)")-*" 2>/dev/null; }
+[ -n "$(in_memory)" ] || fail "no records in memory"
+expect 0 "$TUTTI" show "$(last_run)/"
+[ -z "$(in_memory)" ] || fail "records stay in memory: $(in_memory)"
+kept=$(jq -r .error "$(last_run)/result.json" | sed -n 's/.*records end at iteration \([0-9]*\).*/\1/p')
+holds '$kept >= $seen' kept="$kept" seen="$seen"
+expect 0 "$TUTTI" clean "$(last_run)"
+no_data_left

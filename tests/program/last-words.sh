@@ -11,6 +11,11 @@ expect 1 "$TUTTI" run "${job[@]}" "${here[@]}" --set "launch.template=sh,$work/s
 one_line "^tutti: no rank has started:   no slots\?\[31m left \("
 expect 1 "$TUTTI" run "${job[@]}" "${here[@]}" --set "launch.template=sh,$work/dies,{ranks},{command}"
 one_line "^tutti: the launcher was ended by signal 9 \(Killed\) \("
+# MPI itself does not come up on the ranks: that is told when the launcher ends, and not after launch.start_timeout.
+if [[ $("${ranks[0]}" --version 2>&1) == *Open*MPI* || $("${ranks[0]}" --version 2>&1) == *OpenRTE* ]]; then
+    OMPI_MCA_pml=nosuch expect 1 "$TUTTI" run "${job[@]}" "${here[@]}"
+    one_line "^tutti: no rank has started: "
+fi
 
 cat >one.yaml <<END
 reference: {workload: stencil, size: 32, iterations: 4, ranks: 2, launch: {template: [sh, $work/dies, '{ranks}', '{command}']}}
@@ -51,4 +56,11 @@ if mpirun --version | grep -q 'Open MPI'; then
     OMPI_MCA_plm=nonsense expect 1 "$TUTTI" verify "$(last_run)"
     one_line "^tutti: verifying has no outcome: [^(]*[A-Za-z].* \(more: "
 fi
+# A launcher that starts nothing is ended, for verify as for a run; notes of an earlier verify do not count as a beginning.
+for i in 1 2; do
+    expect 1 "$TUTTI" verify "$(last_run)" --launch.template 'sh,-c,sleep 1000,{ranks},{command}' --launch.start-timeout 1s
+    one_line "no rank has begun after launch.start_timeout, 1 s"
+    touch "$(last_run)/verify/notes"
+done
+no_process_left
 expect 0 "$TUTTI" verify "$(last_run)"

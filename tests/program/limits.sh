@@ -31,6 +31,14 @@ jq -e '.status == "stopped"' "$(last_run)/result.json" >/dev/null
 holds '$n > 0' n="$(metric bytes_written "$(last_run)/result.json")"
 no_data_left
 
+# The first iterations are fast, and those with a dump are not: the clock is looked at soon enough all the same. A dump
+# of 2 KiB takes a tenth of a second here, so that a second has a thousand iterations.
+expect 1 "$TUTTI" run stencil -n 1 --size 16 --iterations 100000000 --write every=100 --layers throttle --throttle.rate 20k \
+    --max-time 1s "${here[@]}"
+one_line "^tutti: stopped by --max-time 1 s at iteration"
+holds '$n < 2000' n="$(sed -nE 's/.*at iteration ([0-9]+) of.*/\1/p' err)"
+no_data_left
+
 # Nor has any node this much memory; what is only planned here may run elsewhere.
 expect 1 "$TUTTI" run stencil -n 2 --size 2000000 --iterations 1 "${here[@]}"
 one_line "the run needs .* of memory on this node, which has"

@@ -6,7 +6,7 @@
 needs jq strace
 
 metadata=("$TUTTI" run metadata --quiet "${here[@]}" --items 50 --json out.json)
-rows() { jq -c '[.tables.operations[] | [.[0] * 1, .[1] * 1, .[3] * 1]]' out.json; }
+rows() { jq -c '[.tables.operations[] | [.operation * 1, .directories * 1, .count * 1]]' out.json; }
 
 for n in 1 2 5; do
     expect 0 "${metadata[@]}" -n $n --write 3901 --read 3901 --shift 1
@@ -14,7 +14,7 @@ for n in 1 2 5; do
     equal "$(metric bytes_written) $(metric bytes_read) $(metric files)" "$((n * 195050)) $((n * 195050)) $((n * 50))" "bytes and files"
     expect 0 "${metadata[@]}" -n $n --what both --rename yes --branch 3 --depth 2 --leaves-only yes --own-directories yes --shift 1 --shuffle yes \
         --repetitions 2
-    equal "$(jq '[.tables.operations[] | select(.[0] == 0)] | map(.[3]) | add' out.json)" $((n * 13 * 2)) "directories of trees"
+    equal "$(jq '[.tables.operations[] | select(.operation == 0).count] | add' out.json)" $((n * 13 * 2)) "directories of trees"
     no_data_left
 done
 
@@ -44,7 +44,7 @@ rmdir "$data/tree"
 
 # A deadline: all ranks make as many as the fastest.
 expect 0 "${metadata[@]}" -n 2 --items 100000000 --deadline 0.05
-holds '$n > 0 and $n < 200000000 and $n % 2 == 0' n="$(jq '.tables.operations[1][3] * 1' out.json)"
+holds '$n > 0 and $n < 200000000 and $n % 2 == 0' n="$(jq '.tables.operations[1].count * 1' out.json)"
 printf 'tutti work per rank: 99\n' >"$work/counts"
 expect 0 "${metadata[@]}" --path "$data/tree" --remove no --keep
 expect 1 "${metadata[@]}" --path "$data/tree" --create no --count-file "$work/counts"
@@ -94,8 +94,36 @@ equal "$(find "$data/tutti-mdtest" -type f | wc -l)" 90 "files in the leaves"
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -T -E -R7
 expect 0 "${mdtest[@]}" -F -I 5 -b 3 -z 2 -L -u -r
 no_data_left
-usage "^tutti: -S: a file shared by all" "$TUTTI" mdtest -S
 usage "^tutti: -a: 'S3'" "$TUTTI" mdtest -a S3
+# Both kinds under a deadline, each with a number of its own that later calls find.
+half=("${mdtest[@]}" -n 10000000)
+expect 0 "${half[@]}" -W 0.05 -C
+equal "$(find "$data/tutti-mdtest" -name '.items*' | wc -l)" 2 "numbers of items"
+for phase in T E r; do expect 0 "${half[@]}" -$phase; done
+no_data_left
+# Shared files: every rank makes, looks up and reads the same ones; the first removes them. mknod does not open.
+for how in "-w 100 -e 100 -X --verify-write" -k; do
+    # shellcheck disable=SC2086
+    expect 0 "${mdtest[@]}" -S -n 20 --json out.json $how
+    equal "$(rows)" "[[0,1,0],[1,0,40],[2,0,40],[3,0,40],[5,0,20],[6,1,0]]" "items of shared files"
+    equal "$(metric files)" 20 "shared files"
+done
+# Ranges of tasks: a summary for each number, in which only so many ranks work.
+expect 0 "${ranks[@]}" 3 "$TUTTI" mdtest --results "$runs" --min-free 0 -d "$data" -F -n 10 -l 3 -s 2 -N 1
+equal "$(grep -E '^[0-9]+ tasks?, ' out | tr '\n' ' ')" "1 tasks, 10 files 3 tasks, 30 files " "numbers of tasks"
+usage 'metadata.tasks is 3, but there are 2 ranks' "$TUTTI" mdtest -f 3 -l 3 --ranks 2
+# No calls at all: the cost of tutti itself. Nothing is made.
+expect 0 strace -f -qq -e trace=mkdir,openat,unlinkat,newfstatat -o calls "${mdtest[@]}" -a DUMMY -n 10 -w 10 -e 10
+! grep -E '(file|directory)\.[0-9]+\.[0-9]' calls || fail "DUMMY uses the file system"
+no_data_left
+# Compared only if -X asks for it.
+expect 0 "${mdtest[@]}" -F -n 5 -w 100 -C
+printf x | dd of="$data/tutti-mdtest/file.1.3" bs=1 seek=40 conv=notrunc status=none
+expect 0 "${mdtest[@]}" -F -n 5 -w 100 -e 100 -E
+expect 1 "$TUTTI" mdtest --ranks 2 --results "$runs" --min-free 0 -d "$data" -F -n 5 -w 100 -e 100 -E -X
+one_line "file.1.3' at offset 40: what was read is not what was written"
+expect 0 "${mdtest[@]}" -F -n 5 -r
+no_data_left
 
 usage 'not possible on backend mpiio' "${metadata[@]}" --backend mpiio
 for without in '--mode async' '--sync never' '--overlap async --sync background' '--inflight 4'; do

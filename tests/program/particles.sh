@@ -17,6 +17,15 @@ expect 0 "${particles[@]}" --phase both --dims 1000 --mode async --prefetch yes 
     --backend "$other" --deviation 100
 no_data_left
 
+# A dry run says what is read of each step, not how large a step is.
+would_read() { # SIZE OPTION ...
+    expect 0 "${particles[@]}" --phase both --steps 2 --dry-run "${@:2}"
+    grep -qx "reads  *$1" out || fail "a dry run with ${*:2} does not say that it reads $1"
+}
+would_read "31.2 KiB" --dims 1000 --read partial --read-count 250
+would_read "3.75 KiB" --dims 20:30 --read plane --plane-dimension 1
+would_read "2.50 KiB" --dims 20:30 --read plane --plane-dimension 2
+
 usage "append is not possible on posix, because" "${particles[@]}" --phase append --path x
 usage "conversion=library is not possible on posix, because" "${particles[@]}" --memory records --conversion library
 usage "phase=read is not possible on discard, because" "${particles[@]}" --phase read --path x --backend discard

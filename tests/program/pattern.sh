@@ -32,8 +32,7 @@ expect 0 "${pattern[@]}" --series file --steps 6 --layers verify --mode async --
 
 # Reads in the background are known by their own duration, not by what was waited for.
 expect 0 "${pattern[@]}" --prefetch yes --mode async --json out.json
-jq -e '.metrics.bytes_read.value / .phases.io_read.max / .metrics.read_rate.value | . > 0.999 and . < 1.001' \
-    out.json >/dev/null || fail "read_rate is not bytes_read over io_read"
+holds '($bytes / $seconds / $rate - 1 | fabs) < 1e-6' bytes="$(metric bytes_read)" seconds="$(slowest io_read)" rate="$(metric read_rate)"
 
 usage "pattern.dims" "${pattern[@]}" --dims 0:3
 usage "1 to 4 dimensions" "${pattern[@]}" --dims 1:2:3:4:5

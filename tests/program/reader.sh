@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq
 
-reader=("$TUTTI" run reader --quiet --seed 3 "${here[@]}")
+reader=("$TUTTI" run reader --passes 1 --quiet --seed 3 "${here[@]}")
 spread=(--files 21 --size 1k --size-max 300k --transfer 10000 --concurrency 4 --portion 50000)
 
 # The metrics belong together, and the estimate knew.
@@ -19,8 +19,9 @@ for n in 1 2 5; do
     equal "$(metric bytes_written)" 0 "bytes written in the measured time"
     grep -qF "reads       $(sed -n 's/^  read  *\([0-9.]* [KM]iB\) .*/\1/p' out)" estimate ||
         fail "estimated and read bytes differ: $(cat estimate)"
-    holds '($rate * $seconds / $bytes - 1 | fabs) < 1e-6 and $seconds <= $runtime' rate="$(metric read_rate)" \
-        seconds="$(jq .phases.io_read.max out.json)" bytes="$bytes" runtime="$(metric runtime)"
+    # Ranks do not wait for each other: the slowest in all portions together counts, not the slowest in each.
+    holds '($rate * $one / $bytes - 1 | fabs) < 1e-6 and $one <= $runtime' rate="$(metric read_rate)" \
+        one="$(jq .phases.io_read.max out.json)" bytes="$bytes" runtime="$(metric runtime)"
     [ $n != 1 ] || equal "$(jq '.samples | (.columns | index("iteration")) as $i | [.ranks[0].rows[][$i]] | max' out.json)" \
         $((3 * ((bytes / 3 + 49999) / 50000))) "portions in three passes"
     [ -z "${before:-}" ] || equal "$bytes" "$before" "bytes with other numbers of ranks"

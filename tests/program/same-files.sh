@@ -6,8 +6,10 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 needs h5dump ncdump
+unwritten_stays_empty
 
-# Workload and options; every line runs on every backend, in every mode.
+# Workload and options; every line runs on every backend, in one mode after the other. A mode that writes something else
+# has another sum; conformance has every pair of mode and backend.
 jobs=(
     "stencil --size 37 --iterations 6 --write every=2,series=overwrite"
     "stencil --dims 3 --size 11 --iterations 6 --write every=2,series=append --perturbation sine"
@@ -31,22 +33,21 @@ content() {
     esac
 }
 sums() {
-    local job file
+    local job file n=0
     for backend in "${backends[@]}"; do
         has_backend "$backend" || continue
         for job in "${jobs[@]}"; do
-            for mode in "${modes[@]}"; do
-                rm -rf "$data" "$runs"
-                mkdir "$data"
-                # shellcheck disable=SC2086
-                "$TUTTI" run $job -n 3 --backend "$backend" --mode "$mode" --seed 7 --keep --quiet "${here[@]}" 2>err >out ||
-                    { echo "refused $backend $job"; continue; }
-                find "$data" -type f | LC_ALL=C sort | while read -r file; do
-                    echo "$(content "$file" | sha1sum | cut -c 1-16) ${file##*/} $backend $job"
-                done
+            mode=${modes[n++ % 2]}
+            rm -rf "$data" "$runs"
+            mkdir "$data"
+            # shellcheck disable=SC2086
+            "$TUTTI" run $job -n 3 --backend "$backend" --mode "$mode" --seed 7 --keep --quiet "${here[@]}" 2>err >out ||
+                { echo "refused $backend $job"; continue; }
+            find "$data" -type f | LC_ALL=C sort | while read -r file; do
+                echo "$(content "$file" | sha1sum | cut -c 1-16) ${file##*/} $backend $job"
             done
         done
-    done | LC_ALL=C sort -u # a mode that writes something else has a line of its own
+    done | LC_ALL=C sort -u
 }
 
 if [ "${1:-}" = --record ]; then

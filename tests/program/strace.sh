@@ -12,8 +12,28 @@ for mode in sync+imm async+bg; do
         "$TUTTI" run stencil -n 2 --size 100 --iterations 20 --write every=4 --backend posix --mode $mode \
         "${here[@]}" --json out.json
     counted=$(cat trace.* | grep -F "<$data/" | awk '{ sum += $NF } END { print sum + 0 }')
-    equal "$counted" "$(metric bytes_written)" "bytes seen by strace and bytes reported ($mode)"
+    reported=$(jq '.metrics.bytes_written.value + .excluded.bytes_written' out.json) # a baseline is written, too
+    equal "$counted" "$reported" "bytes seen by strace and bytes reported ($mode)"
     equal $((100 * 100 * 8 * 5)) "$counted" "bytes written and five fields"
+done
+
+# Calls per second are the calls that the observer sees, over the time of the rate; percentiles need that many calls.
+rm -f trace.*
+expect 0 strace -ff -y -qq -s 0 -o trace -e trace=pwrite64,pwritev,pwritev2,pread64,preadv,preadv2 \
+    "$TUTTI" run bulk -n 2 --block 4m --transfer 8k --backend posix "${here[@]}" --json out.json
+for kind in write read; do
+    counted=$(cat trace.* | grep -F "<$data/" | grep -c "^p$kind.* = 8192\$") # spot checks read less
+    equal 1024 "$counted" "calls of two ranks and transfers of 8 KiB ($kind)"
+    equal "$counted" "$(jq ".calls.$kind.count" out.json)" "calls seen by strace and calls counted ($kind)"
+    [ $kind = write ] && bytes=bytes_written || bytes=bytes_read
+    holds '$iops * $bytes / $rate / $n - 1 | fabs < 1e-9' iops="$(metric ${kind}_iops)" bytes="$(metric $bytes)" \
+        rate="$(metric ${kind}_rate)" n="$counted"
+    jq -e --arg k $kind '.calls[$k] as $c | [.metrics[$k + "_p50", $k + "_p99", $k + "_p999"].value] ==
+        [$c.p50, $c.p99, $c."p99.9"] and $c.min <= $c.p50 and $c.p50 <= $c.p99 and $c.p99 <= $c."p99.9"
+        and $c."p99.9" <= $c.max' out.json >/dev/null || fail "percentiles: $(jq -c ".calls.$kind" out.json)"
+    jq -e --argjson n "$counted" --arg k $kind '(if $k == "write" then 1 else 3 end) as $c | ([.rates.rows[][$c]] | add) == $n * 8192
+        and ([.rates.rows[][$c + 1]] | add) == $n and [.files[][$k][]] == [[8192, 16384, $n]]' out.json >/dev/null ||
+        fail "other bytes and calls over time, or other sizes: $(jq -c '.rates, .files' out.json)"
 done
 
 # Between two dumps the main thread makes no calls but the library's, and what MPI makes of its own.
@@ -24,6 +44,14 @@ main=$(grep -lF "<$data/" trace.* | xargs grep -l pwritev)
 equal 10 "$(grep -c '^pwritev' "$main")" "dumps by the main thread"
 awk '/^pwritev/ { n++ } n >= 6 && n < 10' "$main" | grep -vE '^(pwritev|fsync|poll|epoll_wait|sched_yield)\(' >others || true
 [ ! -s others ] || fail "calls between dumps: $(head -3 others)"
+
+# Where MPI yields while it waits, the helper thread sleeps instead as long as the main thread computes: 5 us at first.
+if mpirun --version | grep -q 'Open MPI'; then
+    rm -f trace.*
+    expect 0 strace -ff -qq -o trace -e trace=clock_nanosleep "$TUTTI" run stencil -n 2 --size 1000 --iterations 200 \
+        --write every=10 --backend mpiio --mpiio.method collective --mode async+bg --baseline 0 "${here[@]}" --quiet
+    [ "$(grep -lF 'tv_nsec=5000}' trace.* | wc -l)" = 2 ] || fail "not the helper of every rank sleeps while MPI waits"
+fi
 
 for checksum in none xxhash; do
     rm -f trace.*

@@ -23,6 +23,8 @@ reference: {workload: stencil, ranks: 2, size: 64, iterations: 60, write: {every
 load: {workload: stencil, ranks: 1, size: 64, iterations: 20, write: {every: 5}}
 others: [2]
 repeat: 1
+alone: 1
+loads_alone: no
 warmup: 100ms
 END
 
@@ -88,7 +90,7 @@ one_line 'launch.by=slurm needs an allocation'
 # One of them does not start in time: all are taken back.
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" "${batch[@]}" --others 1 --quiet --json answer.json \
     --set load.launch.start_timeout=3s --set load.launch.options=--begin=now+1hour
-equal '[1,0]' "$(answer '[.steps[].runs]' | jq -c .)" "runs beside a load that never starts"
+equal '[3,0]' "$(answer '[.steps[].runs]' | jq -c .)" "runs beside a load that never starts"
 grep -q 'load 1 (stencil) was not ready after launch.start_timeout, 3 s' <(answer '.steps[1].left_out[0].why')
 no_job_left
 expect 1 "${ensemble[@]}" plain.yaml "${here[@]}" "${batch[@]}" --others 0 --quiet \

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq
 export TUTTI REPEAT=1 TMPDIR=$work
-for figure in 7 10; do
+for figure in 7 10 11; do
     status=0
     timeout -k 30 400 "$SOURCE/examples/papers/figure$figure" >out 2>err </dev/null || status=$?
     [ $status != 77 ] || skip "$(tail -n 1 err)"
@@ -17,3 +17,8 @@ for figure in 7 10; do
     ! grep -q "$work" /proc/mounts || fail "figure$figure: mounts are left"
     [ -z "$(find "$work" -mindepth 1 ! -name out ! -name err ! -path "$data")" ] || fail "figure$figure: files are left"
 done
+
+# That on asynchronous output needs no testbed.
+LIMIT=300 expect 0 "$SOURCE/examples/papers/overlap"
+[ "$(grep -cE '^    (reproduced|not reproduced|cannot tell): ' out)" = 5 ] || fail "overlap: no verdicts: $(cat out)"
+! grep -E '(null|nan|inf)\b|: *$' out || fail "overlap: numbers are missing"

@@ -45,6 +45,7 @@ for n in 3 5; do
     # The pieces into which the volume cuts files are told, and cannot be asked for.
     expect 0 "$TUTTI" run frames --edge 10 --frames 2 --dir "$work/store" --results "$runs" --min-free 0 --json out.json
     equal "$(jq -r '.facts[] | select(.key == "stripe.size") | .read_back' out.json)" 4194304 "size of a piece"
+    equal "$(jq -c '[.files[] | select(.stripe_size) | .stripe_size] | unique' out.json)" '[4194304]' "size of a piece, by file"
     expect 1 "$TUTTI" run frames --stripe.size 8m --dir "$work/store" --results "$runs" --min-free 0
     one_line "GlusterFS cuts files as the volume says"
 

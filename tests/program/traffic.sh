@@ -13,7 +13,8 @@ for n in 2 5; do
                 --iterations $iterations "${here[@]}" --json out.json
             equal "$(metric bytes_communicated)" $((${pattern#*=} * round * iterations)) "bytes of $pattern on $n ranks"
             equal "$(jq .calls.collective.count out.json)" $((n * iterations)) "rounds of $pattern on $n ranks"
-            holds '$rate > 0' rate="$(metric communication_rate)"
+            holds '($rate * $one / $bytes - 1 | fabs) < 1e-6' rate="$(metric communication_rate)" \
+                one="$(jq .phases.collective.max out.json)" bytes="$(metric bytes_communicated)"
         done
     done
 done

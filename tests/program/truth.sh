@@ -50,6 +50,11 @@ if [ -n "${FAULTS:-}" ]; then
         one_line "^tutti: rank 1: .*'$data/kept'.*"
         rm "$data/kept"
     done
+    # A server calls a file absent and still lists it: the file was not removed, and rank 0 does it.
+    expect 0 bash -c 'faulty "$@"' - "rank=1 call=unlink nth=1 count=all match=$data/ do=ENOENT" "$TUTTI" run stencil -n 2 \
+        --size 48 --iterations 12 --write every=3,files=process --quiet "${here[@]}"
+    [ -s hits ] || fail "no unlink was hit"
+    no_data_left
     # What is made good is no failure.
     expect 0 bash -c 'faulty "$@"' - "match=$data/ call=write nth=2 count=3 do=short; match=$data/ call=read nth=2 do=EINTR" \
         "$TUTTI" "${bulk[@]}" --backend posix --check-read yes

@@ -48,6 +48,15 @@ usage "pattern" "$TUTTI" run stencil --write every=5,pattern=1:x
 usage "value" "$TUTTI" run stencil --size
 usage "ranks" "$TUTTI" run stencil -n 0
 usage "(rank|size|grid)" "$TUTTI" run stencil -n 64 --size 16
+if has_backend pnetcdf; then # hints by which data would lie where nobody looks
+    pnetcdf=("$TUTTI" run stencil --size 16 --iterations 2 --backend pnetcdf)
+    usage "pnetcdf.hints: 'nc_burst_buf=enable' would put data into other files" \
+        "${pnetcdf[@]}" --pnetcdf.hints nc_var_align_size=512,nc_burst_buf=enable
+    PNETCDF_HINTS="nc_var_align_size=512; pnetcdf_subfiling=enable;romio_ds_write=disable" \
+        usage "PNETCDF_HINTS: 'pnetcdf_subfiling=enable' would put data into other files" "${pnetcdf[@]}"
+    PNETCDF_HINTS="pnetcdf_subfiling=disable;" expect 0 "${pnetcdf[@]}" --pnetcdf.hints nc_burst_buf=disable \
+        "${here[@]}" --results there
+fi
 expect 1 "$TUTTI" run missing.yaml
 one_line "missing.yaml.*No such file"
 
@@ -103,4 +112,5 @@ for baseline in 0 2; do
     expect 0 "$TUTTI" run frames --baseline $baseline --dry-run "${here[@]}"
     expect 0 "$TUTTI" run particles --baseline $baseline --dry-run "${here[@]}"
 done
+usage "^tutti: baseline 1 makes every epoch a baseline, .*: give 2 or more" "$TUTTI" run stencil --baseline 1 --dry-run
 expect 0 "$TUTTI" run metadata --baseline 0 --dry-run "${here[@]}"

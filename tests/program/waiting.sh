@@ -46,6 +46,12 @@ printf '#!/bin/sh\nexec sleep 60\n' >launcher
 chmod +x launcher
 expect 1 "${job[@]}" --launch.by template --launch.template "$work/launcher,{ranks},{command}" --launch.start_timeout 1s
 one_line "no rank has begun after launch.start_timeout, 1 s"
+expect 0 "${job[@]}" --layers verify --keep
+expect 1 "$TUTTI" verify "$(last_run)" --launch.by template --launch.template "$work/launcher,{ranks},{command}" --launch.start_timeout 1s
+one_line "no rank has begun after launch.start_timeout, 1 s"
+expect 0 "$TUTTI" verify "$(last_run)"
+[ ! -e "$(last_run)/verify/notes" ] || fail "verify leaves its notes"
+expect 0 "$TUTTI" clean "$(last_run)"
 # One that goes on when its ranks have ended.
 printf '#!/bin/sh\n%s "$@"\nexec sleep 60\n' "$RANKS" >launcher
 expect 1 "${job[@]}" --launch.by template --launch.template "$work/launcher,{ranks},{command}"

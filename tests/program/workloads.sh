@@ -12,14 +12,27 @@ play() { # WORKLOAD OPTIONS...
         no_data_left
     done
 }
-play bulk --segments 4 --check-read yes
+play bulk --block 1m --segments 4 --check-read yes
 play particles --dims 1000 --steps 2 --phase both
 play particles --dims 1000 --steps 2 --phase both --memory records --mode async+bg
 play frames --edge 12 --frames 3 --read yes
 play frames --edge 12 --frames 3 --read yes --element vector --convert yes --decomposition 3d --style file
+play climate --columns 60 --levels 3 --records 2 --phase both
 play arrays --arrays 4 --steps 2 --rows 8 --columns 8 --process-rows 2
 expect 0 "$TUTTI" run metadata -n 2 --quiet "${here[@]}" --items 100 --write 100 --read 100 --shift 1
 no_data_left
 expect 0 "$TUTTI" run reader -n 2 --quiet "${here[@]}" --files 9 --size 1k --size-max 300k --transfer 10000 \
     --concurrency 4 --passes 2
 no_data_left
+
+# Every workload runs as it is, on few and on many cores: neither too little to be measured nor too much to wait for.
+for workload in $("$TUTTI" list workloads | awk '/^  [a-z]/ { print $1 }'); do
+    [ $workload != command ] || continue
+    for n in 2 16; do
+        "$TUTTI" run $workload -n $n --dry-run --dir /tmp --min-free 0 >out 2>err || { grep -q 'free' err && continue; } || fail "$(cat err)"
+        written=$(awk '/^writes/ { gsub(",", ""); n = $2; if ($3 == "MiB") n *= 1048576; if ($3 == "GiB") n *= 1073741824; if ($3 == "KiB") n *= 1024; print n }' out)
+        case $workload in
+        bulk | frames | particles | arrays) holds '$w >= 5e8 * $n / 2 and $w <= 2e9 * $n' w="$written" n=$n ;;
+        esac
+    done
+done

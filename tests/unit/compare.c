@@ -141,7 +141,11 @@ static void the_same_is_never_different(void **unused)
     assert_string_equal(verdict(out, "read_rate"), "not measured"); /* asked for by name */
     assert_null(said(out, "write_rate"));
     json_decref(out);
-    out = compare(&a, &a, &usual);
+    assert_null(compare(&a, &a, &usual));
+    assert_string_equal(e.text, "A and B are the same 8 runs: there is nothing to compare");
+    add(&a, "one more", "p", 10, "{}", "{}");
+    fill(&same, "a", "p", 1, "{}", "{}");
+    out = compare(&a, &same, &usual);
     assert_string_equal(verdict(out, "runtime"), "equivalent");
     assert_int_equal(json_integer_value(json_object_get(out, "in_both")), 8);
     json_decref(out);
@@ -160,7 +164,10 @@ static void few_runs_give_no_interval(void **unused)
     out = compare(&a, &b, &usual);
     assert_string_equal(text(out, "runtime"),
                         "too few for an interval (1 and 8 runs; six each are needed)");
-    assert_true(json_is_null(json_object_get(said(out, "runtime"), "effect")));
+    assert_true(
+        json_is_number(json_object_get(json_object_get(said(out, "runtime"), "effect"), "value")));
+    assert_true(
+        json_is_null(json_object_get(json_object_get(said(out, "runtime"), "effect"), "low")));
     json_decref(out);
     b.runs[0].metrics[metric("runtime")] = NAN;
     out = compare(&b, &a, &usual);
@@ -204,6 +211,26 @@ static void plans_are_compared_with_their_like(void **unused)
     tt_compared_free(&b);
 }
 
+/* The sets have values in common; the plans that are named have not. */
+static void a_key_is_named_that_differs(void **unused)
+{
+    struct tt_compared_set a = {0}, b = {0};
+
+    (void)unused;
+    add(&a, "a", "1", 10, "{\"seed\": \"1\", \"stencil.size\": \"32\"}", "{}");
+    add(&b, "b", "2", 10, "{\"seed\": \"2\", \"stencil.size\": \"48\"}", "{}");
+    add(&b, "c", "3", 10, "{\"seed\": \"1\", \"stencil.size\": \"48\", \"max_time\": \"5\"}", "{}");
+    assert_null(compare(&a, &b, &usual));
+    assert_string_equal(e.text, "no plan is in both: stencil.size is 32 in A and 48 in B; "
+                                "--any-plan compares them");
+    tt_compared_free(&b);
+    add(&b, "d", "4", 10, "{\"seed\": \"1\", \"stencil.size\": \"32\"}", "{}");
+    assert_null(compare(&a, &b, &usual));
+    assert_non_null(strstr(e.text, "no parameter differs, so another version of tutti wrote one"));
+    tt_compared_free(&a);
+    tt_compared_free(&b);
+}
+
 static void what_differs_around_them_is_listed(void **unused)
 {
     struct tt_compared_set a = {0}, b = {0};
@@ -231,6 +258,7 @@ int main(void)
         cmocka_unit_test(the_same_is_never_different),
         cmocka_unit_test(few_runs_give_no_interval),
         cmocka_unit_test(plans_are_compared_with_their_like),
+        cmocka_unit_test(a_key_is_named_that_differs),
         cmocka_unit_test(what_differs_around_them_is_listed),
     };
 

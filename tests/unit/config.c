@@ -113,7 +113,7 @@ static void defaults(void **state)
     assert_int_equal(c.run->overlap, TT_OVERLAP_NONE);
     assert_int_equal(c.run->sync, TT_SYNC_DUMP);
     assert_int_equal(c.run->inflight, 1);
-    assert_int_equal(c.run->baseline, 4);
+    assert_int_equal(c.run->baseline, 6);
     assert_true(c.run->min_free.percent == 20);
     assert_null(c.run->mode);
     assert_int_equal(c.stack.n, 1);

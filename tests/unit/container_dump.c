@@ -16,7 +16,7 @@
 
 #include "container_fixture.h"
 
-enum { N = 6, STEPS = 3 };
+enum { N = 6, STEPS = 3, FIRST = 40 }; /* FIRST: what the step 0 of groups is called */
 
 /* No C compiler would lay it out like that. */
 static const struct tt_field fields[] = {
@@ -30,6 +30,24 @@ static const struct tt_attribute attributes[] = {
     {"units", TT_CHAR, .text = "kelvin"},
     {"level", TT_I64, .integer = -7},
     {"dx", TT_F64, .real = 0.5},
+};
+static const char *const axes[] = {"x", "yy"};
+static const double spacing[] = {0.25, 4};
+static const struct tt_field sides[] = {{"low", TT_I32, 1, 0}, {"high", TT_I32, 1, 4}};
+static const struct tt_element range = {TT_RECORD, 8, 2, sides};
+static const int32_t domain[] = {-3, 12};
+static const struct tt_attribute of_file[] = {
+    {"domain", TT_RECORD, .values = domain, .record = &range},
+    {"version", TT_U32, .integer = 7},
+};
+static const struct tt_attribute of_step[] = {
+    {"time", TT_F64, .real = 100, .each_step = 0.125},
+    {"axes", TT_CHAR, .n = 2, .values = axes},
+    {"spacing", TT_F64, .n = 2, .values = spacing},
+};
+static const struct tt_group groups[] = {
+    {"", .nattributes = 2, .attributes = of_file},
+    {"some/more", .per_step = true, .nattributes = 3, .attributes = of_step},
 };
 static const struct tt_variable variables[] = {
     {"data",
@@ -105,6 +123,9 @@ static void write_file(struct fixture *f)
     f->spec.steps = STEPS;
     f->spec.nvariables = 3;
     f->spec.variables = variables;
+    f->spec.ngroups = 2;
+    f->spec.groups = groups;
+    f->spec.first_step = f->spec.policy == TT_GROUP ? FIRST : 0;
     assert_int_equal(open_file(f, TT_CREATE), TT_OK);
     tt_select_slab(&b.file, 2, variables[0].dims, start, NULL, count, NULL);
     tt_select_all(&b.memory, 2, count);
@@ -126,13 +147,13 @@ struct reader {
     char behind;           /* what stands behind the numbers */
 };
 static const struct reader h5dump = {
-    "hdf5", {"h5dump", "-y", "-m", "%.17g", "-d"}, "/step_000001/data", '}'};
+    "hdf5", {"h5dump", "-y", "-m", "%.17g", "-d"}, "/step_000041/data", '}'};
 static const struct reader ncdump = {
-    "netcdf", {"ncdump", "-p", "9,17", "-v"}, "/step_000001/data", ';'};
+    "netcdf", {"ncdump", "-p", "9,17", "-v"}, "/step_000041/data", ';'};
 static const struct reader ncdump_classic = {
-    "pnetcdf", {"ncdump", "-p", "9,17", "-v"}, "step_000001.data", ';'};
+    "pnetcdf", {"ncdump", "-p", "9,17", "-v"}, "step_000041.data", ';'};
 static const struct reader ncmpidump = {
-    "pnetcdf", {"ncmpidump", "-p", "9,17", "-v"}, "step_000001.data", ';'};
+    "pnetcdf", {"ncmpidump", "-p", "9,17", "-v"}, "step_000041.data", ';'};
 
 /* Where the numbers begin: ncdump names the variable in its section of data. */
 static const char *numbers(const struct reader *r, const char *text, const char *variable)
@@ -192,6 +213,41 @@ static void lists(const char *text, const char *const *words)
     }
 }
 
+/* Attributes of groups. */
+static void check_groups(const struct reader *r, const char *path)
+{
+    static const char *const hdf5[] = {"\"domain\"",
+                                       "H5T_STD_I32LE \"low\"",
+                                       "-3",
+                                       "12",
+                                       "\"version\"",
+                                       "H5T_STD_U32LE",
+                                       ": 7",
+                                       "GROUP \"step_000041\"",
+                                       "GROUP \"more\"",
+                                       "\"axes\"",
+                                       "\"x\\000\", \"yy\"",
+                                       "\"spacing\"",
+                                       "0.25, 4",
+                                       "\"time\"",
+                                       "105.125",
+                                       NULL};
+    static const char *const netcdf[] = {":domain = -3, 12 ;",    ":version = 7U ;",
+                                         "group: step_000041 {",  "group: more {",
+                                         ":time = 105.125 ;",     "string :axes = \"x\", \"yy\" ;",
+                                         ":spacing = 0.25, 4. ;", NULL};
+    static const char *const flat[] = {":domain = -3, 12 ;",
+                                       ":version = 7U ;",
+                                       ":step_000041.some.more.time = 105.125 ;",
+                                       ":step_000041.some.more.axes = \"x yy\" ;",
+                                       ":step_000041.some.more.spacing = 0.25, 4. ;",
+                                       NULL};
+    char *text = dump((const char *const[]){r->words[0], r == &h5dump ? "-A" : "-h", path, NULL});
+
+    (r == &h5dump ? lists : contains)(text, r == &h5dump ? hdf5 : r == &ncdump ? netcdf : flat);
+    free(text);
+}
+
 /* The numbers of every policy, and, where given, what else a dump shows. */
 static void every_policy(const struct reader *r, const char *const *overwritten,
                          const char *const *appended)
@@ -203,9 +259,10 @@ static void every_policy(const struct reader *r, const char *const *overwritten,
         if (!has_program(r->words[0]) || !fixture_make(&f, r->backend, "collective", policy))
             skip();
         write_file(&f);
-        if (f.scratch.rank == 0 && policy == TT_GROUP)
+        if (f.scratch.rank == 0 && policy == TT_GROUP) {
             check_numbers(r, f.path, r->of_step_1, 1, 1);
-        else if (f.scratch.rank == 0)
+            check_groups(r, f.path);
+        } else if (f.scratch.rank == 0)
             check_numbers(r, f.path, "data", policy == TT_APPEND ? 0 : STEPS - 1,
                           policy == TT_APPEND ? STEPS : 1);
         if (f.scratch.rank == 0 && policy != TT_GROUP && appended) {

@@ -193,17 +193,41 @@ static void performed_once(void **state)
 
     (void)state;
     assert_int_equal(tt_directory_write_text(directory, "manifest", "", &e), TT_OK);
-    assert_int_equal(tt_manifest_check_new(directory, 0, &e), TT_OK);
+    assert_int_equal(tt_manifest_check_new(directory, &e), TT_OK);
     assert_int_equal(tt_manifest_claim(directory, TT_MADE_FILE, "/somebody/thesis", &e), TT_OK);
-    assert_int_equal(tt_manifest_check_new(directory, 0, &e), TT_USAGE);
+    assert_int_equal(tt_manifest_check_new(directory, &e), TT_USAGE);
+}
+
+/* Bounds, names and places change nothing of what is measured. */
+static void what_plans_are_matched_by(void **unused)
+{
+    json_t *a = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "stencil.size", "32", "max_time", "0",
+                          "max_bytes", "0", "min_free", "20%", "patience", "30", "label", "x");
+    json_t *b = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "stencil.size", "32", "max_time", "60",
+                          "max_bytes", "1", "min_free", "0", "patience", "5", "dir", "/data");
+    const char *key = NULL;
+
+    (void)unused;
+    assert_true(tt_parameters_hash(a) == tt_parameters_hash(b));
+    assert_int_equal(tt_parameters_differ(a, b, 1, &key), 0);
+    json_object_set_new(b, "sync", json_string("never"));
+    assert_true(tt_parameters_hash(a) != tt_parameters_hash(b));
+    assert_int_equal(tt_parameters_differ(a, b, 1, &key), 1);
+    assert_string_equal(key, "sync");
+    json_decref(a);
+    json_decref(b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_ours), cmocka_unit_test(made_again),
-        cmocka_unit_test(every_byte),        cmocka_unit_test(no_line_of_ours),
-        cmocka_unit_test(one_form_of_ids),   cmocka_unit_test(performed_once),
+        cmocka_unit_test(only_what_is_ours),
+        cmocka_unit_test(made_again),
+        cmocka_unit_test(every_byte),
+        cmocka_unit_test(no_line_of_ours),
+        cmocka_unit_test(one_form_of_ids),
+        cmocka_unit_test(performed_once),
+        cmocka_unit_test(what_plans_are_matched_by),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -239,6 +239,9 @@ static void others_see_a_short_write(void **state)
     f->stack.elements[1] = tt_find_backend("template", &e);
     assert_non_null(f->stack.elements[1]);
     assert_int_equal(open_file(f, TT_CREATE, &e), TT_OK);
+    /* making the file, by rank 0 alone, is a part of its open */
+    assert_int_equal(f->file->below->made_ns > 0, f->scratch.rank == 0);
+    assert_true(f->file->below->open_ns > f->file->below->made_ns);
     for (int i = 0; i < N; i++)
         f->data[i] ^= 0xff;
     assert_int_equal(write_step(f, 0, &e), TT_OK);

@@ -235,11 +235,11 @@ static void computation_spreads(void **state)
 
     (void)state;
     assert_int_equal(tt_frames_field_make(&f, 5, &e), TT_OK);
-    tt_frames_field_step(&f); /* a straight line stays one */
+    tt_frames_field_steps(&f, 1); /* a straight line stays one */
     for (int i = 0; i < 5; i++)
         assert_true(f.now[i] == i);
     f.now[2] = 6;
-    tt_frames_field_step(&f);
+    tt_frames_field_steps(&f, 1);
     assert_true(f.now[1] == 2 && f.now[2] == 4 && f.now[3] == 4 && f.now[4] == 4);
     tt_frames_field_free(&f);
 }

@@ -113,14 +113,14 @@ static void test_units(void **state)
     gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"16 M\""), "particles.dims", "100:16777216");
     gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"16M\""), "particles.dims", "100:16777216");
     gives(ONE("write", "\"DIM_2\": \"7\""), "particles.dims", "100");
-    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500 ms\""), "particles.compute",
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500 ms\""), "particles.pause",
           "0.5");
-    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500000us\""), "particles.compute",
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"500000us\""), "particles.pause",
           "0.5");
-    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"2 min\""), "particles.compute",
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"2 min\""), "particles.pause",
           "120");
-    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": 1"), "particles.compute", "1");
-    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"5 sec\""), "particles.compute",
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": 1"), "particles.pause", "1");
+    gives(ONE("write", "\"EMULATED_COMPUTE_TIME_PER_TIMESTEP\": \"5 sec\""), "particles.pause",
           "5");
     gives(ONE("write", "\"NUM_DIMS\": 2, \"DIM_2\": \"2 Ks\""), "particles.dims", "100:2048");
 }
@@ -166,6 +166,7 @@ static void test_modes(void **state)
     gives(ONE("write", "\"COMPRESS\": \"NO\", \"COMPRESS_FILTER\": \"SZIP\""), "hdf5.compress",
           "(none)");
     gives(ONE("read", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.collective_metadata", "yes");
+    gives(ONE("write", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.metadata_cache", "16m");
     gives(ONE("write", "\"ALIGN\": \"YES\", \"ALIGN_LEN\": \"1M\""), "hdf5.alignment", "1048576");
 }
 
@@ -253,8 +254,12 @@ static void test_connectors(void **state)
 static void test_what_cannot_be_done(void **state)
 {
     static const char *const benchmarks[][2] = {
-        {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": {\"ncells\": 3}}",
-         "not built"},
+        {"{\"benchmark\": \"e3sm\", \"file\": \"y\", \"configuration\": {}}", "not built"},
+        {"{\"benchmark\": \"openpmd\", \"configuration\": {\"operation\": \"read\"}}",
+         "no benchmark before it writes a series"},
+        {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": "
+         "{\"hdf5compression\": \"SZ@1\"}}",
+         "only with ZLIB"},
         {"{\"benchmark\": \"macsio\"}", "not planned"},
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
@@ -366,6 +371,31 @@ static void test_metadata(void **state)
     refuses(MPI, STRESS("\"mpi-io\": \"posix\""), "is not one of independent, collective");
 }
 
+static void test_applications(void **state)
+{
+#define SERIES(keys) "{\"benchmark\": \"openpmd\", \"configuration\": {" keys "}}"
+#define WRITTEN SERIES("\"operation\": \"write\", \"minBlock\": \"8 16 16\", \"steps\": 6")
+#define AMREX(keys) \
+    "{\"benchmark\": \"amrex\", \"file\": \"x\", \"configuration\": {\"ncells\": 32, " keys "}}"
+    (void)state;
+    gives(WRITTEN, "openpmd.min_block", "8:16:16");
+    gives(WRITTEN, "openpmd.path", "8a_parallel_3Db_%06T.h5");
+    gives(SERIES("\"dim\": 2, \"balanced\": \"false\", \"encoding\": \"g\""), "openpmd.path",
+          "8a_parallel_2Du.h5");
+    gives(SERIES("\"dim\": 2, \"grid\": \"4  2 9\""), "openpmd.grid", "4:2");
+    gives(WRITTEN "," SERIES("\"operation\": \"read\", \"pattern\": \"fz\""), "openpmd.read", "fz");
+    gives(WRITTEN "," SERIES("\"operation\": \"read\""), "openpmd.steps", "6");
+    refuses(MPI, SERIES("\"operation\": \"append\""), "is not one of write, read");
+    refuses(MPI, SERIES("\"minBlock\": \"8 16\""), "'minBlock' has 2 sizes for dim 3");
+    refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 sizes for dim 2");
+    gives(AMREX("\"sleeptime\": 2"), "amr.pause", "2s");
+    gives(AMREX("\"restart_check\": \"1\""), "amr.phase", "both");
+    gives(AMREX("\"hdf5compression\": \"ZLIB@3\""), "hdf5.compress", "3");
+    gives(AMREX("\"hdf5compression\": \"None@0\""), "hdf5.compress", "(none)");
+    gives(AMREX("\"mode\": \"ASYNC\""), "overlap", "async");
+    refuses(MPI, AMREX("\"nlevels\": 2"), "did you mean 'nlevs'");
+}
+
 static void test_nonsense(void **state)
 {
     (void)state;
@@ -424,7 +454,8 @@ int main(void)
         cmocka_unit_test(test_connectors),     cmocka_unit_test(test_what_cannot_be_done),
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
-        cmocka_unit_test(test_nonsense),       cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_wrong_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

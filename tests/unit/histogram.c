@@ -119,12 +119,44 @@ static void merging_is_associative(void **unused)
     assert_memory_equal(&left, &all, sizeof left);
 }
 
+static void only_what_there_is_is_packed(void **unused)
+{
+    enum { ROW = 3 };
+    struct tt_histogram *row = calloc(ROW, sizeof *row), *back = calloc(ROW, sizeof *back);
+    uint64_t *words = malloc(TT_HISTOGRAMS_WORDS(ROW) * sizeof *words), state = 4711;
+    size_t n, once;
+
+    (void)unused;
+    assert_non_null(row);
+    assert_non_null(back);
+    assert_non_null(words);
+    assert_int_equal(tt_histograms_pack(row, ROW, words), 0);
+    tt_histogram_add(&row[2], 1234);
+    once = tt_histograms_pack(row, ROW, words);
+    assert_int_equal(once, TT_HISTOGRAM_HEAD + 1);
+    for (int i = 0; i < SAMPLES; i++)
+        tt_histogram_add(&row[0], random_duration(&state));
+    n = tt_histograms_pack(row, ROW, words);
+    assert_true(tt_histograms_unpack(words, n, back, ROW));
+    assert_memory_equal(row, back, ROW * sizeof *row);
+    assert_true(tt_histograms_unpack(words, n, back, 1)); /* a reader that knows fewer */
+    assert_memory_equal(row, back, sizeof *row);
+    for (size_t cut = 1; cut < once; cut++) /* of the last one */
+        assert_false(tt_histograms_unpack(words, n - cut, back, ROW));
+    words[n - 1] = (uint64_t)TT_HISTOGRAM_BUCKETS << 53 | 1;
+    assert_false(tt_histograms_unpack(words, n, back, ROW));
+    words[n - once] = 0; /* the first one again */
+    assert_false(tt_histograms_unpack(words, n, back, ROW));
+    free(row);
+    free(back);
+    free(words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets_cover_all_values),
-        cmocka_unit_test(quantiles_are_within_a_32nd),
-        cmocka_unit_test(small_values_are_exact),
+        cmocka_unit_test(only_what_there_is_is_packed), cmocka_unit_test(buckets_cover_all_values),
+        cmocka_unit_test(quantiles_are_within_a_32nd),  cmocka_unit_test(small_values_are_exact),
         cmocka_unit_test(merging_is_associative),
     };
 

@@ -5,10 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "base/text.h"
 
 static void members_of_any_type(void **unused)
 {
@@ -58,12 +62,35 @@ static void values_are_whole_or_null(void **unused)
     json_decref(real);
 }
 
+/* A list of numbers is one line; what is in a string, and lists of anything else, stay. */
+static void lists_of_numbers_are_lines(void **unused)
+{
+    json_t *value = json_pack("{s:[i,f], s:[[i,i,i],[]], s:[s], s:[i,s], s:s}", "a", -1, 0.5, "b",
+                              1, 2, 3, "c", "]", "d", 1, "x", "e", "[\n1\n]");
+    json_t *again;
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    (void)unused;
+    assert_int_equal(tt_json_print(f, value, 2), 0);
+    fclose(f);
+    assert_non_null(strstr(text, "\n   \"a\": [-1,0.5],\n"));
+    assert_non_null(strstr(text, "\n    [1,2,3],\n    []\n   ]"));
+    again = json_loads(text, 0, NULL);
+    assert_true(json_equal(value, again));
+    json_decref(value);
+    json_decref(again);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_of_any_type),
         cmocka_unit_test(members_of_members),
         cmocka_unit_test(values_are_whole_or_null),
+        cmocka_unit_test(lists_of_numbers_are_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,57 @@ static void extents_visit_every_element(void **unused)
     }
 }
 
+/* What is taken for one extent is that one, and what a single transfer is, is taken for it. */
+static void one_extent_is_what_the_walk_finds(void **unused)
+{
+    static struct tt_run runs[MOST];
+    unsigned found = 0;
+
+    (void)unused;
+    state = 7;
+    for (int round = 0; round < 3000; round++) {
+        struct tt_block b = {0};
+        struct tt_extent_iter it;
+        struct tt_extent one, x;
+        uint64_t n;
+
+        if (round % 4)
+            random_slab(&b.file);
+        else
+            random_runs(&b.file, 1 + draw(3), runs, false);
+        n = tt_selection_count(&b.file) + (round % 16 == 1); /* memory may be larger */
+        tt_select_all(&b.memory, 1, &n);
+        if (!tt_block_is_one_extent(&b, 8, &one))
+            continue;
+        found++;
+        tt_extents_begin(&it, &b, 8);
+        assert_true(tt_extents_next(&it, &x));
+        assert_memory_equal(&one, &x, sizeof x);
+        assert_false(tt_extents_next(&it, &x));
+        assert_int_equal(one.length, n * 8);
+    }
+    assert_true(found > 100);
+}
+
+static void a_single_transfer_is_one_extent(void **unused)
+{
+    uint64_t dims = 1 << 20, start = 8192, n = 4096, none = 0;
+    struct tt_block b = {0};
+    struct tt_extent x;
+
+    (void)unused;
+    tt_select_slab(&b.file, 1, &dims, &start, NULL, &n, NULL);
+    tt_select_all(&b.memory, 1, &n);
+    assert_true(tt_block_is_one_extent(&b, 1, &x));
+    assert_int_equal(x.file_offset, start);
+    assert_int_equal(x.length, n);
+    tt_select_none(&b.file, 1, &dims);
+    assert_false(tt_block_is_one_extent(&b, 1, &x));
+    tt_select_slab(&b.file, 1, &dims, &start, NULL, &none, NULL);
+    tt_select_all(&b.memory, 1, &none);
+    assert_false(tt_block_is_one_extent(&b, 1, &x));
+}
+
 static void collected_extents_are_sorted(void **unused)
 {
     static struct tt_run file_runs[MOST], memory_runs[MOST];
@@ -335,6 +386,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_visit_every_element),
+        cmocka_unit_test(one_extent_is_what_the_walk_finds),
+        cmocka_unit_test(a_single_transfer_is_one_extent),
         cmocka_unit_test(collected_extents_are_sorted),
         cmocka_unit_test(packing_is_undone_by_unpacking),
         cmocka_unit_test(strides_select_the_same),

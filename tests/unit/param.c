@@ -18,11 +18,12 @@ struct options {
     struct tt_counts counts;
     struct tt_words words;
     struct tt_space space;
+    struct tt_passes passes;
 };
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
 
-enum { FLAG, COUNT, BYTES, DURATION, RATE, REAL, CHOICE, TEXT, COUNTS, WORDS, SPACE };
+enum { FLAG, COUNT, BYTES, DURATION, RATE, REAL, CHOICE, TEXT, COUNTS, WORDS, SPACE, PASSES };
 #define AT(member) offsetof(struct options, member)
 static const struct tt_param params[] = {
     {"flag", TT_PARAM_BOOL, AT(flag), "no", NULL, "a switch"},
@@ -36,6 +37,7 @@ static const struct tt_param params[] = {
     {"counts", TT_PARAM_COUNTS, AT(counts), "10:0:1", NULL, "any"},
     {"words", TT_PARAM_WORDS, AT(words), "a,b", NULL, "any"},
     {"space", TT_PARAM_SPACE, AT(space), "20%", NULL, "any"},
+    {"passes", TT_PARAM_PASSES, AT(passes), "1", NULL, "1 to 1000", 1, 1000},
     {0},
 };
 
@@ -85,12 +87,17 @@ static void values_survive_the_way_to_text_and_back(void **state)
         {TEXT, "", ""},
         {COUNTS, "4,5", "4:5"},
         {COUNTS, "7", "7"},
+        {COUNTS, "64x128x32", "64:128:32"},
         {WORDS, "", ""},
         {WORDS, "x,y,z", "x,y,z"},
         {WORDS, "a\\,b,\\\\", "a\\,b,\\\\"},
         {SPACE, "10g", "10737418240"},
         {SPACE, "12.5%", "12.5%"},
         {SPACE, "0", "0%"},
+        {PASSES, "12", "12"},
+        {PASSES, "50ms", "0.05s"},
+        {PASSES, "2min", "120s"},
+        {PASSES, "50ms=12x4ms", "0.05s=12x0.004s"},
     };
 
     (void)state;
@@ -129,6 +136,8 @@ static void refused_values_change_nothing(void **state)
         {CHOICE, "gren", "choice: 'gren' is not one of red, green, blue (did you mean 'green'?)"},
         {CHOICE, "xyzzy", "choice: 'xyzzy' is not one of red, green, blue"},
         {COUNTS, "", "counts: '' is empty: expected a whole number such as 4096"},
+        {COUNTS, "1x", "counts: '1x' is not a count: expected a whole number such as 4096"},
+        {COUNTS, "1xx2", "counts: '1xx2' is not a count: expected a whole number such as 4096"},
         {COUNTS, "1:", "counts: '' is empty: expected a whole number such as 4096"},
         {COUNTS, "1:x", "counts: 'x' is not a count: expected a whole number such as 4096"},
         {COUNTS, "1:2,3", "counts: '2,3' is not a count: expected a whole number such as 4096"},
@@ -137,6 +146,20 @@ static void refused_values_change_nothing(void **state)
         {SPACE, "101%", "space: '101%' is not a share: expected 0% to 100%"},
         {SPACE, "-1%", "space: '-1%' is not a share: expected 0% to 100%"},
         {SPACE, "%", "space: '%' is not a share: expected 0% to 100%"},
+        {PASSES, "0", "passes: '0' is out of range: 1 to 1000"},
+        {PASSES, "0ms",
+         "passes: '0ms' cannot be computed for: expected a time above 0 and up to 1e+06s"},
+        {PASSES, "1.5",
+         "passes: '1.5' is neither a count of passes such as 12 nor a time such as 50ms"},
+        {PASSES, "", "passes: '' is neither a count of passes such as 12 nor a time such as 50ms"},
+        {PASSES, "5parsec",
+         "passes: '5parsec' is neither a count of passes such as 12 nor a time such as 50ms"},
+        {PASSES, "50ms=", "passes: '50ms=' is not a calibrated time such as 50ms=12x4.2ms"},
+        {PASSES, "50ms=0x1ms",
+         "passes: '50ms=0x1ms' is not a calibrated time such as 50ms=12x4.2ms"},
+        {PASSES, "1s=9999999999999x1s",
+         "passes: '1s=9999999999999x1s' is not a calibrated time such as 50ms=12x4.2ms"},
+        {PASSES, "50ms=3x0s", "passes: '50ms=3x0s' is not a calibrated time such as 50ms=12x4.2ms"},
     };
     struct tt_error e = TT_ERROR_CLEAR;
     struct options o = {0};

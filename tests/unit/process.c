@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -76,9 +77,27 @@ static void it_says_why_it_cannot_start(void **unused)
     (void)unused;
     fails(&(struct tt_process_spec){.words = nobody}, "no program 'no-such-program'");
     fails(&(struct tt_process_spec){.words = nobody, .instead = "nor-such"}, "neither");
-    fails(&(struct tt_process_spec){.words = seven, .cgroup = "/nowhere"}, "control group");
+    fails(&(struct tt_process_spec){.words = seven, .cgroups = {"/nowhere", NULL}},
+          "control group");
     fails(&(struct tt_process_spec){.words = seven, .directory = "/nowhere"}, "stdout");
     fails(&(struct tt_process_spec){.words = seven, .cpus = &none}, "affinity");
+}
+
+/* A group that only counts costs no run. It goes, so that nobody reads zeros from it. */
+static void it_starts_without_being_counted(void **unused)
+{
+    char group[] = "/tmp/tutti-unit-XXXXXX"; /* where no cgroup.procs is */
+    const struct tt_process_spec spec = {.words = seven, .cgroups = {NULL, mkdtemp(group)}};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_process p;
+
+    (void)unused;
+    tt_processes_begin();
+    assert_int_equal(tt_process_start(&spec, &p, &e), TT_OK);
+    wait_for(&p);
+    assert_int_equal(p.status, 7);
+    tt_processes_end();
+    assert_int_not_equal(access(group, F_OK), 0);
 }
 
 int main(void)
@@ -87,6 +106,7 @@ int main(void)
         cmocka_unit_test(its_status_is_known),
         cmocka_unit_test(ignored_signals_hide_nothing),
         cmocka_unit_test(it_says_why_it_cannot_start),
+        cmocka_unit_test(it_starts_without_being_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

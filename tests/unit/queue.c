@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "engine/queue.h"
 
 enum { VALUES = 8, BLOCKS = 3, STEPS = 40, DEPTH = 4, NOTHING = -1 };
@@ -173,7 +174,7 @@ static void dump_all(struct tt_queue *q, int fails)
                 aim(b, s, i, data[i]);
             if (q->spec.executor != TT_BY_CALLER)
                 assert_int_equal(tt_batch_copy(b, variables, &e), TT_OK);
-            assert_int_equal(tt_queue_start(q, b), q->spec.executor != TT_BY_CALLER);
+            assert_int_equal(tt_queue_start(q, b, tt_now_ns()), q->spec.executor != TT_BY_CALLER);
             s++;
         }
         if (!b || q->spec.executor == TT_BY_CALLER) {
@@ -235,7 +236,7 @@ static void single_requests_come_back_once(void **unused)
 
             if (b)
                 aim(b, s++, 0, (uint64_t *)b->buffer);
-            if (!b || !tt_queue_start(&q, b)) {
+            if (!b || !tt_queue_start(&q, b, tt_now_ns())) {
                 b = tt_queue_complete(&q);
                 seen[b->step]++;
                 assert_int_equal(tt_batch_result(b, &e), TT_OK);
@@ -248,6 +249,39 @@ static void single_requests_come_back_once(void **unused)
         tt_queue_close(&q);
         tt_pool_stop(spec.pool);
     }
+}
+
+/* One after the other by the caller: a failure is that of its own request, and the next one goes
+ * on.
+ */
+static void the_caller_executes_at_once(void **unused)
+{
+    struct tt_queue_spec spec = set(&single, TT_BY_CALLER, 0, 1);
+    struct tt_error e = TT_ERROR_CLEAR;
+    uint64_t data[VALUES];
+    struct tt_queue q;
+
+    (void)unused;
+    spec.sync_each = true;
+    file.fails_in_step = 1;
+    assert_int_equal(tt_queue_open(&q, &spec, &e), TT_OK);
+    for (uint64_t s = 0; s < 3; s++) {
+        struct tt_batch *b = tt_queue_take(&q);
+        int64_t now_ns = tt_now_ns();
+
+        aim(b, s, 1, data);
+        tt_queue_execute(&q, b, now_ns);
+        assert_int_equal(q.in_flight, 0);
+        assert_ptr_equal(q.free, b);
+        tt_error_clear(&e);
+        assert_int_equal(tt_batch_result(b, &e), s == 1 ? TT_FAILED : TT_OK);
+        assert_int_equal(b->failed, s == 1 ? 2 : 0);
+        assert_int_equal(b->submitted_ns, now_ns);
+        assert_true(b->requests->ended_ns >= now_ns);
+        assert_int_equal(file.values[s][1][3], s == 1 ? 0 : value(s, 1, 3));
+    }
+    assert_int_equal(file.syncs, 2);
+    tt_queue_close(&q);
 }
 
 /* Its address means nothing here: it is neither copied nor looked at. */
@@ -267,7 +301,7 @@ static void memory_of_a_device_is_refused(void **unused)
     aim(b, 0, 1, NULL);
     b->blocks[1].space = (enum tt_memory_space)(TT_IN_HOST + 1);
     b->rc = tt_batch_check_memory(b, &b->error);
-    tt_queue_start(&q, b);
+    tt_queue_start(&q, b, tt_now_ns());
     b = tt_queue_complete(&q);
     assert_int_equal(tt_batch_result(b, &e), TT_UNSUPPORTED);
     assert_string_equal(
@@ -289,11 +323,11 @@ static void what_the_backend_refuses_has_ended(void **unused)
     assert_int_equal(tt_queue_open(&q, &spec, &e), TT_OK);
     first = tt_queue_take(&q);
     aim(first, 0, 0, data);
-    assert_true(tt_queue_start(&q, first));
+    assert_true(tt_queue_start(&q, first, tt_now_ns()));
     second = tt_queue_take(&q);
     aim(second, 1, 0, data);
     file.refuses = true;
-    assert_false(tt_queue_start(&q, second));
+    assert_false(tt_queue_start(&q, second, tt_now_ns()));
     assert_ptr_equal(tt_queue_complete(&q), second);
     assert_int_equal(tt_batch_result(second, &e), TT_FAILED);
     assert_string_equal(e.text, "refused");
@@ -322,7 +356,7 @@ static void copies_in_flight_keep_to_their_limit(void **unused)
         aim(b, s, 0, data);
         assert_int_equal(tt_batch_copy_size(b, variables), sizeof data);
         assert_int_equal(tt_batch_copy(b, variables, &e), TT_OK);
-        tt_queue_start(&q, b);
+        tt_queue_start(&q, b, tt_now_ns());
     }
     assert_false(tt_queue_has_room(&q, sizeof data));
     tt_queue_complete(&q);
@@ -338,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dumps_complete_in_order_with_every_executor),
         cmocka_unit_test(single_requests_come_back_once),
+        cmocka_unit_test(the_caller_executes_at_once),
         cmocka_unit_test(memory_of_a_device_is_refused),
         cmocka_unit_test(what_the_backend_refuses_has_ended),
         cmocka_unit_test(copies_in_flight_keep_to_their_limit),

@@ -64,18 +64,34 @@ static void write_iterations(FILE *f, unsigned rank)
     }
 }
 
+/* Eight more iterations in two baseline epochs, of which nothing counts. */
+static void write_excluded(FILE *f)
+{
+    for (uint64_t i = 17; i <= 24; i++) {
+        struct tt_iteration_record r = {.iteration = i | TT_ITERATION_EXCLUDED,
+                                        .start_ns = ((int64_t)i - 1) * SECOND,
+                                        .span_ns = SECOND / 2,
+                                        .bytes_written = i % 4 == 0 ? 1 << 20 : 0,
+                                        .bytes_communicated = 1000};
+
+        r.phase_ns[TT_COMPUTE] = r.phase_ns[TT_IO_WRITE] = r.phase_ns[TT_COPY] = SECOND;
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+    }
+}
+
 /* Overlapped epochs: 2.1 s, of which 2 s computation (rank 1; rank 0 is faster). Baselines: 1.6 s
  * computation and 0.5 s I/O. The last has no computation after its dump and must not count. */
-static void write_epochs(FILE *f, unsigned rank)
+static void write_epochs(FILE *f, unsigned rank, uint32_t kind)
 {
     for (unsigned n = 1; n <= 5; n++) {
         bool baseline = n == 2 || n == 4, last = n == 5;
         struct tt_epoch_record r = {.epoch = n,
-                                    .baseline = baseline,
+                                    .kind = baseline ? kind : TT_EPOCH_OVERLAPPED,
                                     .iterations = last ? 0 : 4,
                                     .span_ns = rank ? 21 * SECOND / 10 : SECOND,
                                     .compute_ns = baseline ? 16 * SECOND / 10 : 2 * SECOND,
                                     .io_ns = SECOND / 2,
+                                    .visible_ns = baseline ? SECOND / 2 : SECOND / 10,
                                     .bytes = 1 << 20};
 
         if (last)
@@ -93,7 +109,7 @@ static void write_calls(FILE *f)
     assert_non_null(calls);
     tt_histogram_add(&calls[TT_CALL_WRITE], 16);
     tt_histogram_add(&calls[TT_CALL_WRITE], 24);
-    write_chunk(f, TT_CHUNK_CALLS, calls, TT_NCALLS * sizeof *calls);
+    write_calls_of_node(f, calls);
     free(calls);
 }
 
@@ -106,7 +122,7 @@ static FILE *begin_rank(unsigned rank, enum tt_rank_state state, unsigned pid)
 
 static const char summary[] =
     "{\"results\": {\"residual\": {\"value\": 0.25, \"kind\": \"same\"},"
-    " \"updates\": {\"value\": 800, \"kind\": \"sum\"}, \"flops\": {\"value\": 3200, \"kind\": "
+    " \"updates\": {\"value\": 1200, \"kind\": \"sum\"}, \"flops\": {\"value\": 4800, \"kind\": "
     "\"sum\"}},"
     " \"cpu_seconds\": 12.0, \"cpu_waiting_seconds\": 0.16, \"node_cpu_seconds\": 28.0, "
     "\"peak_memory\": 4096, \"runtime_ns\": 16000000000, \"files\": 1,"
@@ -121,7 +137,8 @@ static void write_rank(unsigned rank)
     FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
 
     write_iterations(f, rank);
-    write_epochs(f, rank);
+    write_excluded(f);
+    write_epochs(f, rank, TT_EPOCH_BASELINE);
     write_calls(f);
     write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
     assert_int_equal(fclose(f), 0);
@@ -147,7 +164,7 @@ static int make_directory(void **unused)
     write_file("plan.json",
                "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"hash\": \"00ff\","
                " \"parameters\": {\"ranks\": \"2\", \"backend\": \"posix\", \"overlap\": \"async\","
-               " \"sync\": \"never\", \"label\": \"mine\", \"stencil.size\": \"64\"}}");
+               " \"sync\": \"background\", \"label\": \"mine\", \"stencil.size\": \"64\"}}");
     write_file("outcome.json", "{\"status\": \"done\", \"error\": null}");
     write_rank(0);
     write_rank(1);
@@ -230,12 +247,23 @@ static void metrics_follow_their_definitions(void **unused)
     expect_metric(result, "write_rate", 8 * MIB / 2.0);
     expect_no_metric(result, "read_rate", "nothing was read");
     expect_metric(result, "application_rate", 8 * MIB / 16);
+    expect_no_metric(result, "application_read_rate", "nothing was read");
     expect_metric(result, "epoch_time", 2.1);
+    expect_metric(result, "epoch_compute", 2.1 - 0.1);
+    expect_metric(result, "epoch_bytes", 2 * MIB);
     expect_metric(result, "compute_only", 1.6);
     expect_metric(result, "io_only", 0.5);
     expect_metric(result, "hidden_fraction", 1 - (2.1 - 1.6) / 0.5);
+    expect_metric(result, "hidden_fraction_median", 1 - (2.1 - 1.6) / 0.5);
+    expect_no_metric(result, "hidden_fraction_low", "fewer than six epochs");
+    expect_metric(result, "speedup", (1.6 + 0.5) / 2.1);
+    expect_no_metric(result, "hidden_read_fraction", "nothing was read");
     expect_metric(result, "inflation", 2 / 1.6);
     expect_metric(result, "copy_time", 0.04);
+    expect_metric(result, "epoch_copy", 0.04 / 3);
+    expect_metric(result, "copy_rate", 8 * MIB / 0.04);
+    expect_metric(result, "t_init", 1);
+    expect_metric(result, "t_term", 0.5);
     expect_metric(result, "cpu_time", 24);
     expect_metric(result, "cpu_share", 24 / (16.0 * 2));
     expect_metric(result, "cpu_wait", 0.01);
@@ -243,7 +271,87 @@ static void metrics_follow_their_definitions(void **unused)
     expect_metric(result, "peak_memory", 4096);
     expect_metric(result, "imbalance", 0.5 / 0.4);
     expect_metric(result, "files", 2);
-    assert_int_equal(json_object_size(json_object_get(result, "metrics")), TT_NMETRICS);
+    /* All, without the percentiles of calls that were not made: only writes were. */
+    assert_int_equal(json_object_size(json_object_get(result, "metrics")),
+                     TT_NMETRICS - 3 * (TT_NCALLS - 1));
+    json_decref(result);
+}
+
+static const char *note_of(const json_t *result, const char *name)
+{
+    return text(json_object_get(json_object_get(result, "metrics"), name), "note");
+}
+
+static void what_baselines_took_is_said(void **unused)
+{
+    json_t *result = make();
+    const json_t *excluded = json_object_get(result, "excluded");
+
+    (void)unused;
+    assert_string_equal(note_of(result, "runtime"),
+                        "without 2 of 5 epochs (4 s): those that measured the baseline");
+    assert_int_equal(json_integer_value(json_object_get(excluded, "epochs")), 2);
+    assert_int_equal(json_integer_value(json_object_get(excluded, "of")), 5);
+    assert_true(json_number_value(json_object_get(excluded, "seconds")) == 4);
+    assert_true(json_number_value(json_object_get(excluded, "bytes_written")) == 4 * MIB);
+    json_decref(result);
+}
+
+/* The baseline's epoch has no record then, but its iterations do: they are not in the runtime, so
+ * they are in no update rate. The dump that it began with was the end of one that counts. */
+static void iterations_of_a_baseline_that_was_stopped_do_not_count(void **unused)
+{
+    const struct tt_iteration_record dump = {.iteration = 16 | TT_ITERATION_EXCLUDED,
+                                             .start_ns = 16 * SECOND - 1};
+    const struct tt_epoch_record first = {.epoch = 1, .iterations = 4, .span_ns = SECOND};
+    json_t *result;
+
+    (void)unused;
+    for (unsigned rank = 0; rank < 2; rank++) {
+        FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+
+        write_iterations(f, rank);
+        write_chunk(f, TT_CHUNK_ITERATIONS, &dump, sizeof dump);
+        write_excluded(f);
+        write_chunk(f, TT_CHUNK_EPOCHS, &first, sizeof first);
+        write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+        assert_int_equal(fclose(f), 0);
+    }
+    result = make();
+    expect_metric(result, "updates", 2400.0 * 16 / 24);
+    assert_string_equal(note_of(result, "runtime"),
+                        "without an epoch that was to measure the baseline (4 s), in which it was "
+                        "stopped");
+    json_decref(result);
+}
+
+/* Runtimes of earlier versions have baselines inside. Epochs tell how long they were and what they
+ * wrote; for what else they did, iterations are not enough. */
+static void older_records_give_what_they_can(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    for (unsigned rank = 0; rank < 2; rank++) {
+        FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+
+        write_iterations(f, rank);
+        write_epochs(f, rank, TT_EPOCH_BASELINE_INSIDE);
+        write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
+        assert_int_equal(fclose(f), 0);
+    }
+    result = make();
+    expect_metric(result, "runtime", 16 - 2 * 1.0); /* rank 0's were the shorter ones */
+    expect_metric(result, "bytes_written", 4 * MIB);
+    expect_metric(result, "application_rate", 4 * MIB / 14);
+    expect_metric(result, "updates", 2400 * 0.5);
+    expect_metric(result, "update_rate", 1200 / 14.0);
+    expect_metric(result, "epoch_time", 2.1);
+    expect_no_metric(result, "write_rate", "baseline epochs are inside it");
+    expect_no_metric(result, "bytes_communicated", "baseline epochs are inside it");
+    expect_no_metric(result, "copy_time", "baseline epochs are inside it");
+    expect_no_metric(result, "cpu_time", "baseline epochs are inside it");
+    expect_no_metric(result, "imbalance", "baseline epochs are inside it");
     json_decref(result);
 }
 
@@ -257,18 +365,109 @@ static void reads_take_their_own_time(void **unused)
     r.phase_ns[TT_LOAD] = SECOND / 100;
     r.phase_ns[TT_IO_READ] = SECOND / 4;
     for (unsigned rank = 0; rank < 2; rank++) {
-        char path[96];
         FILE *f;
 
-        snprintf(path, sizeof path, "%s/records/%05u.ttr", directory, rank);
-        f = fopen(path, "ab");
-        assert_non_null(f);
+        f = open_records(directory, rank, "ab");
         write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
         assert_int_equal(fclose(f), 0);
     }
     result = make();
     expect_metric(result, "bytes_read", 2 * MIB);
     expect_metric(result, "read_rate", 2 * MIB / 0.25);
+    expect_metric(result, "application_read_rate", 2 * MIB / 16);
+    expect_no_metric(result, "hidden_read_fraction", "were not prefetched");
+    json_decref(result);
+    write_file("plan.json",
+               "{\"format\": 2, \"workload\": \"particles\", \"ranks\": 2, \"parameters\":"
+               " {\"ranks\": \"2\", \"overlap\": \"async\", \"particles.prefetch\": \"yes\"}}");
+    result = make();
+    expect_metric(result, "hidden_read_fraction", 1 - 0.01 / 0.25);
+    json_decref(result);
+}
+
+/* In every dump, exchange and load another rank is the slow one. */
+static void write_rotating_stragglers(const char *end, size_t n)
+{
+    for (unsigned rank = 0; rank < 2; rank++) {
+        FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+
+        for (uint64_t i = 1; i <= 4; i++) {
+            struct tt_iteration_record r = {.iteration = i,
+                                            .start_ns = ((int64_t)i - 1) * SECOND,
+                                            .span_ns = SECOND,
+                                            .bytes_written = 1 << 20,
+                                            .bytes_read = 1 << 20,
+                                            .bytes_communicated = 1 << 20};
+            int64_t slow = i % 2 == rank ? 3 * SECOND / 10 : SECOND / 10;
+
+            r.phase_ns[TT_IO_WRITE] = (uint64_t)slow / 2;
+            r.phase_ns[TT_IO_SYNC] = (uint64_t)slow / 2;
+            r.phase_ns[TT_IO_READ] = (uint64_t)slow;
+            r.phase_ns[TT_HALO] = (uint64_t)(i <= 2 ? slow : 0);
+            r.phase_ns[TT_COLLECTIVE] = (uint64_t)(i <= 2 ? 0 : slow);
+            write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        }
+        write_chunk(f, TT_CHUNK_JSON, end, n);
+        assert_int_equal(fclose(f), 0);
+    }
+}
+
+/* Each took 0.3 s, although no rank took longer than 0.8 s for all four together. */
+static void stragglers_that_rotate_are_counted(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    write_rotating_stragglers(summary, sizeof summary - 1);
+    result = make();
+    expect_metric(result, "write_rate", 8 * MIB / 1.2);
+    expect_metric(result, "read_rate", 8 * MIB / 1.2);
+    expect_metric(result, "communication_rate", 8 * MIB / 1.2);
+    json_decref(result);
+}
+
+/* Where ranks do not wait for each other (reader, traffic) nobody loses what another one takes
+ * longer in the same iteration: the slowest rank's whole time is what everything took. */
+static void ranks_apart_take_the_time_of_the_slowest(void **unused)
+{
+    char end[sizeof summary + 20];
+    int n = snprintf(end, sizeof end, "{\"apart\": true, %s", summary + 1);
+    json_t *result;
+
+    (void)unused;
+    write_rotating_stragglers(end, (size_t)n);
+    result = make();
+    expect_metric(result, "write_rate", 8 * MIB / 0.8);
+    expect_metric(result, "read_rate", 8 * MIB / 0.8);
+    expect_metric(result, "communication_rate", 8 * MIB / 0.8);
+    json_decref(result);
+}
+
+/* Writing took 2 and 3 s, a check that does not count 7 s, and reading 1 s. */
+static void accesses_have_their_own_time(void **unused)
+{
+    static const char tables[] =
+        "{\"tables\": {\"accesses\": [[0, 0, 4194304, 4, 0, 2, 0, 2, 0, 0, 0, 1, 1],"
+        " [1, 0, 4194304, 4, 0, 7, 0, 7, 0, 0, 0, 1, 1], [2, 0, 4194304, 4, 0, 1, 0, 1, 0, 0, 0, "
+        "1, 1],"
+        " [0, 1, 4194304, 4, 0, 2, 0, 3, 0, 0, 0, 1, 1]]}}";
+    struct tt_iteration_record r = {.iteration = 17, .bytes_read = 1 << 21};
+    json_t *result;
+
+    (void)unused;
+    write_file("plan.json", "{\"format\": 2, \"workload\": \"bulk\", \"ranks\": 2, \"parameters\":"
+                            " {\"ranks\": \"2\", \"overlap\": \"none\"}}");
+    for (unsigned rank = 0; rank < 2; rank++) {
+        FILE *f;
+
+        f = open_records(directory, rank, "ab");
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+        write_chunk(f, TT_CHUNK_JSON, tables, sizeof tables - 1);
+        assert_int_equal(fclose(f), 0);
+    }
+    result = make();
+    expect_metric(result, "application_rate", 8 * MIB / 5);
+    expect_metric(result, "application_read_rate", 4 * MIB);
     json_decref(result);
 }
 
@@ -310,20 +509,37 @@ static void doubts_are_warnings(void **unused)
 
     (void)unused;
     assert_true(warns(result, "said by both ranks"));
-    assert_true(warns(result, "sync=never"));
     assert_true(warns(result, "imbalance: the slowest rank computed 1.25 times"));
     assert_true(warns(result, "beside it by 25 %"));
     assert_true(warns(result, "without effect: cb_nodes=4"));
     assert_true(warns(result, "oversubscribed: 2 ranks of 1 thread on 1 CPUs"));
     assert_true(warns(result, "few epochs"));
-    assert_int_equal(n, 7); /* each once, and no others */
+    assert_int_equal(n, 6); /* each once, and no others */
+    json_decref(result);
+}
+
+/* The system writes when it likes: what epochs take says nothing of that. */
+static void nobody_sees_the_end_without_sync(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    write_file("plan.json",
+               "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"parameters\":"
+               " {\"ranks\": \"2\", \"overlap\": \"async\", \"sync\": \"never\"}}");
+    result = make();
+    assert_true(warns(result, "sync=never"));
+    expect_no_metric(result, "hidden_fraction", "nobody sees when the I/O of an epoch ends");
+    expect_no_metric(result, "hidden_fraction_median", "nobody sees when");
+    expect_no_metric(result, "speedup", "nobody sees when");
+    expect_metric(result, "epoch_time", 2.1);
     json_decref(result);
 }
 
 /* Replaces a summary's text by one of the same meaning in other numbers. */
 static void rewrite_ranks(const char *from, const char *to, void (*epochs)(FILE *))
 {
-    char other[sizeof summary + 64];
+    char other[sizeof summary + 128];
     const char *at = strstr(summary, from);
 
     assert_non_null(at);
@@ -332,13 +548,98 @@ static void rewrite_ranks(const char *from, const char *to, void (*epochs)(FILE 
         FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
 
         write_iterations(f, rank);
+        write_excluded(f);
         if (epochs)
             epochs(f);
         else
-            write_epochs(f, rank);
+            write_epochs(f, rank, TT_EPOCH_BASELINE);
         write_chunk(f, TT_CHUNK_JSON, other, strlen(other));
         assert_int_equal(fclose(f), 0);
     }
+}
+
+/* Seven overlapped epochs, of which one stalls, and six baselines. */
+static void write_stall(FILE *f)
+{
+    for (unsigned i = 0; i < 13; i++) {
+        bool baseline = i % 2 == 1;
+        struct tt_epoch_record r = {.epoch = i + 1,
+                                    .kind = baseline ? TT_EPOCH_BASELINE : 0,
+                                    .iterations = 4,
+                                    .span_ns = (baseline ? 4
+                                                : i == 6 ? 9
+                                                         : 2) *
+                                               SECOND,
+                                    .compute_ns = SECOND,
+                                    .io_ns = 2 * SECOND,
+                                    .visible_ns = baseline ? 5 * SECOND / 2 : SECOND,
+                                    .bytes = 1 << 20};
+
+        write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+    }
+}
+
+/* m B s m B m, of which only those named m are of the job: 2 s and 4 s and 3 s. */
+static void write_settling(FILE *f)
+{
+    static const struct {
+        uint32_t kind;
+        int64_t span; /* in s */
+    } epochs[] = {{TT_EPOCH_OVERLAPPED, 2}, {TT_EPOCH_BASELINE, 5}, {TT_EPOCH_SETTLING, 1},
+                  {TT_EPOCH_OVERLAPPED, 4}, {TT_EPOCH_BASELINE, 5}, {TT_EPOCH_OVERLAPPED, 3}};
+
+    for (unsigned i = 0; i < sizeof epochs / sizeof *epochs; i++) {
+        struct tt_epoch_record r = {.epoch = i + 1,
+                                    .kind = epochs[i].kind,
+                                    .iterations = 4,
+                                    .span_ns = epochs[i].span * SECOND,
+                                    .compute_ns = SECOND,
+                                    .io_ns = 4 * SECOND,
+                                    .visible_ns = 4 * SECOND,
+                                    .bytes = 1 << 20};
+
+        write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+    }
+}
+
+static void settling_epochs_do_not_count(void **unused)
+{
+    json_t *result;
+
+    (void)unused;
+    rewrite_ranks("\"helper\"", "\"helper\"", write_settling);
+    result = make();
+    expect_metric(result, "epoch_time", 3);
+    expect_metric(result, "hidden_fraction", 0.5);
+    expect_metric(result, "updates", 2400 * 0.5); /* 12 of 24 iterations */
+    assert_string_equal(note_of(result, "runtime"),
+                        "without 3 of 6 epochs (4 s): those that measured the baseline, and the "
+                        "next ones");
+    json_decref(result);
+}
+
+/* The stall is a cost of the I/O, which a median does not know. */
+static void stalls_count(void **unused)
+{
+    const json_t *low, *high;
+    json_t *result;
+
+    (void)unused;
+    rewrite_ranks("\"helper\"", "\"helper\"", write_stall);
+    result = make();
+    expect_metric(result, "epoch_time", 3);
+    expect_metric(result, "epoch_time_median", 2);
+    expect_metric(result, "compute_only", 1.5); /* the span without visible I/O */
+    expect_metric(result, "hidden_fraction", 0.25);
+    expect_metric(result, "hidden_fraction_median", 0.75);
+    expect_metric(result, "speedup", 3.5 / 3);
+    low = json_object_get(json_object_get(result, "metrics"), "hidden_fraction_low");
+    high = json_object_get(json_object_get(result, "metrics"), "hidden_fraction_high");
+    assert_true(json_number_value(json_object_get(low, "value")) < 0);
+    /* no stall drawn, and a little further, since six epochs are few */
+    assert_true(json_number_value(json_object_get(high, "value")) > 0.75);
+    assert_true(json_number_value(json_object_get(high, "value")) < 1.25);
+    json_decref(result);
 }
 
 /* Two dumps in flight, of 2 s each, beside 1 s of computation: the first epochs after a baseline
@@ -351,11 +652,12 @@ static void write_shared_waits(FILE *f)
 
     for (unsigned i = 0; i < sizeof epochs / sizeof *epochs; i++) {
         struct tt_epoch_record r = {.epoch = i + 1,
-                                    .baseline = i % 4 == 1,
+                                    .kind = i % 4 == 1 ? TT_EPOCH_BASELINE : 0,
                                     .iterations = 4,
                                     .span_ns = epochs[i].span * SECOND,
                                     .compute_ns = epochs[i].compute * SECOND,
                                     .io_ns = epochs[i].io * SECOND,
+                                    .visible_ns = i % 4 == 1 ? 2 * SECOND : 0,
                                     .bytes = 1 << 20};
 
         write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
@@ -379,18 +681,69 @@ static void waits_are_shared_by_dumps_in_flight(void **unused)
     json_decref(result);
 }
 
-static void a_busy_machine_is_the_reason(void **unused)
+/* Ranks that are more than the CPUs wait for each other. */
+static void too_many_ranks_are_the_reason(void **unused)
 {
     json_t *result;
 
     (void)unused;
     rewrite_ranks("\"cpu_waiting_seconds\": 0.16", "\"cpu_waiting_seconds\": 8.0", NULL);
     result = make();
+    assert_true(warns(result, "oversubscribed: 2 ranks of 1 thread on 1 CPUs"));
+    assert_false(warns(result, "the machine was busy"));
+    json_decref(result);
+}
+
+static void a_busy_machine_is_the_reason(void **unused)
+{
+    const char *from = strstr(summary, "\"cpu_waiting_seconds\""), *cpus = strstr(from, "\"cpus\"");
+    char to[sizeof summary];
+    json_t *result;
+
+    (void)unused;
+    snprintf(to, sizeof to, "\"cpu_waiting_seconds\": 8.0%.*s\"cpus\": 2%s",
+             (int)(cpus - strchr(from, ',')), strchr(from, ','), cpus + strlen("\"cpus\": 1"));
+    rewrite_ranks(from, to, NULL);
+    result = make();
+    assert_false(warns(result, "oversubscribed"));
     assert_true(
         warns(result, "other processes used 0.2 CPUs, and a rank waited for a CPU in 50 %"));
     assert_false(warns(result, "imbalance"));
     assert_false(warns(result, "beside it by"));
     json_decref(result);
+}
+
+/* The slowest rank's seconds an iteration, against 12 passes of 4 ms alone. */
+static void computation_is_compared_with_its_calibration(void **unused)
+{
+    static const struct {
+        const char *seconds, *words;
+    } cases[] = {
+        {"4.9", NULL},
+        {"6.5", "computation took 65.0 ms an iteration, and 48.0 ms when it was calibrated alone: "
+                "the machine was faster or freer then"},
+        {"3.5", "computation took 35.0 ms an iteration, and 48.0 ms when it was calibrated alone: "
+                "the machine was slower or busier then"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char seen[120];
+        json_t *result;
+
+        assert_int_equal(remove_directory(NULL), 0);
+        assert_int_equal(make_directory(NULL), 0);
+        write_file("plan.json",
+                   "{\"format\": 2, \"workload\": \"stencil\", \"ranks\": 2, \"hash\": \"00ff\","
+                   " \"parameters\": {\"stencil.compute\": \"0.05s=12x0.004s\"}}");
+        snprintf(seen, sizeof seen, "\"passes\": {\"seconds\": %s, \"iterations\": 100}, \"files\"",
+                 cases[i].seconds);
+        rewrite_ranks("\"files\"", seen, NULL);
+        result = make();
+        assert_int_equal(warns(result, "when it was calibrated"), cases[i].words != NULL);
+        assert_true(!cases[i].words || warns(result, cases[i].words));
+        json_decref(result);
+    }
 }
 
 static void what_is_not_a_metric_is_named(void **unused)
@@ -436,7 +789,6 @@ static void sixth_row(void *context, const struct tt_iteration_record *list, siz
 static void samples_are_the_records(void **unused)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    struct tt_records_header header;
     struct tt_samples samples;
     struct sixth sixth = {0};
 
@@ -444,7 +796,7 @@ static void samples_are_the_records(void **unused)
     assert_int_equal(tt_samples_open(directory, &samples, &e), TT_OK);
     assert_int_equal(samples.n, 2);
     assert_int_equal(samples.ranks[1].header.rank, 1);
-    assert_int_equal(tt_records_scan(samples.ranks[1].path, sixth_row, &sixth, &header, &e), TT_OK);
+    assert_int_equal(tt_samples_scan(&samples, 1, sixth_row, &sixth, &e), TT_OK);
     assert_int_equal(sixth.row[0], 4);
     assert_int_equal(sixth.row[3], SECOND / 2);
     assert_string_equal(tt_sample_columns[3], "compute_ns");
@@ -560,11 +912,22 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_directory, remove_directory)
     const struct CMUnitTest tests[] = {
         TEST(metrics_follow_their_definitions),
+        TEST(what_baselines_took_is_said),
+        TEST(iterations_of_a_baseline_that_was_stopped_do_not_count),
+        TEST(older_records_give_what_they_can),
         TEST(reads_take_their_own_time),
+        TEST(stragglers_that_rotate_are_counted),
+        TEST(ranks_apart_take_the_time_of_the_slowest),
+        TEST(accesses_have_their_own_time),
         TEST(details_are_there),
         TEST(doubts_are_warnings),
+        TEST(nobody_sees_the_end_without_sync),
+        TEST(settling_epochs_do_not_count),
+        TEST(stalls_count),
         TEST(waits_are_shared_by_dumps_in_flight),
         TEST(a_busy_machine_is_the_reason),
+        TEST(too_many_ranks_are_the_reason),
+        TEST(computation_is_compared_with_its_calibration),
         TEST(what_is_not_a_metric_is_named),
         TEST(without_overlap_nothing_is_hidden),
         TEST(samples_are_the_records),

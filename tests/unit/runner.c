@@ -51,6 +51,8 @@ struct owner {
     uint64_t bytes;
     double widths[POINTS]; /* of the interval, of points with three runs and more */
     size_t begun_with;     /* repetitions in the journal at the beginning */
+    const struct tt_runner_point *compared;
+    uint64_t fails_in; /* this round always_fails alone does; 0: in all */
 };
 
 static int note_begin(void *context, const struct tt_repetition *list, size_t n, struct tt_error *e)
@@ -78,7 +80,7 @@ static int note_play(void *context, const struct tt_runner_state *state, struct 
     o->numbers[o->n++] = r->number;
     if (o->seconds > 0)
         nanosleep(&pause, NULL);
-    r->complete = r->point != o->always_fails;
+    r->complete = r->point != o->always_fails || (o->fails_in && r->round != o->fails_in);
     r->bytes = o->bytes;
     snprintf(r->directory, sizeof r->directory, "p%zu-%zu", r->point, o->n);
     snprintf(r->why, sizeof r->why, "%s", r->complete ? "" : "it \"failed\"\n, and \\ how");
@@ -99,6 +101,7 @@ static struct tt_runner_report run(struct owner *o, struct tt_runner_rules rules
 {
     const struct tt_runner_owner owner = {.context = o,
                                           .npoints = POINTS,
+                                          .points = o->compared,
                                           .begin = note_begin,
                                           .run = note_play,
                                           .width = note_width};
@@ -236,6 +239,83 @@ static void stops_when_narrow_or_at_most(void **unused)
     free(report.list);
 }
 
+/* Points 1 and 2 are compared with 0, which 3 is once more; 4 is alone. */
+static const struct tt_runner_point compared[POINTS] = {
+    {0, true}, {0, false}, {0, false}, {0, true}, {4, true}};
+
+static size_t in_round(const struct tt_runner_report *report, uint64_t round)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->n; i++)
+        n += report->list[i].round == round;
+    return n;
+}
+
+static void what_others_are_compared_with_goes_on(void **unused)
+{
+    static struct owner o = {
+        .always_fails = POINTS, .widths = {0, 0.5, 0.8, 0, 0.3}, .compared = compared};
+    struct tt_runner_rules rules = {.repeat = 2, .width = 0.1, .at_most = 12, .seed = 1};
+    struct tt_runner_report report = run(&o, rules, TT_OK);
+    static const size_t expected[POINTS] = {8, 5, 8, 8, 3};
+
+    (void)unused;
+    for (size_t p = 0; p < POINTS; p++)
+        assert_int_equal(count(&report, p), expected[p]);
+    assert_int_equal(in_round(&report, 3), 5);
+    assert_int_equal(in_round(&report, 6), 3); /* 2 goes on, 0 and 3 join it */
+    assert_int_equal(o.states[o.n - 1].planned, report.n);
+    free(report.list);
+}
+
+/* A round in which the base failed is worth nothing to the others; one in which another point
+ * failed is made good with a base of its own. */
+static void a_round_without_its_base_does_not_count(void **unused)
+{
+    static struct owner o = {.compared = compared, .fails_in = 2};
+    struct tt_runner_report report = run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK);
+    static const size_t base_failed[POINTS] = {3, 4, 4, 4, 3}, other_failed[] = {4, 3, 3, 4, 3};
+
+    (void)unused;
+    for (size_t p = 0; p < POINTS; p++)
+        assert_int_equal(count(&report, p), base_failed[p]);
+    free(report.list);
+    start_again();
+    o = (struct owner){.compared = compared, .fails_in = 2, .always_fails = 1};
+    report = run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK);
+    for (size_t p = 0; p < POINTS; p++)
+        assert_int_equal(count(&report, p), other_failed[p]);
+    assert_int_equal(in_round(&report, 4), 3);
+    free(report.list);
+    /* A base that never works ends the others, too. */
+    start_again();
+    o = (struct owner){.compared = compared};
+    report = run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK);
+    assert_int_equal(report.list[report.n - 1].round, 5);
+    free(report.list);
+}
+
+/* What is missing of a round that was broken off is run in it. */
+static void a_round_is_finished_by_resuming(void **unused)
+{
+    static struct owner first = {.always_fails = POINTS, .compared = compared, .die_after = 7};
+    static struct owner second = {.always_fails = POINTS, .compared = compared};
+    struct tt_runner_report report;
+
+    (void)unused;
+    free(run(&first, (struct tt_runner_rules){.repeat = 3, .seed = 1}, TT_INTERRUPTED).list);
+    report = run(&second, (struct tt_runner_rules){.repeat = 3, .seed = 1}, TT_OK);
+    assert_int_equal(report.n, 3 * POINTS);
+    for (size_t i = 0; i < second.n; i++) {
+        assert_int_equal(second.states[i].done, 7 + i);
+        assert_int_equal(second.states[i].planned, 3 * POINTS);
+    }
+    for (uint64_t round = 1; round <= 3; round++)
+        assert_int_equal(in_round(&report, round), POINTS);
+    free(report.list);
+}
+
 static void point_that_always_fails_is_left(void **unused)
 {
     static struct owner o = {.always_fails = 2};
@@ -253,10 +333,19 @@ static void point_that_always_fails_is_left(void **unused)
     assert_int_equal(report.n, 3 * (POINTS - 1) + 5);
     assert_false(report.out_of_budget);
     free(report.list);
-    /* Neither is it tried once more by --resume. */
+    /* Neither is it tried once more by a later call, */
     o.n = 0;
     free(run(&o, (struct tt_runner_rules){.repeat = 3}, TT_OK).list);
     assert_int_equal(o.n, 0);
+    /* unless it is to be: then it is left again, or has all that it needs and no more. */
+    free(run(&o, (struct tt_runner_rules){.repeat = 3, .retry = true}, TT_OK).list);
+    assert_int_equal(o.n, 5);
+    o.always_fails = POINTS;
+    report = run(&o, (struct tt_runner_rules){.repeat = 3, .retry = true}, TT_OK);
+    assert_int_equal(o.n, 5 + 3);
+    assert_int_equal(count(&report, 2), 3);
+    assert_int_equal(report.list[report.n - 1].number, 5 + 5 + 3);
+    free(report.list);
 }
 
 static void budget_in_bytes(void **unused)
@@ -292,6 +381,66 @@ static void budget_in_time(void **unused)
     free(report.list);
 }
 
+/* ---- points that come and go ---- */
+
+static struct tt_runner_report run_named(struct owner *o, const char *const *names, size_t n,
+                                         const uint64_t *repeat, int expected)
+{
+    const struct tt_runner_rules rules = {.repeat = 2, .seed = 1};
+    const struct tt_runner_owner owner = {.context = o,
+                                          .npoints = n,
+                                          .names = names,
+                                          .repeat = repeat,
+                                          .begin = note_begin,
+                                          .run = note_play};
+    struct tt_runner_report report;
+    struct tt_error e = TT_ERROR_CLEAR;
+
+    assert_int_equal(tt_runner_run(directory, &rules, &owner, &report, &e), expected);
+    return report;
+}
+
+/* The journal knows points by their names, in whichever order they are given the next time. */
+static void named_points_may_come_later(void **unused)
+{
+    static const char *const few[] = {"a", "b"}, *const more[] = {"c", "b", "d", "a"};
+    static struct owner first = {.always_fails = 9}, second = {.always_fails = 9};
+    struct tt_runner_report report;
+
+    (void)unused;
+    free(run_named(&first, few, 2, NULL, TT_OK).list);
+    assert_int_equal(first.n, 4);
+    report = run_named(&second, more, 4, NULL, TT_OK);
+    assert_int_equal(second.begun_with, 4);
+    assert_int_equal(second.n, 4);
+    for (size_t i = 0; i < second.n; i++)
+        assert_true(second.points[i] == 0 || second.points[i] == 2);
+    for (size_t p = 0; p < 4; p++)
+        assert_int_equal(count(&report, p), 2);
+    free(report.list);
+    /* A name that nobody knows is not a repetition of ours. */
+    free(run_named(&second, few, 2, NULL, TT_CORRUPT).list);
+}
+
+static void every_point_has_its_own_number(void **unused)
+{
+    static const uint64_t repeat[] = {3, 0, 1};
+    static const char *const names[] = {"a", "b", "c"};
+    static struct owner o = {.always_fails = 9};
+    struct tt_runner_report report = run_named(&o, names, 3, repeat, TT_OK);
+
+    (void)unused;
+    for (size_t p = 0; p < 3; p++)
+        assert_int_equal(count(&report, p), repeat[p]);
+    assert_int_equal(o.states[0].planned, 4);
+    free(report.list);
+    /* Others go on later. */
+    report = run_named(&o, names, 3, (const uint64_t[]){3, 2, 0}, TT_OK);
+    assert_int_equal(count(&report, 1), 2);
+    assert_int_equal(report.n, 6);
+    free(report.list);
+}
+
 /* ---- the journal ---- */
 
 #define GOOD \
@@ -306,7 +455,7 @@ static void torn_last_line_is_played_again(void **unused)
 
     (void)unused;
     write_journal("w", GOOD "{\"point\": 2, \"number\": 1, \"comp");
-    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, NULL, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, 1);
     assert_int_equal(report.list[0].bytes, 7);
     free(report.list);
@@ -315,7 +464,7 @@ static void torn_last_line_is_played_again(void **unused)
     assert_int_equal(o.n, POINTS - 1);
     free(report.list);
     /* It was cut off: all lines can be read. */
-    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, NULL, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, POINTS);
     free(report.list);
 }
@@ -359,7 +508,7 @@ static void journal_is_garbage(void **unused)
         write_journal("w", GOOD);
         write_journal("a", line);
         write_journal("a", GOOD);
-        assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_CORRUPT);
+        assert_int_equal(tt_journal_read(directory, NULL, POINTS, &report, &e), TT_CORRUPT);
         assert_non_null(strstr(e.text, "journal:2: is not a repetition"));
         free(report.list);
         free(run(&o, (struct tt_runner_rules){.repeat = 1}, TT_CORRUPT).list);
@@ -377,7 +526,7 @@ static void journal_is_there_for_one(void **unused)
     FILE *held;
 
     (void)unused;
-    assert_int_equal(tt_journal_read(directory, POINTS, &report, &e), TT_OK);
+    assert_int_equal(tt_journal_read(directory, NULL, POINTS, &report, &e), TT_OK);
     assert_int_equal(report.n, 0);
     write_journal("w", "");
     snprintf(path, sizeof path, "%s/journal", directory);
@@ -473,9 +622,14 @@ int main(void)
         TEST(state_counts_what_is_left),
         TEST(resuming_plays_what_is_missing),
         TEST(stops_when_narrow_or_at_most),
+        TEST(what_others_are_compared_with_goes_on),
+        TEST(a_round_without_its_base_does_not_count),
+        TEST(a_round_is_finished_by_resuming),
         TEST(point_that_always_fails_is_left),
         TEST(budget_in_bytes),
         TEST(budget_in_time),
+        TEST(named_points_may_come_later),
+        TEST(every_point_has_its_own_number),
         TEST(torn_last_line_is_played_again),
         TEST(journal_is_garbage),
         TEST(journal_is_there_for_one),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCRATCH_PATH 256
@@ -22,6 +23,23 @@ static inline int scratch_remove_one(const char *path, const struct stat *st, in
 {
     (void)st, (void)type, (void)ftw;
     return remove(path);
+}
+
+/* The directory of a run without ranks, as setup and teardown of a test: *state is its path. */
+static inline int scratch_make_run(void **state)
+{
+    static char directory[] = "/tmp/tutti-unit-XXXXXX";
+    char records[64];
+
+    memset(directory + sizeof directory - 7, 'X', 6);
+    *state = mkdtemp(directory);
+    snprintf(records, sizeof records, "%s/records", directory);
+    return *state && mkdir(records, 0777) == 0 ? 0 : -1;
+}
+
+static inline int scratch_remove_run(void **state)
+{
+    return nftw(*state, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline void scratch_make(struct scratch *s)

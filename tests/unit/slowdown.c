@@ -32,7 +32,7 @@ static json_t *plan_of_three(void)
 }
 
 /* A complete one, whose reference computed 4 s and waited the rest of its runtime. */
-static json_t *repetition(int others, double runtime)
+static json_t *repetition(int others, int round, double runtime)
 {
     json_t *loads = json_array();
     double wait = runtime - 4;
@@ -41,8 +41,8 @@ static json_t *repetition(int others, double runtime)
         json_array_append_new(loads, json_string("l"));
     return json_pack("{s:s, s:i, s:o, s:i, s:b, s:s, s:f, s:f, s:[{s:f, s:{s:f, s:f}, s:{s:{s:f, "
                      "s:f, s:f}, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}}}]}",
-                     "reference", "r", "others", others, "loads", loads, "number", 1, "complete", 1,
-                     "why", "", "skew", 0.001, "covered", 1.0, "jobs", "runtime", runtime,
+                     "reference", "r", "others", others, "loads", loads, "round", round, "complete",
+                     1, "why", "", "skew", 0.001, "covered", 1.0, "jobs", "runtime", runtime,
                      "metrics", "runtime", runtime, "cpu_wait", 0.01, "phases", "compute", "median",
                      0.1, "p99", 0.2, "total", 4.0, "wait", "median", wait / 10, "p99", wait / 5,
                      "total", wait, "io_read", "median", wait, "p99", wait, "total", 3 * wait);
@@ -58,9 +58,9 @@ static json_t *repetitions(size_t n, const double alone[], const double one[], c
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++) {
-        json_array_append_new(list, repetition(0, alone[i]));
-        json_array_append_new(list, repetition(1, one[i]));
-        json_array_append_new(list, repetition(3, three[i]));
+        json_array_append_new(list, repetition(0, (int)i + 1, alone[i]));
+        json_array_append_new(list, repetition(1, (int)i + 1, one[i]));
+        json_array_append_new(list, repetition(3, (int)i + 1, three[i]));
     }
     return list;
 }
@@ -70,7 +70,7 @@ static json_t *answer(json_t *plan, json_t *list)
     struct tt_error e = TT_ERROR_CLEAR;
     json_t *out = NULL;
 
-    assert_int_equal(tt_slowdown(plan, list, 1, &out, &e), TT_OK);
+    assert_int_equal(tt_slowdown(plan, list, &out, &e), TT_OK);
     json_decref(plan);
     json_decref(list);
     return out;
@@ -130,8 +130,10 @@ static void medians_and_ratios(void **unused)
     assert_true(number(step(a, 2), "slowdown.low") > 2.8);
     assert_true(number(step(a, 2), "slowdown.low") < 3);
     assert_true(number(step(a, 2), "slowdown.high") < 3.2);
-    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 0)), 2.9);
-    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 1)), 3.1);
+    /* Of the rounds' own ratios. */
+    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 0)), 2.95);
+    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 1)), 30.5 / 9.9);
+    assert_int_equal(number(step(a, 2), "rounds"), 7);
     /* Phases: computation did not change, waiting went from 6 to 26 s. */
     assert_near(number(step(a, 2), "phases.compute.total.value"), 1);
     assert_near(number(step(a, 2), "phases.wait.median.value"), 26. / 6);
@@ -152,7 +154,9 @@ static void interval_from_six_runs(void **unused)
     assert_true(json_is_null(at(step(a, 1), "slowdown.high")));
     assert_true(json_is_null(at(step(a, 1), "runtime.low")));
     assert_non_null(strstr(json_string_value(at(step(a, 1), "slowdown.text")),
-                           "5 and 5 runs are too few for an interval, 6 are needed"));
+                           "cannot be told: 1.2 times as long, 1.19 to 1.21 in 5 rounds; 6 are "
+                           "needed"));
+    assert_true(json_is_null(at(step(a, 2), "grew")));
     json_decref(a);
     a = answer(plan_of_three(), repetitions(6, ten, twelve, thirty));
     assert_true(json_is_number(at(step(a, 1), "slowdown.low")));
@@ -160,9 +164,91 @@ static void interval_from_six_runs(void **unused)
     json_decref(a);
 }
 
+/* The machine gets three times as slow and recovers: every round for itself knows that one other
+ * makes 1.5 times, which medians of all runs would never tell. */
+static void drift_cancels(void **unused)
+{
+    static const double drift[] = {1, 3, 1.4, 2.5, 1.2, 2};
+    json_t *list = json_array(), *a;
+
+    (void)unused;
+    for (int i = 0; i < 6; i++) {
+        json_array_append_new(list, repetition(0, i + 1, 10 * drift[i]));
+        /* It failed in two rounds, and was run again in later ones, with its own run alone. */
+        json_array_append_new(list, repetition(1, i + 1, 15 * drift[i]));
+        if (i == 1 || i == 3)
+            json_object_set_new(json_array_get(list, json_array_size(list) - 1), "complete",
+                                json_false());
+    }
+    for (int i = 0; i < 2; i++) {
+        json_array_append_new(list, repetition(1, 7 + i, 150));
+        json_array_append_new(list, repetition(0, 7 + i, 100));
+    }
+    a = answer(plan_of_three(), list);
+    assert_int_equal(number(step(a, 0), "runs"), 8);
+    assert_int_equal(number(step(a, 1), "rounds"), 6);
+    assert_near(number(step(a, 1), "slowdown.value"), 1.5);
+    assert_near(number(step(a, 1), "slowdown.low"), 1.5);
+    assert_near(number(step(a, 1), "slowdown.high"), 1.5);
+    assert_near(number(step(a, 1), "metrics.runtime.ratio.low"), 1.5);
+    /* Without a run alone of its round a run is compared with nothing. */
+    list = json_array();
+    for (int i = 0; i < 6; i++) {
+        json_array_append_new(list, repetition(0, i + 1, 10));
+        json_array_append_new(list, repetition(1, i + 2, 15));
+    }
+    json_decref(a);
+    a = answer(plan_of_three(), list);
+    assert_int_equal(number(step(a, 1), "runs"), 6);
+    assert_int_equal(number(step(a, 1), "rounds"), 5);
+    assert_true(json_is_null(at(step(a, 1), "slowdown.low")));
+    json_decref(a);
+}
+
+/* Alone twice: their difference is the noise, their mean is what others are compared with. */
+static void two_runs_alone_are_the_noise(void **unused)
+{
+    static const double second[] = {1.01, 0.97, 1.1, 1.02, 1, 1 / 1.04};
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+
+    (void)unused;
+    for (int i = 0; i < 6; i++) {
+        json_array_append_new(list, repetition(0, i + 1, second[i] * ten[i]));
+        json_object_set_new(json_array_get(list, json_array_size(list) - 1), "again", json_true());
+    }
+    a = answer(plan_of_three(), list);
+    assert_int_equal(number(step(a, 0), "runs"), 12);
+    assert_int_equal(number(step(a, 0), "rounds"), 6);
+    assert_int_equal(number(step(a, 1), "noise.rounds"), 6);
+    /* 0, 1, 2, 3.1, 4 and 10 %: between the third and the fourth. */
+    assert_near(number(step(a, 1), "noise.value"), (0.02 + 1 / 0.97 - 1) / 2);
+    assert_near(number(step(a, 1), "noise.most"), 0.1);
+    assert_near(json_number_value(json_array_get(at(step(a, 2), "slowdown.range"), 0)),
+                29 / (9.8 * 1.05));
+    assert_true(json_is_false(at(step(a, 2), "slowdown.within_noise")));
+    json_decref(a);
+    /* 2.5 % more, in every round, but two runs alone differ by as much. */
+    list = json_array();
+    for (int i = 0; i < 6; i++) {
+        json_array_append_new(list, repetition(0, i + 1, 10));
+        json_array_append_new(list, repetition(0, i + 1, 10.4));
+        json_array_append_new(list, repetition(1, i + 1, 10.2 * (1.025 + 0.001 * i)));
+    }
+    a = answer(plan_of_three(), list);
+    assert_true(number(step(a, 1), "slowdown.low") > 1.02);
+    assert_true(json_is_true(at(step(a, 1), "slowdown.within_noise")));
+    assert_non_null(strstr(json_string_value(at(step(a, 1), "slowdown.text")),
+                           "no more than two runs alone differ by (4 %)"));
+    assert_true(json_is_null(at(step(a, 1), "grew")));
+    json_decref(a);
+    a = answer(plan_of_three(), repetitions(6, ten, twelve, thirty));
+    assert_true(json_is_null(at(step(a, 1), "noise")));
+    json_decref(a);
+}
+
 static void incomplete_ones_are_left_out(void **unused)
 {
-    json_t *list = repetitions(6, ten, twelve, thirty), *bad = repetition(1, 1000), *a;
+    json_t *list = repetitions(6, ten, twelve, thirty), *bad = repetition(1, 7, 1000), *a;
 
     (void)unused;
     json_object_set_new(bad, "complete", json_false());
@@ -251,16 +337,97 @@ static void contention_for_cpus(void **unused)
     set_in_all(list, 3, "metrics", json_pack("{s:f}", "cpu_wait", 0.05), true);
     assert_contention(list, 2, NULL);
 
+    /* That the node's CPUs were used up, by whomever, is not the reference's own. */
     list = repetitions(6, ten, twelve, thirty);
     set_in_all(list, 3, "saturated", saturated("cpu"), true);
-    assert_contention(json_deep_copy(list), 2, "the CPUs were used up");
-    /* They were so alone, too: that is how this job is. */
-    set_in_all(list, 0, "saturated", saturated("cpu"), true);
     assert_contention(list, 2, NULL);
-    /* Another resource is no CPU. */
+}
+
+/* The first of what is said to be saturated; NULL: nothing is. */
+static void assert_saturated(json_t *list, const char *text)
+{
+    json_t *a = answer(plan_of_three(), list);
+    const json_t *found = at(step(a, 2), "saturated");
+
+    assert_int_equal(json_array_size(at(step(a, 0), "saturated")), 0);
+    assert_int_equal(json_array_size(found), text ? 1 : 0);
+    if (text)
+        assert_string_equal(json_string_value(json_array_get(found, 0)), text);
+    json_decref(a);
+}
+
+static void saturated_is_a_difference_from_alone(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+
+    (void)unused;
+    set_in_all(list, 0, "waits", json_pack("{s:f}", "io", 0.12), true);
+    set_in_all(list, 3, "waits", json_pack("{s:f}", "io", 0.62), true);
+    assert_saturated(json_deep_copy(list), "I/O (waited for in 62 % of the time, alone 12 %)");
+    a = answer(plan_of_three(), json_deep_copy(list));
+    assert_near(number(step(a, 2), "waits.io.rise.value"), 0.5);
+    assert_null(at(step(a, 2), "waits.quota")); /* not observed */
+    json_decref(a);
+    /* It waits as long alone; it waited longer in some rounds only; too few rounds. */
+    set_in_all(list, 0, "waits", json_pack("{s:f}", "io", 0.6), true);
+    assert_saturated(json_deep_copy(list), NULL);
+    set_in_all(list, 0, "waits", json_pack("{s:f}", "io", 0.12), true);
+    json_object_set_new(reference_of(json_array_get(list, 2)), "waits",
+                        json_pack("{s:f}", "io", 0.1));
+    assert_saturated(list, NULL);
+    list = repetitions(5, ten, twelve, thirty);
+    set_in_all(list, 0, "waits", json_pack("{s:f}", "io", 0.12), true);
+    set_in_all(list, 3, "waits", json_pack("{s:f}", "io", 0.62), true);
+    assert_saturated(list, NULL);
+    /* A device, but not one that is as busy alone, nor everybody's CPUs. */
     list = repetitions(6, ten, twelve, thirty);
-    set_in_all(list, 3, "saturated", saturated("disk sda"), true);
-    assert_contention(list, 2, NULL);
+    set_in_all(list, 3, "saturated", saturated("device sda"), true);
+    assert_saturated(json_deep_copy(list), "device sda");
+    set_in_all(list, 0, "saturated", saturated("device sda"), true);
+    assert_saturated(list, NULL);
+    list = repetitions(6, ten, twelve, thirty);
+    set_in_all(list, 3, "saturated", saturated("cpu pressure"), true);
+    assert_saturated(list, NULL);
+}
+
+/* Waiting and reading grew by about as much; closing grew surely less, and compute did not. */
+static void all_that_may_have_grown_most_are_named(void **unused)
+{
+    static const double read[] = {20, 23, 18, 22, 19, 21};
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+    const json_t *grew;
+
+    (void)unused;
+    for (size_t i = 0; i < 6; i++) {
+        json_t *phases = json_object_get(reference_of(json_array_get(list, 3 * i + 2)), "phases");
+
+        json_object_set_new(phases, "read", json_pack("{s:f}", "total", read[i]));
+        json_object_set_new(phases, "close", json_pack("{s:f}", "total", 5.0));
+    }
+    a = answer(plan_of_three(), list);
+    grew = at(step(a, 2), "grew");
+    assert_int_equal(json_array_size(json_object_get(grew, "phases")), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *one = json_array_get(json_object_get(grew, "phases"), i);
+
+        assert_true(number(one, "low") > 15 && number(one, "high") < 25);
+        assert_true(number(one, "low") <= number(one, "seconds"));
+    }
+    json_decref(a);
+}
+
+/* A phase that happens in one round of six did not grow, however long it was there. */
+static void what_happened_once_did_not_grow(void **unused)
+{
+    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+
+    (void)unused;
+    json_object_set_new(json_object_get(reference_of(json_array_get(list, 2)), "phases"), "sync",
+                        json_pack("{s:f}", "total", 500.0));
+    a = answer(plan_of_three(), list);
+    assert_string_equal(json_string_value(at(step(a, 2), "grew.phase")), "wait");
+    assert_near(number(step(a, 2), "phases.sync.growth"), 0);
+    json_decref(a);
 }
 
 static void saturated_in_most_repetitions(void **unused)
@@ -292,6 +459,11 @@ static void warnings(void **unused)
     (void)unused;
     set_in_all(list, 1, "skew", json_real(0.05), false);
     set_in_all(list, 3, "covered", json_real(0.5), false);
+    set_in_all(list, 3, "share_cores", json_true(), false);
+    set_in_all(list, 3, "clock", json_pack("{s:f, s:f}", "offset", 1.5, "uncertainty", 0.02), true);
+    for (size_t i = 0; i < 2; i++)
+        json_object_set_new(json_array_get(list, 3 * i + 2), "settle",
+                            json_pack("{s:f, s:s}", "seconds", 30., "gave_up", "it was raining"));
     a = answer(plan_of_three(), list);
     assert_int_equal(json_array_size(at(step(a, 0), "warnings")), 0);
     text = json_dumps(at(step(a, 1), "warnings"), 0);
@@ -299,7 +471,109 @@ static void warnings(void **unused)
     free(text);
     text = json_dumps(at(step(a, 2), "warnings"), 0);
     assert_non_null(strstr(text, "had ended after 50 %"));
+    assert_non_null(strstr(text, "jobs have CPUs of the same cores"));
+    assert_non_null(strstr(text, "is 1.5 s off the driver's (within 0.02 s)"));
+    assert_non_null(strstr(text, "2 of 6 repetitions began although the machine was not at rest "
+                                 "(settle): it was raining"));
     free(text);
+    json_decref(a);
+}
+
+/* ---- what it costs the others ---- */
+
+/* So many iterations in so many seconds; bytes instead if they are negative. */
+static json_t *work_of(const char *name, double iterations, double seconds)
+{
+    return json_pack("{s:s, s:I, s:I, s:{s:f, s:f}, s:f}", "job", name, "start_ns",
+                     (json_int_t)5000000000, "stop_ns", (json_int_t)(5e9 + 1e9 * seconds), "window",
+                     "iterations", iterations > 0 ? iterations : 0, "bytes_written",
+                     iterations < 0 ? -iterations : 0, "runtime", seconds);
+}
+
+static void add_work(json_t *list, int round, const char *reference, json_t *jobs)
+{
+    size_t others = json_array_size(jobs) - 1;
+    json_t *loads = json_array();
+
+    for (size_t i = 1; i <= others; i++)
+        json_array_append(loads, json_object_get(json_array_get(jobs, i), "job"));
+    json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:i, s:b, s:o}", "reference", reference,
+                                          "others", (json_int_t)others, "loads", loads, "round",
+                                          round, "complete", 1, "jobs", jobs));
+}
+
+/* The reference gets to half its speed, both jobs a to a third and to two thirds, b, which only
+ * moves bytes, stays as fast as alone. The machine drifts from round to round. */
+static void what_it_costs_the_others(void **unused)
+{
+    json_t *plan =
+        plan_of("{\"steps\": [{\"reference\": \"r\", \"others\": 0, \"loads\": []},"
+                "{\"reference\": \"r\", \"others\": 3, \"loads\": [\"a\", \"a\", \"b\"]}],"
+                "\"jobs\": [{\"name\": \"r\", \"alone\": \"r\"}, {\"name\": \"a\", "
+                "\"alone\": \"r\"}, {\"name\": \"b\", \"alone\": \"b\"}]}");
+    json_t *list = json_array(), *a;
+    double sum = 0.5 + 1. / 3 + 2. / 3 + 1, squares = 0.25 + 1. / 9 + 4. / 9 + 1;
+
+    (void)unused;
+    for (int i = 1; i <= 6; i++) {
+        double drift = 1 + 0.3 * (i % 3);
+
+        add_work(list, i, "r", json_pack("[o]", work_of("r", 100, 10 * drift)));
+        add_work(list, i, "b", json_pack("[o]", work_of("b", -4000, 2 * drift)));
+        add_work(list, i, "r",
+                 json_pack("[o, o, o, o]", work_of("r", 100, 20 * drift),
+                           work_of("a", 200. / 3, 20 * drift), work_of("a", 400. / 3, 20 * drift),
+                           work_of("b", -40000, 20 * drift)));
+    }
+    a = answer(plan, list);
+    assert_true(json_is_null(at(step(a, 0), "cost")));
+    assert_near(number(step(a, 1), "slowdown.value"), 2);
+    assert_near(number(step(a, 1), "cost.jobs.a.value"), (3 + 1.5) / 2);
+    assert_near(number(step(a, 1), "cost.jobs.a.high"), (3 + 1.5) / 2);
+    assert_int_equal(number(step(a, 1), "cost.jobs.a.jobs"), 2);
+    assert_near(number(step(a, 1), "cost.jobs.b.value"), 1);
+    assert_near(number(step(a, 1), "cost.throughput.value"), sum);
+    assert_near(number(step(a, 1), "cost.worst.value"), 3);
+    assert_near(number(step(a, 1), "cost.fairness.value"), sum * sum / 4 / squares);
+    json_decref(a);
+    /* One that nobody has seen alone: nothing is said of it, nor of all. */
+    plan = plan_of("{\"steps\": [{\"reference\": \"r\", \"others\": 1, \"loads\": [\"c\"]}], "
+                   "\"jobs\": [{\"name\": \"c\", \"alone\": null}]}");
+    list = json_array();
+    add_work(list, 1, "r", json_pack("[o, o]", work_of("r", 1, 1), work_of("c", 1, 1)));
+    a = answer(plan, list);
+    assert_true(json_is_null(at(step(a, 0), "cost.throughput")));
+    assert_true(json_is_null(at(step(a, 0), "cost.worst")));
+    assert_null(at(step(a, 0), "cost.jobs.c"));
+    json_decref(a);
+}
+
+/* A load that is run again and again made 300 iterations in 12 s of them, and opened and closed its
+ * files in the other 8 s of the 20; alone it was run once, 100 iterations in 2 s of 3. It got to
+ * half its speed: 25 a second instead of 50, and not to 15 instead of 33. */
+static void what_a_looping_load_does_between_passes_is_no_cost(void **unused)
+{
+    json_t *list = json_array(), *a, *looping, *alone;
+
+    (void)unused;
+    for (int i = 1; i <= 6; i++) {
+        looping = work_of("l", 300, 20);
+        json_object_set_new(json_object_get(looping, "window"), "seconds", json_real(12));
+        alone = work_of("l", 100, 3);
+        json_object_set_new(json_object_get(alone, "window"), "seconds", json_real(2));
+        add_work(list, i, "r", json_pack("[o]", work_of("r", 100, 20)));
+        add_work(list, i, "l", json_pack("[o]", alone));
+        add_work(list, i, "r", json_pack("[o, o]", work_of("r", 100, 20), looping));
+    }
+    a = answer(plan_of("{\"steps\": [{\"reference\": \"r\", \"others\": 0, \"loads\": []},"
+                       "{\"reference\": \"r\", \"others\": 1, \"loads\": [\"l\"]}],"
+                       "\"jobs\": [{\"name\": \"r\", \"alone\": \"r\"},"
+                       "{\"name\": \"l\", \"alone\": \"l\"}]}"),
+               list);
+    assert_near(number(step(a, 1), "cost.jobs.l.value"), 2);
+    assert_near(number(step(a, 1), "cost.throughput.value"), 1 + 0.5);
+    assert_near(number(step(a, 1), "cost.worst.value"), 2);
+    assert_near(number(step(a, 1), "cost.fairness.value"), 1.5 * 1.5 / (2 * 1.25));
     json_decref(a);
 }
 
@@ -414,7 +688,7 @@ static void members_are_missing(void **unused)
         "{\"reference\": \"r\", \"others\": 3, \"loads\": [\"x\"], \"complete\": true, \"jobs\": "
         "[{\"runtime\": 1e9}]}",
     };
-    json_t *list = repetitions(6, ten, twelve, thirty), *a;
+    json_t *list = repetitions(7, ten, twelve, thirty), *a;
 
     (void)unused;
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++)
@@ -453,11 +727,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(medians_and_ratios),
         cmocka_unit_test(interval_from_six_runs),
+        cmocka_unit_test(drift_cancels),
+        cmocka_unit_test(two_runs_alone_are_the_noise),
         cmocka_unit_test(incomplete_ones_are_left_out),
         cmocka_unit_test(grew_only_if_slower),
         cmocka_unit_test(contention_for_cpus),
+        cmocka_unit_test(saturated_is_a_difference_from_alone),
+        cmocka_unit_test(all_that_may_have_grown_most_are_named),
+        cmocka_unit_test(what_happened_once_did_not_grow),
         cmocka_unit_test(saturated_in_most_repetitions),
         cmocka_unit_test(warnings),
+        cmocka_unit_test(what_it_costs_the_others),
+        cmocka_unit_test(what_a_looping_load_does_between_passes_is_no_cost),
         cmocka_unit_test(largest_number_of_others),
         cmocka_unit_test(every_pair_counts),
         cmocka_unit_test(which_system_suffices),

@@ -66,6 +66,31 @@ static void median_intervals_follow_the_table(void **unused)
     assert_int_equal(tt_runs_for_interval(0.99), 8);
 }
 
+/* Ranks of the pairs whose binomial probability is nearest to 95 %, computed apart.
+ * bench/coverage.c shows how often they cover the median of simulated runs. */
+static void estimates_follow_the_table(void **unused)
+{
+    static const struct {
+        size_t n, low, high;
+    } table[] = {{6, 1, 6},   {7, 1, 7},   {8, 1, 7},   {9, 2, 8},   {10, 2, 9},  {12, 3, 10},
+                 {14, 4, 11}, {16, 4, 12}, {20, 6, 15}, {21, 6, 15}, {24, 7, 17}, {30, 10, 21}};
+    double values[30];
+
+    (void)unused;
+    for (size_t i = 0; i < 30; i++)
+        values[i] = (double)(i + 1);
+    for (size_t n = 0; n < 6; n++)
+        assert_false(tt_median_estimate(&(struct tt_sample){n, values}, 0.95).known);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct tt_sample s = {table[i].n, values};
+        struct tt_interval found = tt_median_estimate(&s, 0.95);
+
+        assert_true(found.known);
+        assert_float_equal(found.low, (double)table[i].low, 0);
+        assert_float_equal(found.high, (double)table[i].high, 0);
+    }
+}
+
 /* ---- bootstrap against all resamples ---- */
 
 struct atoms {
@@ -342,7 +367,7 @@ static void more_runs_decide(void **unused)
 #define TRIALS 300
 
 struct rates {
-    double exact, covered, different, ranks, found;
+    double exact, estimate, covered, different, ranks, found;
 };
 
 /* Skewed values with median 1 and a spread of 5 %, two samples of n from the same distribution, and
@@ -364,6 +389,8 @@ static void trial(gsl_rng *rng, size_t n, struct rates *r)
     qsort(z, n, sizeof *z, by_value);
     i = tt_median_interval(&a, 0.95);
     r->exact += i.low <= 1 && i.high >= 1;
+    i = tt_median_estimate(&a, 0.95);
+    r->estimate += i.low <= 1 && i.high >= 1;
     assert_int_equal(tt_bootstrap_effect(TT_RATIO, &a, &b, 0.95, 1, &i, &e), TT_OK);
     assert_int_equal(tt_permutation_test(&a, &b, 1, &test, &e), TT_OK);
     r->covered += i.low <= 1 && i.high >= 1;
@@ -386,10 +413,11 @@ static void simulations_err_as_promised(void **unused)
 
         for (int i = 0; i < TRIALS; i++)
             trial(rng, sizes[s], &r);
-        print_message("%zu runs: exact interval covers %.3f, bootstrap %.3f, called different "
+        print_message("%zu runs: exact interval covers %.3f, that of reports %.3f, bootstrap %.3f, "
+                      "called different "
                       "%.3f, by ranks %.3f, 10 %% found %.3f\n",
-                      sizes[s], r.exact / TRIALS, r.covered / TRIALS, r.different / TRIALS,
-                      r.ranks / TRIALS, r.found / TRIALS);
+                      sizes[s], r.exact / TRIALS, r.estimate / TRIALS, r.covered / TRIALS,
+                      r.different / TRIALS, r.ranks / TRIALS, r.found / TRIALS);
         assert_true(r.exact >= 0.92 * TRIALS);
         assert_true(r.covered >= 0.92 * TRIALS);
         assert_true(r.different <= 0.05 * TRIALS);
@@ -400,11 +428,51 @@ static void simulations_err_as_promised(void **unused)
 }
 #endif
 
+static double difference_of_means(const double *a, const double *b)
+{
+    return a[0] - b[0] + a[1];
+}
+
+/* Of 100 values the mean has a normal distribution; columns are drawn together, so what stands
+ * against each other in a row stays so. */
+static void interval_of_means_is_that_of_theory(void **unused)
+{
+    struct tt_interval i;
+    double a[100], paired[200], b[6] = {7, 7, 7, 7, 7, 7};
+    double half = 1.96 * sqrt((100 * 100 - 1) / 12.0) / 10;
+
+    (void)unused;
+    for (int k = 0; k < 100; k++) {
+        a[k] = k;
+        paired[2 * k] = k;
+        paired[2 * k + 1] = -k;
+    }
+    assert_int_equal(tt_bootstrap_means(difference_of_means, &(struct tt_drawn){100, 2, paired},
+                                        &(struct tt_drawn){6, 1, b}, TT_LEVEL, 1, &i, &e),
+                     TT_OK);
+    assert_true(i.known && fabs(i.low + 7) < 1e-9 && fabs(i.high + 7) < 1e-9);
+    for (int k = 0; k < 100; k++) {
+        paired[2 * k] = a[k];
+        paired[2 * k + 1] = 0;
+    }
+    assert_int_equal(tt_bootstrap_means(difference_of_means, &(struct tt_drawn){100, 2, paired},
+                                        &(struct tt_drawn){6, 1, b}, TT_LEVEL, 1, &i, &e),
+                     TT_OK);
+    assert_true(fabs(i.low - (42.5 - half)) < 0.05 * half);
+    assert_true(fabs(i.high - (42.5 + half)) < 0.05 * half);
+    assert_int_equal(tt_bootstrap_means(difference_of_means, &(struct tt_drawn){100, 2, paired},
+                                        &(struct tt_drawn){5, 1, b}, TT_LEVEL, 1, &i, &e),
+                     TT_OK);
+    assert_false(i.known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interval_of_means_is_that_of_theory),
         cmocka_unit_test(medians),
         cmocka_unit_test(median_intervals_follow_the_table),
+        cmocka_unit_test(estimates_follow_the_table),
         cmocka_unit_test(bootstrap_is_that_of_all_resamples),
         cmocka_unit_test(bootstrap_needs_six_and_repeats),
         cmocka_unit_test(tests_count_every_arrangement),

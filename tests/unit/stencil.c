@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/engine.h"
 #include "workloads/stencil/stencil.h"
 
 static const struct tt_caches caches = {.second = 64 << 10, .last = 1 << 20};
@@ -68,59 +69,68 @@ static double naive_sum(const struct naive *s, int64_t k, int64_t i, int64_t j)
 static double naive_source(const struct naive *s, int64_t k, int64_t i, int64_t j)
 {
     static const double weights[] = {1.0 / 4, 0.3, 1.0 / 6, 30.0 / 128};
-    double h = 1.0 / (double)(s->problem.size - 1);
-    int ndims = s->problem.shape >= TT_STAR3D ? 3 : 2;
-    double f = ndims * M_PI * M_PI * sin(M_PI * h * (double)i) * sin(M_PI * h * (double)j);
+    double hy = 1.0 / (double)(s->n[1] - 1), hx = 1.0 / (double)(s->n[2] - 1);
+    double squares = hy * hy + hx * hx, f = sin(M_PI * hy * (double)i) * sin(M_PI * hx * (double)j);
 
-    if (ndims == 3)
-        f *= sin(M_PI * h * (double)k);
-    return s->problem.perturbation == TT_PERTURBATION_SINE ? weights[s->problem.shape] * h * h * f
-                                                           : 0.0;
+    if (s->problem.shape >= TT_STAR3D) {
+        double hz = 1.0 / (double)(s->n[0] - 1);
+
+        squares += hz * hz;
+        f *= sin(M_PI * hz * (double)k);
+    }
+    return s->problem.perturbation == TT_PERTURBATION_SINE
+               ? weights[s->problem.shape] * (double)(s->problem.field + 1) * M_PI * M_PI *
+                     squares * f
+               : 0.0;
 }
 
 static double naive_boundary(const struct naive *s, int64_t k, int64_t i, int64_t j)
 {
-    int64_t n = (int64_t)s->problem.size;
-    double h = 1.0 / (double)(n - 1), x = h * (double)j, y = h * (double)i, z = h * (double)k;
+    int64_t rows = s->n[1], columns = s->n[2];
+    double x = 1.0 / (double)(columns - 1) * (double)j, y = 1.0 / (double)(rows - 1) * (double)i;
+    double z = k ? 1.0 / (double)(s->n[0] - 1) * (double)k : 0,
+           scale = (double)s->problem.field + 1;
 
     if (s->problem.perturbation == TT_PERTURBATION_SINE)
         return 0.0;
     if (s->problem.shape >= TT_STAR3D)
-        return (1 - x) * (1 - y) * (1 - z) + x * y * z;
-    if ((i == 0 || i == n - 1) && (j == 0 || j == n - 1))
-        return i == j;
-    if (j == 0 || j == n - 1)
-        return j == 0 ? 1 - y : y;
-    return i == 0 ? 1 - x : x;
+        return scale * ((1 - x) * (1 - y) * (1 - z) + x * y * z);
+    if ((i == 0 || i == rows - 1) && (j == 0 || j == columns - 1))
+        return scale * ((i == 0) == (j == 0));
+    if (j == 0 || j == columns - 1)
+        return scale * (j == 0 ? 1 - y : y);
+    return scale * (i == 0 ? 1 - x : x);
 }
 
 static void naive_make(struct naive *s, const struct tt_problem *problem)
 {
-    int64_t n = (int64_t)problem->size;
-    bool cube = problem->shape >= TT_STAR3D;
+    const uint64_t *n = problem->size;
+    int64_t planes = (int64_t)n[0], rows = (int64_t)n[1], columns = (int64_t)n[2];
+    bool deep = problem->shape >= TT_STAR3D;
 
-    *s = (struct naive){.problem = *problem, .n = {cube ? n : 1, n, n}};
-    s->old = calloc((size_t)(s->n[0] * n * n), sizeof(double));
-    s->new = calloc((size_t)(s->n[0] * n * n), sizeof(double));
+    *s = (struct naive){.problem = *problem, .n = {planes, rows, columns}};
+    s->old = calloc((size_t)(planes * rows * columns), sizeof(double));
+    s->new = calloc((size_t)(planes * rows * columns), sizeof(double));
     assert_true(s->old && s->new);
-    for (int64_t k = 0; k < s->n[0]; k++)
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++)
-                if (i == 0 || i == n - 1 || j == 0 || j == n - 1 ||
-                    (cube && (k == 0 || k == n - 1)))
-                    s->old[(k * n + i) * n + j] = s->new[(k * n + i) * n + j] =
+    for (int64_t k = 0; k < planes; k++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < columns; j++)
+                if (i == 0 || i == rows - 1 || j == 0 || j == columns - 1 ||
+                    (deep && (k == 0 || k == planes - 1)))
+                    s->old[(k * rows + i) * columns + j] = s->new[(k * rows + i) * columns + j] =
                         naive_boundary(s, k, i, j);
 }
 
 static void naive_iterate(struct naive *s)
 {
-    int64_t flat = s->n[0] == 1, n = s->n[1];
+    int64_t flat = s->n[0] == 1, rows = s->n[1], columns = s->n[2];
     double *swap = s->old;
 
     for (int64_t k = !flat; k < s->n[0] - !flat; k++)
-        for (int64_t i = 1; i < n - 1; i++)
-            for (int64_t j = 1; j < n - 1; j++)
-                s->new[(k * n + i) * n + j] = naive_sum(s, k, i, j) + naive_source(s, k, i, j);
+        for (int64_t i = 1; i < rows - 1; i++)
+            for (int64_t j = 1; j < columns - 1; j++)
+                s->new[(k * rows + i) * columns + j] =
+                    naive_sum(s, k, i, j) + naive_source(s, k, i, j);
     s->old = s->new;
     s->new = swap;
 }
@@ -173,10 +183,10 @@ static void compare(const struct tt_grid *g, const struct naive *s, const char *
 
                 if (allowed == 0.0 ? memcmp(&is, &should, sizeof is) != 0
                                    : !(fabs(is - should) <= allowed))
-                    fail_msg("%s %s size %llu at %llu %llu %llu: %.17g instead of %.17g",
-                             g->kernels->name, what, (unsigned long long)s->problem.size,
-                             (unsigned long long)k, (unsigned long long)i, (unsigned long long)j,
-                             is, should);
+                    fail_msg("%s %s size %lldx%lldx%lld at %llu %llu %llu: %.17g instead of %.17g",
+                             g->kernels->name, what, (long long)s->n[0], (long long)s->n[1],
+                             (long long)s->n[2], (unsigned long long)k, (unsigned long long)i,
+                             (unsigned long long)j, is, should);
             }
 }
 
@@ -234,17 +244,23 @@ static void check_variant(const struct tt_problem *problem, const struct variant
     naive_free(&s);
 }
 
+/* Sides of the same length, and of three different ones in a field that is not the first. */
 static void every_shape(const struct variant *v, const uint64_t *sizes)
 {
     for (int shape = 0; shape < TT_NSHAPES; shape++)
         for (int perturbation = 0; perturbation < 2; perturbation++)
             for (int i = 0; sizes[i]; i++) {
+                uint64_t n = sizes[i], deep = shape >= TT_STAR3D;
                 struct tt_problem problem = {.shape = (enum tt_stencil_shape)shape,
                                              .perturbation =
                                                  (enum tt_stencil_perturbation)perturbation,
-                                             .size = sizes[i],
-                                             .work = sizes[i] % 3};
+                                             .size = {deep ? n : 1, n, n},
+                                             .work = n % 3};
 
+                check_variant(&problem, v);
+                problem.size[1] = n + 4;
+                problem.size[2] = n / 2 + 9;
+                problem.field = 2;
                 check_variant(&problem, v);
             }
 }
@@ -297,8 +313,8 @@ static void test_blocks(void **state)
 static void test_same_bits(void **state)
 {
     const struct tt_problem problem = {
-        .shape = TT_STAR2D, .perturbation = TT_PERTURBATION_SINE, .size = 77};
-    const struct tt_partition p = {.ndims = 2, .size = 77, .parts = {1, 1, 1}};
+        .shape = TT_STAR2D, .perturbation = TT_PERTURBATION_SINE, .size = {1, 77, 50}};
+    const struct tt_partition p = {.ndims = 2, .size = {1, 77, 50}, .parts = {1, 1, 1}};
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_grid first;
     struct tt_box box;
@@ -344,7 +360,8 @@ static void test_sine(void **state)
 /* Every point of the grid has exactly one owner, and neighbours know each other. */
 static void check_cover(const struct tt_partition *p, int ranks)
 {
-    uint64_t n = p->size, total = p->ndims == 3 ? n * n * n : n * n;
+    const uint64_t *n = p->size;
+    uint64_t total = n[0] * n[1] * n[2];
     unsigned char *owners = calloc(total, 1);
 
     assert_non_null(owners);
@@ -355,7 +372,7 @@ static void check_cover(const struct tt_partition *p, int ranks)
         for (uint64_t k = 0; k < o.count[0]; k++)
             for (uint64_t i = 0; i < o.count[1]; i++)
                 for (uint64_t j = 0; j < o.count[2]; j++)
-                    owners[((o.start[0] + k) * n + o.start[1] + i) * n + o.start[2] + j]++;
+                    owners[((o.start[0] + k) * n[1] + o.start[1] + i) * n[2] + o.start[2] + j]++;
         for (int c = 0; c < 27; c++) {
             const int there[3] = {c / 9 - 1, c / 3 % 3 - 1, c % 3 - 1};
             const int back[3] = {-there[0], -there[1], -there[2]};
@@ -373,6 +390,9 @@ static void check_cover(const struct tt_partition *p, int ranks)
     free(owners);
 }
 
+#define SQUARE(n) ((const uint64_t[3]){1, n, n})
+#define CUBE(n) ((const uint64_t[3]){n, n, n})
+
 static void test_decomposition(void **state)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -380,22 +400,54 @@ static void test_decomposition(void **state)
 
     (void)state;
     for (int ndims = 2; ndims <= 3; ndims++)
-        for (uint64_t size = 3; size < 20; size += 2)
+        for (uint64_t n = 3; n < 20; n += 2)
             for (int ranks = 1; ranks <= 40; ranks++)
                 for (int how = TT_ROWS; how <= TT_BLOCKS; how++) {
+                    const uint64_t size[] = {ndims == 3 ? n : 1, n + n % 3, n + n % 5};
+
                     tt_error_clear(&e);
                     if (tt_partition_make(&p, ndims, size, (enum tt_decomposition)how, ranks, &e) ==
                         TT_OK)
                         check_cover(&p, ranks);
                     else
-                        assert_true((uint64_t)ranks > size);
+                        assert_true((uint64_t)ranks > n);
                 }
     tt_error_clear(&e);
-    assert_int_equal(TT_OK, tt_partition_make(&p, 2, 100, TT_BLOCKS, 12, &e));
+    assert_int_equal(TT_OK, tt_partition_make(&p, 2, SQUARE(100), TT_BLOCKS, 12, &e));
     assert_int_equal(4, p.parts[1]);
     assert_int_equal(3, p.parts[2]);
-    assert_int_equal(TT_OK, tt_partition_make(&p, 3, 100, TT_BLOCKS, 12, &e));
+    assert_int_equal(TT_OK, tt_partition_make(&p, 3, CUBE(100), TT_BLOCKS, 12, &e));
     assert_int_equal(3 + 2 + 2, p.parts[0] + p.parts[1] + p.parts[2]);
+}
+
+/* Cuts go across long sides: the parts are as near to cubes as the ranks allow. */
+static void test_uneven_sides(void **state)
+{
+    static const struct {
+        uint64_t size[3];
+        int ranks, parts[3];
+    } cases[] = {
+        {{1, 100, 400}, 4, {1, 1, 4}},    {{1, 400, 100}, 4, {1, 4, 1}},
+        {{1, 100, 400}, 16, {1, 2, 8}},   {{64, 128, 32}, 2, {1, 2, 1}},
+        {{64, 128, 32}, 16, {4, 4, 1}},   {{64, 128, 32}, 8, {2, 4, 1}},
+        {{1000, 10, 10}, 12, {12, 1, 1}}, {{3, 1000, 1000}, 4, {1, 2, 2}},
+    };
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_partition p;
+    char text[TT_SIZE_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int ndims = cases[i].size[0] > 1 ? 3 : 2;
+
+        assert_int_equal(
+            TT_OK, tt_partition_make(&p, ndims, cases[i].size, TT_BLOCKS, cases[i].ranks, &e));
+        assert_memory_equal(p.parts, cases[i].parts, sizeof p.parts);
+        check_cover(&p, cases[i].ranks);
+    }
+    assert_string_equal(tt_partition_text(&p, text), "3x1000x1000");
+    assert_int_equal(TT_OK, tt_partition_make(&p, 2, cases[0].size, TT_ROWS, 3, &e));
+    assert_string_equal(tt_partition_text(&p, text), "100x400");
 }
 
 static void test_too_many_ranks(void **state)
@@ -404,19 +456,19 @@ static void test_too_many_ranks(void **state)
     struct tt_partition p;
 
     (void)state;
-    assert_int_equal(TT_USAGE, tt_partition_make(&p, 2, 16, TT_ROWS, 17, &e));
+    assert_int_equal(TT_USAGE, tt_partition_make(&p, 2, SQUARE(16), TT_ROWS, 17, &e));
     assert_string_equal("--size 16 with rows has 16 rows for 17 ranks; use fewer ranks", e.text);
     tt_error_clear(&e);
-    assert_int_equal(TT_USAGE, tt_partition_make(&p, 2, 16, TT_ROWS, 18, &e));
+    assert_int_equal(TT_USAGE, tt_partition_make(&p, 2, SQUARE(16), TT_ROWS, 18, &e));
     assert_non_null(strstr(e.text, "or --decomposition blocks"));
     tt_error_clear(&e);
-    assert_int_equal(TT_USAGE, tt_partition_make(&p, 3, 16, TT_BLOCKS, 34, &e));
+    assert_int_equal(TT_USAGE, tt_partition_make(&p, 3, CUBE(16), TT_BLOCKS, 34, &e));
     assert_non_null(strstr(e.text, "34 ranks cannot share"));
 }
 
 static void test_flops(void **state)
 {
-    struct tt_problem p = {.shape = TT_STAR2D, .size = 9, .work = 10};
+    struct tt_problem p = {.shape = TT_STAR2D, .size = {1, 9, 9}, .work = 10};
 
     (void)state;
     assert_true(tt_problem_flops(&p) == 24);
@@ -425,13 +477,36 @@ static void test_flops(void **state)
     assert_true(tt_problem_flops(&p) == 28 + 21 + 20);
 }
 
+/* Dumps counted at once are those that are made one by one. */
+static void test_dumps(void **state)
+{
+    uint64_t values[] = {3, 0, 1, 2, 0, 5, 1}, events, dumps;
+
+    (void)state;
+    for (uint64_t iterations = 1; iterations < 40; iterations++)
+        for (uint64_t every = 0; every < 9; every++)
+            for (size_t n = 0; n <= 7; n++) {
+                struct tt_write_options w = {.every = every, .pattern = {.n = n, .values = values}};
+                uint64_t made = 0, at = 0;
+
+                for (uint64_t i = 1; i <= iterations; i++) {
+                    made += tt_output_copies(&w, i, iterations);
+                    at += tt_output_copies(&w, i, iterations) > 0;
+                }
+                tt_output_plan(&w, iterations, &events, &dumps);
+                assert_int_equal(events, at);
+                assert_int_equal(dumps, made);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_blocks),         cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_sine),           cmocka_unit_test(test_decomposition),
-        cmocka_unit_test(test_too_many_ranks), cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_kernels),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_sine),         cmocka_unit_test(test_decomposition),
+        cmocka_unit_test(test_uneven_sides), cmocka_unit_test(test_too_many_ranks),
+        cmocka_unit_test(test_flops),        cmocka_unit_test(test_dumps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

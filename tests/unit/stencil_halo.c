@@ -38,7 +38,7 @@ static bool is_filled(const struct tt_grid *g, const struct tt_partition *p, con
 
     for (int d = 0; d < 3; d++) {
         int64_t global = (int64_t)g->owned.start[d] + index[d];
-        int64_t size = d < 3 - p->ndims ? 1 : (int64_t)p->size;
+        int64_t size = (int64_t)p->size[d];
 
         outside += beyond(g, d, index[d]);
         if (global < 0 || global >= size)
@@ -80,8 +80,9 @@ static void check(struct tt_grid *g, const struct tt_partition *p, const int64_t
 
 static void exchange(enum tt_stencil_shape shape, enum tt_decomposition how, uint64_t size)
 {
-    const struct tt_problem problem = {.shape = shape, .size = size};
     const struct tt_stencil_facts *facts = &tt_stencil_facts[shape];
+    const struct tt_problem problem = {.shape = shape,
+                                       .size = {facts->ndims == 3 ? size : 1, size + 2, size + 5}};
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_partition p;
     struct tt_grid g;
@@ -90,7 +91,7 @@ static void exchange(enum tt_stencil_shape shape, enum tt_decomposition how, uin
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    assert_int_equal(TT_OK, tt_partition_make(&p, facts->ndims, size, how, ranks, &e));
+    assert_int_equal(TT_OK, tt_partition_make(&p, facts->ndims, problem.size, how, ranks, &e));
     assert_int_equal(TT_OK, tt_grid_make(&g, &problem, &p, rank, 1, &caches, ranks, &e));
     assert_int_equal(
         TT_OK, tt_halo_make(&h, MPI_COMM_WORLD, &p, &g.owned, &g.layout, facts->diagonals, &e));

@@ -24,6 +24,7 @@
 #include "record/records.h"
 #include "plan/directory.h"
 #include "store/store.h"
+#include "write_records.h"
 
 static char results[64];
 
@@ -133,23 +134,13 @@ static void make_run(const struct sample *s)
 static void write_records(const char *directory, enum tt_rank_state state, const char *host)
 {
     static const char summary[] = "{\"environment\": {\"host\": \"node1\"}, \"runtime_ns\": 1000}";
-    struct tt_records_header h = {.magic = TT_RECORDS_MAGIC,
-                                  .nphases = TT_NPHASES,
-                                  .size = 1,
-                                  .state = state,
-                                  .pid = 0x7fffffff};
-    struct tt_chunk_header c = {.type = TT_CHUNK_JSON, .length = sizeof summary - 1};
-    char name[128], *path;
+    char *path = path_of(directory);
+    struct tt_records_header h = {.size = 1, .state = state, .pid = 0x7fffffff};
     FILE *f;
 
     snprintf(h.host, sizeof h.host, "%s", host);
-    snprintf(name, sizeof name, "%s/records/00000.ttr", directory);
-    path = path_of(name);
-    f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(&h, sizeof h, 1, f), 1);
-    assert_int_equal(fwrite(&c, sizeof c, 1, f), 1);
-    assert_int_equal(fwrite(summary, c.length, 1, f), 1);
+    f = write_header(path, h);
+    write_chunk(f, TT_CHUNK_JSON, summary, sizeof summary - 1);
     assert_int_equal(fclose(f), 0);
     free(path);
 }
@@ -373,6 +364,7 @@ static void filters_find_runs(void **unused)
         {"stencil.size=128", "b"},
         {"stencil.size>=128", "bc"},
         {"stencil.size>128", "c"},
+        {"size>128", "c"}, /* all are of stencil */
         {"stencil.size<128", "a"},
         {"stencil.size<=128", "ba"},
         {"stencil.size!=128", "ca"},
@@ -418,12 +410,20 @@ static void bad_filters_have_their_line(void **unused)
         {"labl=x", "filter: unknown key 'labl' (did you mean 'label'?)"},
         {"wirte_rate>=1g", "filter: unknown key 'wirte_rate' (did you mean 'write_rate'?)"},
         {"stencil.siez=1", "filter: unknown key 'stencil.siez' (did you mean 'stencil.size'?)"},
-        {"iterations=5", "filter: unknown key 'iterations' (did you mean 'stencil.iterations'?)"},
+        {"block=5", "filter: unknown key 'block' (did you mean 'bulk.block'?)"},
+        {"iterations=4k",
+         "filter: stencil.iterations: '4k' is not a count: expected a whole number "
+         "such as 4096"}, /* all runs are of stencil */
+        {"mode=asyncbg",
+         "filter: mode: 'asyncbg' is not one of sync+imm, sync, async, async+bg, auto "
+         "(did you mean 'async+bg'?)"},
+        {"mode>sync",
+         "filter: mode is short for overlap and sync: compare it with =, or use those"},
         {"nonsense=5", "filter: unknown key 'nonsense'"},
         {"status=don", "filter: no status is 'don' (did you mean 'done'?): expected done, failed, "
                        "stopped or interrupted"},
         {"valid=maybe", "filter: valid is yes or no, not 'maybe'"},
-        {"overlap=asinc", "filter: overlap: 'asinc' is not one of none, async (did you mean "
+        {"overlap=asinc", "filter: overlap: 'asinc' is not one of none, async, auto (did you mean "
                           "'async'?)"},
         {"backend>=posix", "filter: 'backend' is not a number: compare it with = or !="},
         {"label<x", "filter: 'label' is not a number: compare it with = or !="},
@@ -736,6 +736,19 @@ static void older_schemas_are_made_again(void **unused)
     }
 }
 
+/* The tables are the same, but its numbers stand on older definitions. */
+static void older_definitions_are_read_again(void **unused)
+{
+    struct tt_store *s;
+
+    (void)unused;
+    tt_store_close(three_runs());
+    run_sql("PRAGMA user_version = 3");
+    s = open_store();
+    expect_index(s, false, "3 added 0 kept 0 removed 0 refused 0 unfinished");
+    tt_store_close(s);
+}
+
 static void other_schemas_are_told_apart(void **unused)
 {
     struct tt_store *s = three_runs();
@@ -743,8 +756,8 @@ static void other_schemas_are_told_apart(void **unused)
     (void)unused;
     tt_store_close(s);
     run_sql("PRAGMA user_version = 99");
-    expect_refused("was made by a newer tutti (schema 99, this one knows 3)");
-    run_sql("PRAGMA user_version = 3");
+    expect_refused("was made by a newer tutti (schema 99, this one knows 5)");
+    run_sql("PRAGMA user_version = 5");
     run_sql("ALTER TABLE refused RENAME TO kept; CREATE VIEW refused(directory, stamp, why) AS WITH"
             " RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x, x, x FROM t");
     expect_refused("is not an index of tutti"); /* and not counted to the end */
@@ -914,6 +927,7 @@ int main(void)
         TEST(what_was_refused_is_remembered),
         TEST(a_result_that_was_put_in_place_is_seen),
         TEST(older_schemas_are_made_again),
+        TEST(older_definitions_are_read_again),
         TEST(other_schemas_are_told_apart),
         TEST(wrong_places_are_named),
         TEST(a_damaged_index_does_no_harm),

@@ -213,6 +213,29 @@ static void values_are_shown_with_units(void **state)
     assert_true(strlen(tt_format_rate(DBL_MAX, out)) < TT_UNIT_TEXT);
 }
 
+static void times_are_read_and_shown(void **state)
+{
+    static const char *const bad[] = {"",           "today",       "2026",        "2026-13-01",
+                                      "2026-02-30", "2026-11-15x", "2026-11-15T", "2026-11-15T25"};
+    char out[TT_TIME_TEXT];
+    double seconds, length;
+
+    (void)state;
+    assert_string_equal(tt_format_time(1794868410.25, out), "2026-11-16T22:33:30.250Z");
+    assert_int_equal(tt_parse_time("2026-11-16", &seconds, &length, NULL), TT_OK);
+    assert_true(seconds == 1794787200 && length == 86400);
+    assert_int_equal(tt_parse_time("2026-11-16T22:33", &seconds, &length, NULL), TT_OK);
+    assert_true(seconds == 1794868380 && length == 60);
+    assert_int_equal(tt_parse_time("2026-11-16T22:33:30Z", &seconds, NULL, NULL), TT_OK);
+    assert_true(seconds == 1794868410);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tt_error e = TT_ERROR_CLEAR;
+
+        assert_int_equal(tt_parse_time(bad[i], &seconds, &length, &e), TT_USAGE);
+        assert_non_null(strstr(e.text, "is not a time"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +244,7 @@ int main(void)
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(reals_are_read),
         cmocka_unit_test(values_are_shown_with_units),
+        cmocka_unit_test(times_are_read_and_shown),
     };
 
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -39,7 +39,8 @@ static void directions(void **unused)
     check(TT_METRIC_runtime, VALUES(doubled), VALUES(near_ten), "better", "faster by 50 % (4");
     check(TT_METRIC_write_rate, VALUES(near_ten), VALUES(doubled), "better", "faster by 100 %");
     check(TT_METRIC_write_rate, VALUES(doubled), VALUES(near_ten), "worse", "slower by 50 %");
-    check(TT_METRIC_peak_memory, VALUES(near_ten), VALUES(doubled), "worse", "higher by 100 %");
+    check(TT_METRIC_peak_memory, VALUES(near_ten), VALUES(doubled), "different", "higher by 100 %");
+    check(TT_METRIC_cpu_time, VALUES(doubled), VALUES(near_ten), "different", "lower by 50 %");
     check(TT_METRIC_files, VALUES(doubled), VALUES(near_ten), "different", "lower by 50 %");
 }
 

@@ -14,6 +14,7 @@
 
 #include "analysis/run_data.h"
 #include "record/records.h"
+#include "record/reduce.h"
 #include "plan/directory.h"
 #include "scratch.h"
 #include "write_records.h"
@@ -161,6 +162,34 @@ static void window_of_the_run(void **unused)
     assert_true(w.to_ns == START + 10 * SECOND);
 }
 
+/* Rank 1 is on a node whose clock is an hour ahead, which the ranks have found out: its work is
+ * done when rank 0's is. */
+static void clocks_of_nodes_are_corrected(void **unused)
+{
+    const struct tt_window first = {START, START + 5 * SECOND};
+    struct tt_window w;
+    struct tt_run_data run;
+    json_t *o;
+
+    (void)unused;
+    load(&run);
+    run.ranks[1].header.start_wall_ns += 3600 * SECOND;
+    json_object_set_new(run.ranks[1].summary, "clock",
+                        json_pack("{s:I, s:I}", "offset_ns", (json_int_t)(3600 * SECOND),
+                                  "error_ns", (json_int_t)1000));
+    assert_true(tt_rank_begin(&run.ranks[1]) == WALL);
+    assert_true(tt_run_data_window(&run, &w));
+    assert_true(w.to_ns == START + 10 * SECOND);
+    o = tt_window_work(&run, &first);
+    assert_near(number(o, "bytes_written"), 10000);
+    json_decref(o);
+    /* Records may lie. */
+    json_object_set_new(json_object_get(run.ranks[1].summary, "clock"), "offset_ns",
+                        json_integer(INT64_MIN));
+    assert_true(tt_rank_begin(&run.ranks[1]) == WALL + 3600 * SECOND);
+    tt_run_data_free(&run);
+}
+
 static void phases_of_the_slowest_rank(void **unused)
 {
     struct tt_run_data run;
@@ -186,6 +215,85 @@ static void phases_of_the_slowest_rank(void **unused)
     assert_null(json_object_get(o, "close"));
     assert_null(json_object_get(o, "halo"));
     json_decref(o);
+}
+
+/* Iteration 1: rank 1 syncs for 0.7 s, rank 0 has long synced and waits in the agreement, which its
+ * call holds. 2: rank 0 computes for 0.7 s, rank 1 waits for its halo. */
+static void waiting_belongs_to_the_last_to_arrive(void **unused)
+{
+    static const struct tt_iteration_record ranks[RANKS][2] = {
+        {{.iteration = 1,
+          .phase_ns = {[TT_COMPUTE] = SECOND / 10,
+                       [TT_HALO] = SECOND / 100,
+                       [TT_SUBMIT] = 8 * SECOND / 10,
+                       [TT_IO_WRITE] = SECOND / 10,
+                       [TT_SYNC] = SECOND / 10,
+                       [TT_IO_SYNC] = SECOND / 10}},
+         {.iteration = 2, .phase_ns = {[TT_COMPUTE] = 7 * SECOND / 10, [TT_HALO] = SECOND / 50}}},
+        {{.iteration = 1,
+          .phase_ns = {[TT_COMPUTE] = SECOND / 10,
+                       [TT_HALO] = SECOND / 50,
+                       [TT_SUBMIT] = SECOND / 10,
+                       [TT_IO_WRITE] = SECOND / 10,
+                       [TT_SYNC] = 7 * SECOND / 10,
+                       [TT_IO_SYNC] = 7 * SECOND / 10}},
+         {.iteration = 2, .phase_ns = {[TT_COMPUTE] = SECOND / 10, [TT_HALO] = 6 * SECOND / 10}}}};
+    struct tt_rank_records records[RANKS] = {{.header = {.rank = 0}}, {.header = {.rank = 1}}};
+    struct tt_run_data run = {.nranks = RANKS, .ranks = records};
+    json_t *o;
+
+    (void)unused;
+    for (size_t r = 0; r < RANKS; r++) {
+        records[r].niterations = 2;
+        records[r].iterations = (struct tt_iteration_record *)ranks[r];
+    }
+    o = tt_phase_times(&run);
+    assert_near(number(json_object_get(o, "sync"), "total"), 0.7);
+    assert_near(number(json_object_get(o, "submit"), "total"), 0.1);
+    assert_near(number(json_object_get(o, "compute"), "total"), 0.1 + 0.7);
+    assert_near(number(json_object_get(o, "halo"), "total"), 0.01 + 0.02);
+    assert_near(number(json_object_get(o, "io_write"), "total"), 0.1);
+    json_decref(o);
+}
+
+/* Iteration 1: rank 1 computes longest, and rank 0 waits for it in the close that ends the dump. 2:
+ * rank 1 is the last again, and both wait in the open of the next file, which only takes 0.05 s
+ * itself. How long ranks are in either tells nothing about who came last, nor what that one did. */
+static void open_and_close_are_no_work_of_the_last(void **unused)
+{
+    static const struct tt_iteration_record ranks[RANKS][2] = {
+        {{.iteration = 1, .phase_ns = {[TT_COMPUTE] = SECOND / 10, [TT_CLOSE] = 8 * SECOND / 10}},
+         {.iteration = 2, .phase_ns = {[TT_COMPUTE] = SECOND / 10, [TT_OPEN] = SECOND / 20}}},
+        {{.iteration = 1,
+          .phase_ns = {[TT_COMPUTE] = 6 * SECOND / 10, [TT_CLOSE] = 2 * SECOND / 10}},
+         {.iteration = 2, .phase_ns = {[TT_COMPUTE] = SECOND / 5, [TT_OPEN] = SECOND / 2}}}};
+    struct tt_rank_records records[RANKS] = {{.header = {.rank = 0}}, {.header = {.rank = 1}}};
+    struct tt_run_data run = {.nranks = RANKS, .ranks = records};
+    struct tt_reduced reduced[2];
+
+    (void)unused;
+    for (size_t r = 0; r < RANKS; r++) {
+        records[r].niterations = 2;
+        records[r].iterations = (struct tt_iteration_record *)ranks[r];
+    }
+    for (int whole = 1; whole >= 0; whole--) { /* then as nodes reduce them */
+        json_t *o = tt_phase_times(&run), *last = tt_last_to_arrive(&run);
+
+        assert_near(number(json_object_get(o, "compute"), "total"), 0.6 + 0.2);
+        assert_near(number(json_object_get(o, "close"), "total"), 0.2);
+        assert_near(number(json_object_get(o, "open"), "total"), 0.05);
+        assert_int_equal(number(last, "rank"), 1);
+        assert_int_equal(number(last, "iterations"), 2);
+        json_decref(o);
+        json_decref(last);
+        for (size_t i = 0; i < 2; i++) {
+            tt_reduced_begin(&reduced[i], &ranks[0][i], 0);
+            tt_reduced_add(&reduced[i], &ranks[1][i], 1);
+            records[i].niterations = 0;
+        }
+        run.reduced = reduced;
+        run.nreduced = 2;
+    }
 }
 
 static void records_lie(void **unused)
@@ -248,6 +356,9 @@ int main(void)
         TEST(iterations_count_by_their_part),
         TEST(window_of_the_run),
         TEST(phases_of_the_slowest_rank),
+        TEST(waiting_belongs_to_the_last_to_arrive),
+        TEST(open_and_close_are_no_work_of_the_last),
+        TEST(clocks_of_nodes_are_corrected),
         TEST(records_lie),
         TEST(no_records),
     };
