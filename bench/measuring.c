@@ -41,7 +41,8 @@ int main(int argc, char **argv)
     if (rc == TT_OK && mkdir(records, 0777) != 0)
         rc = TT_FAILED;
     if (rc == TT_OK)
-        rc = tt_recorder_open(argv[1], 0, 1, &p->recorder, &e);
+        rc = tt_recorder_open(argv[1], &(struct tt_recorder_how){.size = 1, .writes = true},
+                              &p->recorder, &e);
     if (rc == TT_OK) {
         p->calls = calls;
         p->next_check = UINT64_MAX; /* looking at the clock for all ranks is no event */

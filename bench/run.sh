@@ -46,6 +46,15 @@ kernel() {
     row "sine: of a scalar libm loop" "$(jq .sine_ratio "$work/kernel.json")" '>=' 4
 }
 
+# What computation takes when it was asked for by time, of that time.
+computing() {
+    for _ in 1 2 3; do
+        run stencil --size 1024 --iterations 60 --compute 20ms --dir "$shm"
+        calculate '($t / 60 / 0.02 - 1) | fabs' t="$(jq .phases.compute.median "$work/out.json")" >>"$work/computing"
+    done
+    row "compute 20ms: how far from it, of it" "$(median <"$work/computing")" '<=' 0.1
+}
+
 # Rounds of all contenders in turn, so that drift hits them alike; the median of the ratios.
 large_dump() {
     local size=8192 dumps=4 backend bare
@@ -105,9 +114,44 @@ hiding() {
     done
 }
 
+# Runtime of as many measured epochs with and without baselines, of which 61 and 97 dumps have 10 and 16: where a device
+# is the limit, which may rest in a baseline; where a throttle is, which sleeps; where computation is, which sleeps, too.
+asked_for_run() { # KIND BASELINE
+    local dumps=41 steps=65 options
+    [ "$2" = 0 ] || dumps=61 steps=97
+    case $1 in
+    device) options=(stencil --size 1024 --iterations $((2 * dumps)) --write every=2 --dir "$disk") ;;
+    throttle) options=(stencil --size 512 --iterations $((2 * dumps)) --write every=2 --layers throttle
+        --throttle.rate 40m --dir "$shm") ;;
+    computation) options=(particles --dims 16384 --steps $steps --compute 40ms --layers throttle --throttle.rate 40m
+        --dir "$shm") ;;
+    esac
+    run "${options[@]}" --mode async+bg --baseline "$2"
+    metric runtime
+}
+
+asked_for() {
+    local round kind kinds=(throttle computation)
+    if [ -e "$disk.img" ] || "$source/testbed/throttled-disk" up 512M 50M "$disk" 2>"$work/why"; then
+        kinds+=(device)
+    else
+        note "with baselines, bound by a device" "not measured: $(cat "$work/why")"
+    fi
+    for round in 1 2 3 4 5; do
+        for kind in "${kinds[@]}"; do
+            calculate '$b / $a' a="$(asked_for_run "$kind" 0)" b="$(asked_for_run "$kind" 6)" >>"$work/asked.$kind"
+        done
+    done
+    for kind in "${kinds[@]}"; do
+        row "with baselines, bound by $kind: off the runtime without" \
+            "$(median <"$work/asked.$kind" | jq '. - 1 | fabs')" '<=' 0.02
+        note "  $kind: ratio in each round" "$(printf '%8.3f' $(<"$work/asked.$kind"))"
+    done
+}
+
 tiny_runs() {
     local backend
-    for backend in $backends; do
+    for backend in $backends $("$tutti" list backends | grep -owE '^ *pnetcdf'); do
         ranks "$build/bench/bench_tiny_runs" "$backend" "$shm/tiny" >"$work/tiny.json"
         rm -f "$shm/tiny"
         row "200,000 tiny runs, $backend: time outside the library" "$(jq .outside "$work/tiny.json")" '<' 0.05
@@ -169,7 +213,7 @@ bulk_rate() { # RW SIZE DIRECT DEPTH BACKEND
     "$tutti" run bulk --results "$work/runs" --dir "$work" --min-free 0 --quiet --json "$work/out.json" --backend "$5" \
         --block 256m --transfer "$2" --order $order --depth "$4" --sync never --data scatter "${rw[@]}" \
         --"$5".odirect "$([ "$3" = 1 ] && echo yes || echo no)"
-    jq '.tables.accesses[0] | .[3] / .[5]' "$work/out.json"
+    jq '.tables.accesses[0] | .transfers / .transfer' "$work/out.json"
 }
 
 transfers() {
@@ -202,6 +246,24 @@ transfers() {
     rm -f "$work"/*.data
 }
 
+# What a single transfer costs beside its system call: 4 KiB in memory, one process, against a bare loop.
+small_transfers() {
+    local what
+    for _ in 1 2 3 4 5 6 7; do
+        "${launcher[@]}" 1 "$build/bench/bench_pwrite_loop" "$shm/bare" $((128 << 20)) 1 4096 >"$work/bare.json"
+        rm "$shm/bare"
+        "$tutti" run bulk --block 128m --transfer 4k --data timestamp --files process --sync never --cold no \
+            --results "$work/runs" --dir "$shm" --min-free 0 --quiet --json "$work/out.json"
+        jq --slurpfile bare "$work/bare.json" '.tables.accesses[0] | .[2] / .[5] / $bare[0].rate' "$work/out.json" \
+            >>"$work/small.write"
+        jq --slurpfile bare "$work/bare.json" '.tables.accesses[1] | .[2] / .[5] / $bare[0].read_rate' "$work/out.json" \
+            >>"$work/small.read"
+    done
+    for what in write read; do
+        row "bulk, posix, 4 KiB in memory, $what: of a bare loop" "$(median <"$work/small.$what")" '>=' 0.7
+    done
+}
+
 # Empty files of one process in one directory.
 creates() {
     local n=100000 bare
@@ -214,6 +276,19 @@ creates() {
         calculate '$t / $b' t="$(metric create_rate)" b="$bare" >>"$work/creates"
     done
     row "metadata, files made: of a bare loop of system calls" "$(median <"$work/creates")" '>=' 0.95
+}
+
+# Samples of CosmoFlow's size in memory, read by one process, against a bare loop over the same files.
+training() {
+    local sizes=(--files 100 --size 2828486 --deviation 71311) bare
+    for _ in 1 2 3 4 5; do
+        "$tutti" run training "${sizes[@]}" --batch 1 --workers 0 --compute 0 --epochs 5 --cold no --results "$work/runs" --dir "$shm" \
+            --path samples --keep --min-free 0 --quiet --json "$work/out.json"
+        bare=$("$build/bench/bench_read_loop" "$shm/samples" 5)
+        calculate '$t / $b' t="$(metric application_read_rate)" b="$bare" >>"$work/training"
+    done
+    rm -r "$shm/samples"
+    row "training, samples of 2.8 MB: of a bare read loop" "$(median <"$work/training")" '>=' 0.95
 }
 
 # Beyond the two fields, and beyond what an MPI program that does nothing takes.
@@ -269,6 +344,20 @@ measuring() {
         c="$(jq '[.counters.hosts[].collector_cpus] | max' "$work/out.json")")" '<' 0.01
     note "  ns per event, and per iteration" \
         "$(printf '%8.0f %8.0f' $(jq '.event_ns, .iteration_ns' "$work/measuring.json"))"
+}
+
+# Requests of 4 KiB to memory, of which each is two spans; runs with and without a trace in turn.
+tracing() {
+    local round with without trace
+    for round in {1..15}; do
+        for trace in $([ $((round % 2)) = 0 ] && echo yes no || echo no yes); do
+            run bulk --block 128m --transfer 4k --read no --trace $trace --dir "$shm"
+            [ $trace = yes ] && with=$(metric runtime) || without=$(metric runtime)
+        done
+        calculate '$a / $b' a="$with" b="$without" >>"$work/tracing"
+    done
+    row "a trace of 4 KiB writes to memory: runtime with / without" "$(median <"$work/tracing")" '<=' 1.02
+    note "  in each round" "$(printf '%7.3f' $(<"$work/tracing"))"
 }
 
 # Sixteen jobs that were ready, told to start at one instant.
@@ -365,6 +454,39 @@ many_ranks() {
     row "64 ranks: memory per rank, of a rank of two" "$(calculate '$m / $f' m="$(metric peak_memory)" f="$few")" '<=' 1.2
 }
 
+# How often the interval of a median covers it, on simulated runs.
+coverage() {
+    "$build/bench/bench_coverage" >"$work/coverage.json" 2>/dev/null
+    row "median's interval, 6 to 19 runs: least coverage" "$(jq .few.least "$work/coverage.json")" '>=' 0.93
+    row "median's interval, from 20 runs: least coverage" "$(jq .many.least "$work/coverage.json")" '>=' 0.93
+    row "median's interval, from 20 runs: most coverage" "$(jq .many.most "$work/coverage.json")" '<=' 0.97
+}
+
+# From the records on storage to the answer: 1,000 runs of two ranks and 500 frames.
+analyses() {
+    local results=$shm/analyzed
+    "$tutti" run frames -n 2 --edge 4 --frames 4 --drop-first 0 --dir "$shm" --results "$work/analyzed" --min-free 0 --quiet
+    mkdir "$results"
+    "$build/bench/bench_make_runs" "$work/analyzed"/* "$results" 1000 2 500
+    "$tutti" index "$results" >"$work/index.log"
+    row "a million samples of 1,000 runs: analyzed (s)" "$(seconds_of "$tutti" analyze "$results")" '<' 1
+    rm -rf "$results"
+}
+
+# 100,000 ranks of 1,000 iterations, made by the real writer from simulated ranks: 1,000 nodes of 100.
+simulated() {
+    local directory=$work/simulated
+    mkdir "$directory"
+    "$build/bench/bench_simulated" make "$directory" 1000 100 1000
+    note "100,000 ranks x 1,000 iterations: on disk" "$(du -sm "$directory" | cut -f1) MB"
+    "$build/bench/bench_simulated" look "$directory" >"$work/simulated.json"
+    row "  attributed (s)" "$(jq .seconds "$work/simulated.json")" '<=' 60
+    row "  memory for that, of 1 GiB" "$(jq '.bytes / 1073741824' "$work/simulated.json")" '<=' 1
+    show_anew() { rm -f "$directory/result.json" && "$tutti" show "$directory"; }
+    row "  shown for the first time (s)" "$(seconds_of show_anew)" '<=' 60
+    rm -rf "$directory"
+}
+
 # Runtimes of short runs one after the other, as an ensemble takes them: all the same job.
 verdicts() {
     printf '%s\n' 'reference: {workload: stencil, size: 128, iterations: 40000, work: 4}' 'others: [0]' 'cpus: 1' \
@@ -377,12 +499,65 @@ verdicts() {
     note "  interleaved fresh groups: pairs, called different" "$(jq -r '"\(.pairs)  \(.fresh)"' "$work/verdicts.json")"
 }
 
+# What auto adds to an epoch of 10 ms, and the fit that the model makes.
+model() {
+    ranks "$build/bench/bench_model" >"$work/model.json"
+    row "model: fit to 100,000 runs (s)" "$(jq .fit "$work/model.json")" '<=' 0.2
+    row "overlap auto: what it adds to an epoch of 10 ms, of it" "$(jq '.epoch_ns / 1e7' "$work/model.json")" '<' 0.005
+    note "  ns per epoch" "$(printf '%8.0f' "$(jq .epoch_ns "$work/model.json")")"
+}
+
+# A store that is as slow as the computation, where overlap pays most, and one that takes no time, where it costs a copy.
+# Computation sleeps, so that all modes have the same of it. All in turn, without baselines.
+auto_run() { # KIND MODE
+    local options=(--dims 65536 --pause 20ms --layers throttle --throttle.rate 200m)
+    [ "$1" = throttle ] || options=(--dims 262144 --pause 5ms --backend discard)
+    run particles --steps 100 --mode "$2" --baseline 0 --dir "$shm" "${options[@]}" 2>"$work/notices"
+    metric runtime
+}
+
+auto_regret() {
+    local kind
+    for kind in throttle discard; do
+        for _ in 1 2 3 4 5; do
+            calculate '$auto / ([$sync, $async] | min)' auto="$(auto_run $kind auto)" sync="$(auto_run $kind sync+imm)" \
+                async="$(auto_run $kind async+bg)" >>"$work/regret.$kind"
+        done
+        row "overlap auto, $kind: runtime of the better fixed mode" "$(median <"$work/regret.$kind")" '<=' 1.05
+        note "  $kind: in each round" "$(printf '%7.3f' $(<"$work/regret.$kind"))"
+    done
+}
+
+# A report of half a million samples and a million spans, in a browser.
+page() {
+    local name ms
+    [ -s "$build/page/report.html" ] && command -v chromium >/dev/null || { note "the page" "needs npm and chromium"; return; }
+    PAGE=$build/page TMPDIR=$work node "$source/bench/page.mjs" >"$work/page"
+    while read -r name ms; do
+        case $name in
+        open) note "a report of both: its first figure is there after (ms)" "$ms" ;;
+        zoom) row "10^6 spans: slowest redraw of a zoom (ms)" "$ms" '<=' 50 ;;
+        timeline) row "10^6 spans: redraw of the whole (ms)" "$ms" '<=' 50 ;;
+        *) row "500,000 samples: redraw as $name (ms)" "$ms" '<=' 50 ;;
+        esac
+    done <"$work/page"
+}
+
+# What a report costs that has very many numbers; what the page makes of it is bench/page.mjs's.
+reports() {
+    "$build/bench/bench_report" >"$work/reports.json"
+    row "report of 500,000 samples: seconds to write" "$(jq .samples_seconds "$work/reports.json")" '<=' 5
+    note "  its size" "$(jq -r '.samples_bytes / 1e6 | "\(.) MB"' "$work/reports.json")"
+    row "report of a million spans: seconds to write" "$(jq .spans_seconds "$work/reports.json")" '<=' 10
+    note "  its size" "$(jq -r '.spans_bytes / 1e6 | "\(.) MB"' "$work/reports.json")"
+}
+
 read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
-all=(kernel large_dump particles hiding tiny_runs discard memory content transfers creates counters measuring starting
-    a_million many_runs many_ranks verdicts)
+all=(kernel computing large_dump particles hiding asked_for tiny_runs discard memory content small_transfers transfers creates training counters measuring tracing starting
+    a_million many_runs many_ranks simulated coverage analyses verdicts model auto_regret reports page)
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 for figure in "${chosen[@]}"; do
     [[ " ${all[*]} " == *" $figure "* ]] || { echo "bench: '$figure' is none of ${all[*]}" >&2; exit 2; }

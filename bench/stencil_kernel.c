@@ -120,7 +120,7 @@ static int stream_ratio(int rank, int ranks, int rounds, struct tt_error *e)
 {
     struct tt_caches caches = tt_caches_find();
     uint64_t size = (uint64_t)sqrt(4.0 * (double)caches.last / sizeof(double));
-    struct tt_problem problem = {.shape = TT_STAR2D, .size = size};
+    struct tt_problem problem = {.shape = TT_STAR2D, .size = {1, size, size}};
     size_t n = size * size / (size_t)ranks / 512 * 512;
     double *from = allocate(n), *to = allocate(n), best_copy = 0, best_sweep = 0;
     struct tt_partition p;
@@ -132,7 +132,7 @@ static int stream_ratio(int rank, int ranks, int rounds, struct tt_error *e)
 
     if (!from || !to)
         return tt_fail_nomem(e, "the copy");
-    if (tt_partition_make(&p, 2, size, TT_ROWS, ranks, e) != TT_OK ||
+    if (tt_partition_make(&p, 2, problem.size, TT_ROWS, ranks, e) != TT_OK ||
         tt_grid_make(&g, &problem, &p, rank, 1, &caches, ranks, e) != TT_OK ||
         tt_halo_make(&halo, MPI_COMM_WORLD, &p, &g.owned, &g.layout, false, e) != TT_OK)
         return e->code;
@@ -161,7 +161,7 @@ static int stream_ratio(int rank, int ranks, int rounds, struct tt_error *e)
 static __attribute__((noinline)) void scalar_sweep(const struct tt_grid *g,
                                                    const struct tt_box *box)
 {
-    double h = 1.0 / (double)(g->problem.size - 1);
+    double h = 1.0 / (double)(g->problem.size[2] - 1);
 
     for (int64_t i = box->first[1]; i < box->last[1]; i++) {
         const double *old = g->values[0] + g->layout.origin + i * g->layout.row;
@@ -192,7 +192,7 @@ static double seconds_of(void (*sweep)(const struct tt_grid *, const struct tt_b
 static int sine_ratio(int rank, int rounds, struct tt_error *e)
 {
     const struct tt_problem problem = {
-        .shape = TT_STAR2D, .perturbation = TT_PERTURBATION_SINE, .size = 512};
+        .shape = TT_STAR2D, .perturbation = TT_PERTURBATION_SINE, .size = {1, 512, 512}};
     struct tt_caches caches = tt_caches_find();
     struct tt_partition p;
     struct tt_grid g;
