@@ -2,15 +2,17 @@
 # A thin front-end over the CMake presets. `make help` lists the targets.
 #   PREFIX=DIR DESTDIR=DIR   where `make install` puts things
 #   CMAKE_ARGS="-D..."       handed to CMake; CMAKE_PREFIX_PATH and CC are read from the environment
-#   JOBS=N                   parallel compile jobs and tests (default: all cores)
+#   JOBS=N                   parallel compile jobs (default: all cores); one more test than that runs at a time
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# Tests wait for ranks to start, for disks and for timers about as long as they compute.
+TEST_JOBS = $(shell expr $(JOBS) + 1)
 CMAKE_ARGS ?=
 WHAT ?= required optional test
 LIST ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-sanitize demo check check-testbed bench install docs format clean
+.PHONY: help setup build build-sanitize demo check check-testbed bench bench-peers install uninstall package docs site format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -37,12 +39,13 @@ demo: ## set up, build, run a small overlapped job, then one alone and with othe
 	@$(MAKE) --no-print-directory build
 	build/tutti run stencil -n 2 --size 1024 --iterations 400 --work 400 --write every=20 --mode async+bg --layers throttle --throttle.rate 50m --min-free 1g
 	build/tutti ensemble balanced --solo-time 2s --repeat 6 --min-free 1g
+	@build/tutti report || build/tutti report --format text
 
 check: ## set up, build, run the tests, and some of them under the sanitizers
 	@tools/setup required optional test
 	@$(MAKE) --no-print-directory build build-sanitize
-	@tools/check build --label-exclude testbed -j $(JOBS)
-	@tools/check build-sanitize --label-regex sanitize -j $(JOBS)
+	@tools/check build --label-exclude testbed -j $(TEST_JOBS)
+	@tools/check build-sanitize --label-regex sanitize -j $(TEST_JOBS)
 
 check-testbed: ## tests that need root, throttled devices, daemons or many kills
 	@tools/setup required optional test testbed
@@ -54,11 +57,26 @@ bench: ## the figures of speed, as ratios inside one run (ONLY="transfers": only
 	@$(MAKE) --no-print-directory build
 	@bench/run.sh build $(ONLY)
 
-install: build ## to PREFIX (and DESTDIR)
-	@cmake --install build --prefix $(PREFIX) >build/install.log || { cat build/install.log >&2; exit 1; }
+bench-peers: build ## the dialects beside original programs: IOR=PATH MDTEST=PATH ... make bench-peers
+	@bench/peers build
 
-docs: build ## regenerate docs/reference.md from the parameter tables
+install: build ## to PREFIX (and DESTDIR)
+	@tools/install build $(PREFIX)
+
+uninstall: ## what `make install` has put to PREFIX (and DESTDIR)
+	@tools/install --remove $(PREFIX)
+
+package: build ## a .deb and a source package, in build/packages
+	@cd build && cpack -G DEB >package.log 2>&1 || { cat package.log >&2; exit 1; }
+	@cd build && cpack --config CPackSourceConfig.cmake >package.log 2>&1 || { cat package.log >&2; exit 1; }
+	@rm -rf build/packages/_CPack_Packages && ls build/packages/*
+
+docs: build ## regenerate docs/reference.md and the table of docs/metrics.md from the tables in the source
 	@build/tutti help --markdown >build/reference.md && mv build/reference.md docs/reference.md
+	@awk -f docs/metrics.awk docs/reference.md docs/metrics.md >build/metrics.md && mv build/metrics.md docs/metrics.md
+
+site: ## the documentation as HTML, in build/site (needs npm)
+	@docs/site/make build/site build/site-work
 
 format: ## run clang-format over the sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

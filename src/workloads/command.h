@@ -4,8 +4,9 @@
 
 #include "spec/param.h"
 
-struct tt_command_options {
-    struct tt_words words;
+/* Of the workload `command`, which runs a program: not of a command of tutti itself. */
+struct tt_program_options {
+    struct tt_words words; /* the program and its arguments */
 };
 
 #endif
