@@ -176,19 +176,6 @@ static unsigned long long last_iteration(const struct tt_rank_records *r)
     return last + r->totals.iterations;
 }
 
-/* The call that failed first, if a rank could still note it. */
-static bool read_failure(const char *directory, char *why, size_t size)
-{
-    FILE *f = tt_directory_open_file(directory, "failure");
-    bool found = f && fgets(why, (int)size, f);
-
-    if (found)
-        why[strcspn(why, "\n")] = '\0';
-    if (f)
-        fclose(f);
-    return found;
-}
-
 /* Ranks are in order, but some may be missing. */
 static const struct tt_rank_records *find_rank(const struct tt_run_data *run, uint32_t rank)
 {
@@ -240,7 +227,7 @@ static const char *infer_status(const struct tt_run_data *run, char *why, size_t
     unsigned long long missing = 0;
     char words[256];
 
-    if (read_failure(run->directory, why, size))
+    if (tt_directory_read_failure(run->directory, why, size))
         return "failed";
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
@@ -284,7 +271,7 @@ static bool was_ended(const char *directory)
 {
     char why[2];
 
-    return read_failure(directory, why, sizeof why);
+    return tt_directory_read_failure(directory, why, sizeof why);
 }
 
 /* Status, error and validity. The ranks' own words are believed unless their records contradict. */

@@ -387,6 +387,7 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     struct tt_engine_private *p = engine->p;
     bool keep = engine->config->run->keep;
     struct tt_error later = TT_ERROR_CLEAR;
+    char why[512];
     int now;
 
     tt_note_begin(TT_DOING_REMOVE,
@@ -405,7 +406,9 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     }
     /* This rank may have been stopped for so long that the others have given it up meanwhile. */
     if (engine->rank == 0 && rc == TT_OK && tt_directory_has(p->directory, "failure"))
-        rc = tt_fail(&later, TT_FAILED, "the other ranks gave up on rank 0 while it was stopped");
+        rc = tt_directory_read_failure(p->directory, why, sizeof why)
+                 ? tt_fail(&later, TT_FAILED, "%s", why)
+                 : tt_fail(&later, TT_FAILED, "the other ranks gave up on rank 0");
     if (engine->rank == 0) {
         now = tt_outcome_write(p->directory, rc, e->code != TT_OK ? e : &later, &later);
         rc = rc == TT_OK ? now : rc;

@@ -160,6 +160,18 @@ FILE *tt_directory_open_file(const char *directory, const char *name)
     return file;
 }
 
+bool tt_directory_read_failure(const char *directory, char *line, size_t size)
+{
+    FILE *f = tt_directory_open_file(directory, "failure");
+    bool found = f && fgets(line, (int)size, f);
+
+    if (found)
+        line[strcspn(line, "\n")] = '\0';
+    if (f)
+        fclose(f);
+    return found;
+}
+
 /* In one piece: jansson takes a stream byte by byte, which is slow for thousands of files. */
 static json_t *load_json(FILE *in, size_t size, json_error_t *why)
 {

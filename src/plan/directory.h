@@ -92,6 +92,8 @@ int tt_directory_write_text(const char *directory, const char *name, const char 
 bool tt_directory_has(const char *directory, const char *name);
 /* The file `failure`: false if it is there already, since the first one counts. */
 bool tt_directory_note_failure(const char *directory, const char *line);
+/* What it says: the call that failed first, if a rank could still note it. */
+bool tt_directory_read_failure(const char *directory, char *line, size_t size);
 
 #define TT_ROWS_FILE "rows"
 
