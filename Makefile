@@ -50,7 +50,7 @@ check: ## set up, build, run the tests, and some of them under the sanitizers
 check-testbed: ## tests that need root, throttled devices, daemons or many kills
 	@tools/setup required optional test testbed
 	@$(MAKE) --no-print-directory build
-	@tools/check build --label-regex testbed
+	@tools/check build --label-regex testbed -j $(JOBS)
 
 bench: ## the figures of speed, as ratios inside one run (ONLY="transfers": only those)
 	@tools/setup required optional test

@@ -399,7 +399,8 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
     }
     if (engine->rank == 0 && !keep) {
         now = tt_manifest_remove(p->directory, &later);
-        later.rank = 0;
+        if (now != TT_OK)
+            later.rank = 0;
         if (rc != TT_OK && now != TT_OK)
             say_also(e, &later);
         rc = rc == TT_OK ? now : rc;

@@ -2,6 +2,7 @@
 # Two hundred kills at random moments, with MPI as users have it; see kills.sh.
 # timeout: 3000
 # labels: testbed
+# processors: 1
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/kills.lib"
 mpi_as_users_have_it
