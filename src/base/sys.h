@@ -21,4 +21,7 @@ void tt_sys_disarm(void);
 /* Whether any process, as far as this user can see, has a file mapped whose path holds this. */
 bool tt_sys_is_mapped(const char *file);
 
+/* Removes a directory that mkdtemp() made, which nobody else may enter, with all that is in it. */
+void tt_sys_remove_private(const char *directory);
+
 #endif

@@ -46,6 +46,8 @@ int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error 
 
     *job = (struct tt_job){.launcher = tt_launcher_choose(l->options), .start = time(NULL)};
     snprintf(job->directory, sizeof job->directory, "%s", l->directory);
+    if (job->launcher->prepare)
+        job->launcher->prepare(job);
     rc = job->launcher->command(l, &command, e);
     if (rc == TT_OK)
         rc = tt_command_check(&command, e);
@@ -110,7 +112,7 @@ bool tt_job_poll(struct tt_job *job)
 void tt_job_sweep(const struct tt_job *job)
 {
     tt_records_collect(job->directory);
-    if (job->name[0] && job->launcher->sweep)
+    if (job->launcher->sweep)
         job->launcher->sweep(job);
 }
 

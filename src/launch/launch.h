@@ -51,6 +51,8 @@ struct tt_launcher {
     const char *out;     /* file for the command's stdout, if that is not the ranks' */
     /* Ends what the command has started elsewhere; NULL: a signal to the command does. */
     void (*cancel)(const char *directory);
+    /* Makes what the command needs for itself on this machine, which sweep removes; NULL: nothing. */
+    void (*prepare)(struct tt_job *job);
     /* Learns what the job is called while it runs, and removes by that name what it left on this
      * machine; NULL: it leaves nothing. */
     void (*learn_name)(struct tt_job *job);
@@ -65,7 +67,8 @@ struct tt_job {
     const struct tt_launcher *launcher;
     struct tt_process process;
     time_t start;
-    char name[32]; /* among jobs of this MPI; empty while nobody knows */
+    char name[32];     /* among jobs of this MPI; empty while nobody knows */
+    char session[128]; /* a temporary directory of its launcher; empty: it has none of its own */
     bool told;     /* to end, by us */
     bool noted;    /* how it ended */
     char directory[4096];
@@ -74,8 +77,8 @@ struct tt_job {
 int tt_job_start(const struct tt_launch *l, struct tt_job *job, struct tt_error *e);
 /* Has it ended? If somebody killed the launcher, outcome.json says so unless a rank wrote it. */
 bool tt_job_poll(struct tt_job *job);
-/* Removes what a job that did not end by itself has left in shared memory, if it is certain whose
- * it is. After tt_processes_end(): while a rank uses it, it stays. */
+/* Removes what a job has left in shared memory and temporary directories, if it is certain whose it
+ * is. After tt_processes_end(): while a rank uses it, it stays. */
 void tt_job_sweep(const struct tt_job *job);
 /* What a launcher, or a rank under it, left in the directory's stderr as the reason: an error of
  * tutti's own, else the first line that says something. One line, never empty. */

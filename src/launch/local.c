@@ -34,6 +34,29 @@ static void set_environment(const struct tt_launch *l)
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
+#define SESSIONS "OMPI_MCA_orte_tmpdir_base"
+
+/* Open MPI 4 keeps the sessions of a user in one directory, which the last to end removes: another
+ * one that begins at that moment fails. So every job has a directory of its own, unless the user
+ * has named one, or the job may reach other nodes, where nobody would remove it. */
+static void make_session(struct tt_job *job)
+{
+    static bool is_ours;
+    const char *within = getenv("TMPDIR");
+    int n = snprintf(job->session, sizeof job->session, "%s/tutti-mpi.XXXXXX",
+                     within && *within ? within : "/tmp");
+
+    if (is_ours)
+        unsetenv(SESSIONS);
+    is_ours = !getenv(SESSIONS) && !getenv("OMPI_MCA_orte_local_tmpdir_base") &&
+              !getenv("SLURM_JOB_ID") && !getenv("PBS_JOBID") && n < (int)sizeof job->session &&
+              mkdtemp(job->session);
+    if (is_ours)
+        setenv(SESSIONS, job->session, 1);
+    else
+        job->session[0] = '\0';
+}
+
 /* With less, Open MPI's launcher waits for ever. */
 static int check_limits(struct tt_error *e)
 {
@@ -122,10 +145,12 @@ static bool is_segment_of(const char *entry, const char *job)
 /* Ours: it has our job's name, our user has made it since the job began, and nobody uses it. */
 static void sweep(const struct tt_job *job)
 {
-    DIR *d = opendir(SHARED_MEMORY);
+    DIR *d = job->name[0] ? opendir(SHARED_MEMORY) : NULL;
     struct dirent *entry;
     struct stat st;
 
+    if (job->session[0])
+        tt_sys_remove_private(job->session);
     while (d && (entry = readdir(d)))
         if (is_segment_of(entry->d_name, job->name) &&
             fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -141,6 +166,7 @@ const struct tt_launcher tt_launcher_local = {
     .name = "local",
     .command = local_command,
     .instead = "mpiexec",
+    .prepare = make_session,
     .learn_name = learn_name,
     .sweep = sweep,
 };

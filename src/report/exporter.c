@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "plan/registry.h"
 
 int tt_export_check(const char *path, struct tt_error *e)
@@ -22,13 +22,6 @@ int tt_export_check(const char *path, struct tt_error *e)
         return tt_fail(e, TT_USAGE,
                        "'%s' exists already; name a directory that does not, or remove it", path);
     return errno == ENOENT ? TT_OK : tt_fail_call(e, errno, "lstat", path, -1);
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    remove(path);
-    return 0;
 }
 
 /* Whoever makes the same directory meanwhile keeps it. mkdtemp() lets nobody else in. */
@@ -67,7 +60,7 @@ int tt_export_spans(const char *format, const char *path, const char *directory,
         if (rc == TT_OK)
             rc = give_name(temporary, path, e);
         if (rc != TT_OK)
-            nftw(temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+            tt_sys_remove_private(temporary);
     }
     free(temporary);
     tt_spans_close(&spans);

@@ -58,7 +58,10 @@ trap finish EXIT
 trap 'exit 143' TERM INT
 script=$(realpath "$0")
 data=$work/data runs=$work/runs
-mkdir "$data"
+# Not one for all tests: Open MPI's launchers remove what others are about to use.
+on_disk=${TMPDIR:-/tmp} # for what must not be in memory
+export TMPDIR=$work/tmp
+mkdir "$data" "$TMPDIR"
 cd "$work"
 
 # Options that keep a run inside $work; the test machine's disk may be as full as it likes.

@@ -102,7 +102,7 @@ cached() { jq -r '.warnings[].text' out.json | grep -c "reads came from the page
 expect 0 "${reader[@]}" --files 4 --size 1m --cold no --json out.json
 equal "$(metric bytes_cached)" $((4 << 20)) "cached bytes of files just made"
 equal "$(cached)" 1 "warnings"
-disk=$(mktemp -d "${TMPDIR:-/tmp}/tutti-test.XXXXXX")
+disk=$(mktemp -d "$on_disk/tutti-test.XXXXXX")
 on_exit+=("rm -rf $disk")
 if [ "$(stat -f -c %T "$disk")" != tmpfs ]; then
     expect 0 "${reader[@]}" --dir "$disk" --files 4 --size 1m --passes 2 --json out.json
