@@ -111,6 +111,8 @@ bool tt_job_poll(struct tt_job *job)
 
 void tt_job_sweep(const struct tt_job *job)
 {
+    if (!job->launcher) /* of a trial that was interrupted before it was started */
+        return;
     tt_records_collect(job->directory);
     if (job->launcher->sweep)
         job->launcher->sweep(job);

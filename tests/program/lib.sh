@@ -62,6 +62,7 @@ data=$work/data runs=$work/runs
 on_disk=${TMPDIR:-/tmp} # for what must not be in memory
 export TMPDIR=$work/tmp
 mkdir "$data" "$TMPDIR"
+chmod 1777 "$TMPDIR" # as users have it
 cd "$work"
 
 # Options that keep a run inside $work; the test machine's disk may be as full as it likes.
