@@ -87,11 +87,8 @@ static int add_again(struct tt_search *s, struct tt_error *e)
 static int calibrate(struct tt_search *s, const char *directory, struct tt_error *e)
 {
     size_t before = s->study.base.n;
-    int rc;
+    int rc = calibrate_default(s, directory, e);
 
-    tt_processes_begin();
-    rc = calibrate_default(s, directory, e);
-    tt_processes_end();
     return rc == TT_OK && s->study.base.n > before ? add_again(s, e) : rc;
 }
 
@@ -854,6 +851,7 @@ int tt_search_run(struct tt_search *s, const char *directory, struct tt_error *e
     int rc;
 
     s->began = tt_now_ns();
+    tt_processes_begin(); /* Ctrl-C between two runs waits for the next one */
     rc = calibrate(s, directory, e);
     if (rc == TT_OK)
         rc = run_default(s, directory, e);
@@ -865,5 +863,8 @@ int tt_search_run(struct tt_search *s, const char *directory, struct tt_error *e
         rc = fix_best(s, directory, best, e);
     if (rc == TT_OK && best > 0)
         rc = measure_again(s, directory, e);
-    return rc == TT_OK && s->interval < s->study.nfactors ? measure_intervals(s, directory, e) : rc;
+    if (rc == TT_OK && s->interval < s->study.nfactors)
+        rc = measure_intervals(s, directory, e);
+    tt_processes_end();
+    return rc;
 }
