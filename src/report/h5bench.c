@@ -299,6 +299,53 @@ static void stress_csv(FILE *out, const json_t *figures)
     fputc('\n', out);
 }
 
+/* ---- the workload climate in the words of E3SM-IO ---- */
+
+static const struct {
+    const char *name, *label, *row;
+} history_times[] = {
+    {"open", "Open [s]", "open"},    {"def", "Define [s]", "define"},
+    {"post", "Post [s]", "post"},    {"flush", "Flush [s]", "flush"},
+    {"close", "Close [s]", "close"}, {"end-to-end", "End to end [s]", "end_to_end"},
+};
+#define NHISTORY (sizeof history_times / sizeof *history_times)
+
+static json_t *history_figures(const json_t *result)
+{
+    struct tt_rows t = tt_result_rows(result, "climate");
+    json_int_t ranks = tt_integer_of(json_object_get(result, "plan"), "ranks");
+    double bytes = tt_result_metric(result, "bytes_written");
+    json_t *figures =
+        json_pack("{s:s, s:I, s:f, s:f}", "operation", "e3sm", "ranks", ranks, "requests",
+                  tt_result_metric(result, "requests"), "total size", bytes);
+    int failed = figures ? 0 : -1;
+
+    for (size_t i = 0; !failed && i < NHISTORY; i++)
+        failed = add_figure(figures, history_times[i].name, "min",
+                            tt_cell_of(&t, history_times[i].row, "write_least")) |
+                 add_figure(figures, history_times[i].name, "max",
+                            tt_cell_of(&t, history_times[i].row, "write_most"));
+    if (!failed)
+        failed = add_figure(figures, "raw rate", "", tt_result_metric(result, "write_rate")) |
+                 add_figure(figures, "observed rate (wall)", "",
+                            tt_result_metric(result, "open_to_close_rate"));
+    if (failed)
+        json_decref(figures);
+    return failed ? NULL : figures;
+}
+
+static void history_print(FILE *out, const json_t *figures)
+{
+    fprintf(out, "%-18s %16.0f\n", "Write requests", tt_number_of(figures, "requests"));
+    fprintf(out, "%-18s %16.6f\n", "Amount [MiB]", tt_number_of(figures, "total size") / MIB);
+    fprintf(out, "%-18s %16s %16s   (over MPI ranks)\n", "Measurement", "MIN", "MAX");
+    for (size_t i = 0; i < NHISTORY; i++)
+        print_both(out, figures, history_times[i].label, history_times[i].name, 1);
+    fprintf(out, "Write-only [MiB/s]   %14.6f\n", tt_number_of(figures, "raw rate") / MIB);
+    fprintf(out, "Open-to-close [MiB/s] %13.6f\n",
+            tt_number_of(figures, "observed rate (wall)") / MIB);
+}
+
 /* ---- openpmd and amrex, which have no figures of their own in h5bench ---- */
 
 /* The time of openPMD-api's benchmarks is that of the whole series. */
@@ -329,6 +376,8 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
 {
     if (!strcmp(operation, "metadata"))
         return stress_figures(result);
+    if (!strcmp(operation, "e3sm"))
+        return history_figures(result);
     if (!strcmp(operation, "openpmd") || !strcmp(operation, "amrex"))
         return application_figures(result, operation, reads);
     return particles_figures(result, operation, reads);
@@ -470,6 +519,8 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
     fprintf(out, "\n%s\n", head.text);
     if (!strcmp(operation, "metadata")) {
         stress_print(out, figures);
+    } else if (!strcmp(operation, "e3sm")) {
+        history_print(out, figures);
     } else {
         fprintf(out, "=================== Performance Results ==================\n");
         fprintf(out, "Total number of ranks: %lld\n", (long long)tt_integer_of(figures, "ranks"));

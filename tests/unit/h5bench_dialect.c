@@ -254,7 +254,6 @@ static void test_connectors(void **state)
 static void test_what_cannot_be_done(void **state)
 {
     static const char *const benchmarks[][2] = {
-        {"{\"benchmark\": \"e3sm\", \"file\": \"y\", \"configuration\": {}}", "not built"},
         {"{\"benchmark\": \"openpmd\", \"configuration\": {\"operation\": \"read\"}}",
          "no benchmark before it writes a series"},
         {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": "
@@ -396,6 +395,36 @@ static void test_applications(void **state)
     refuses(MPI, AMREX("\"nlevels\": 2"), "did you mean 'nlevs'");
 }
 
+static void test_e3sm(void **state)
+{
+#define E3SM(name, keys) \
+    "{\"benchmark\": \"e3sm\", \"file\": \"x.h5\", \"configuration\": {\"map\": \"../d/" name \
+    "\", \"r\": 6, " keys "}}"
+#define SMALL(keys) E3SM("map_f_case_16p.h5", keys)
+    (void)state;
+    gives(SMALL("\"k\": \"\""), "climate.case", "F");
+    gives(SMALL("\"k\": \"\""), "climate.layout", "blob");
+    gives(SMALL("\"y\": 2"), "climate.flush", "6"); /* blobs are written at the end */
+    gives(SMALL("\"x\": \"canonical\", \"y\": 2"), "climate.flush", "2");
+    gives(SMALL("\"x\": \"canonical\", \"y\": -1"), "climate.flush", "6");
+    gives(SMALL("\"x\": \"log\""), "layers", "log");
+    gives(SMALL("\"q\": 1, \"m\": 1"), "climate.memory", "interleaved");
+    gives(SMALL("\"f\": 1"), "climate.files", "h1");
+    gives(SMALL("\"t\": 2"), "climate.pause", "2s");
+    gives(SMALL("\"u\": 1"), "climate.fill", "(none)"); /* only case I has holes */
+    gives(E3SM("map_i_case_16p.h5", "\"u\": 1"), "climate.fill", "yes");
+    gives(E3SM("map_G_CASE_9600p.nc", "\"u\": 1"), "climate.edges", "11135652");
+    gives(E3SM("map_g_case_16p.nc", "\"u\": 1"), "climate.edges", "(none)");
+    gives(E3SM("f_case_48602x72_512p.nc", "\"u\": 1"), "climate.columns", "48602");
+    refuses(MPI, E3SM("map.h5", "\"u\": 1"), "does not say of which case it is");
+    refuses(MPI, E3SM("map_f_case_7p.h5", "\"u\": 1"), "for 16 and for 21600 ranks are known");
+    refuses(MPI, SMALL("\"g\": 4"), "is not one of 1, 0");
+    refuses(MPI, SMALL("\"x\": \"canonical\", \"y\": \"2x\""), "is not a number of records");
+    refuses(MPI, SMALL("\"mapp\": 1"), "did you mean 'map'");
+    refuses(MPI, "{\"benchmark\": \"e3sm\", \"file\": \"x\", \"configuration\": {\"r\": 1}}",
+            "needs 'map'");
+}
+
 static void test_nonsense(void **state)
 {
     (void)state;
@@ -455,7 +484,7 @@ int main(void)
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
         cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_e3sm),           cmocka_unit_test(test_wrong_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,20 +22,21 @@
 
 /* ---- the run directories of the benchmarks ---- */
 
-typedef bool visit_function(const char *directory);
+typedef bool visit_function(const struct tt_h5bench_session *s, const char *directory);
 
 /* True: it was for one of them. */
-static bool visit_each(const char *parent, visit_function *visit)
+static bool visit_each(const struct tt_h5bench_session *s, visit_function *visit)
 {
-    DIR *dir = opendir(parent);
+    DIR *dir = opendir(s->directory);
     struct dirent *entry;
     bool found = false;
 
     while (dir && (entry = readdir(dir))) {
-        char *directory = entry->d_name[0] == '.' ? NULL : tt_directory_path(parent, entry->d_name);
+        char *directory =
+            entry->d_name[0] == '.' ? NULL : tt_directory_path(s->directory, entry->d_name);
 
         if (directory)
-            found |= visit(directory);
+            found |= visit(s, directory);
         free(directory);
     }
     if (dir)
@@ -43,13 +44,14 @@ static bool visit_each(const char *parent, visit_function *visit)
     return found;
 }
 
-static bool is_interrupted(const char *directory)
+static bool is_interrupted(const struct tt_h5bench_session *s, const char *directory)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     json_t *outcome = NULL;
     const char *status;
     bool found;
 
+    (void)s;
     if (tt_directory_read_json(directory, "outcome.json", &outcome, &ignored) != TT_OK)
         return false;
     status = json_string_value(json_object_get(outcome, "status"));
@@ -58,10 +60,22 @@ static bool is_interrupted(const char *directory)
     return found;
 }
 
-static bool remove_data(const char *directory)
+/* Whether the file says that what this run has made stays. */
+static bool is_kept(const struct tt_h5bench_session *s, const char *directory)
+{
+    for (size_t i = 0; i < json_array_size(s->rows); i++) {
+        const json_t *result = json_object_get(json_array_get(s->rows, i), "result");
+
+        if (s->workflow.list[i].keeps && !strcmp(tt_text_of(result, "directory"), directory))
+            return true;
+    }
+    return false;
+}
+
+static bool remove_data(const struct tt_h5bench_session *s, const char *directory)
 {
     struct tt_error e = TT_ERROR_CLEAR;
-    bool failed = tt_manifest_remove(directory, &e) != TT_OK;
+    bool failed = !is_kept(s, directory) && tt_manifest_remove(directory, &e) != TT_OK;
 
     if (e.code != TT_OK)
         tt_report_error(&e);
@@ -188,7 +202,7 @@ static int run_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchma
     int rc;
 
     if (status != 0 || !s->result)
-        return add_row(s, b, visit_each(s->directory, is_interrupted) ? "interrupted" : "failed",
+        return add_row(s, b, visit_each(s, is_interrupted) ? "interrupted" : "failed",
                        "see the error above", NULL, e);
     figures = tt_h5bench_figures(s->result, b->operation, b->reads);
     if (!figures)
@@ -397,7 +411,7 @@ int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
     fflush(stdout);
     rc = run_all(s, e);
     if (!s->keep)
-        left = visit_each(s->directory, remove_data);
+        left = visit_each(s, remove_data);
     if (s->made_directory)
         rmdir(s->workflow.directory); /* if it is empty */
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON workflow of h5bench, as settings of the workloads particles and
- * arrays. */
+/* The JSON workflow of h5bench, as settings of workloads. */
 #ifndef TT_SPEC_DIALECTS_H5BENCH_H
 #define TT_SPEC_DIALECTS_H5BENCH_H
 
@@ -19,6 +18,7 @@ struct tt_h5bench_benchmark {
     bool skipped;          /* the filter leaves it out */
     bool creates;          /* a file of particles; known also of one that is skipped */
     bool reads, changes;   /* needs a file that is there */
+    bool keeps;            /* its files stay */
     bool asynchronous;
     bool per_process;     /* rank_<r>_<file> */
     const char *workload; /* NULL if it cannot be run */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The applications among h5bench's benchmarks: openpmd and amrex. */
+/* The applications among h5bench's benchmarks: openpmd, amrex and e3sm. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/notice.h"
 #include "spec/dialects/h5bench/parts.h"
 
 static int refuse(struct tt_h5bench_translation *t, const char *why)
@@ -222,5 +223,176 @@ int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
         rc = put_compression(t, a.compression);
     }
     tt_params_free(amrex_params, &a);
+    return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
+}
+
+/* ---- e3sm ---- */
+
+static const char *const libraries[] = {"hdf5", "hdf5_md", "hdf5_log", NULL};
+static const char *const strategies[] = {"blob", "canonical", "log", NULL};
+static const char *const histories[] = {"-1", "0", "1", NULL};
+static const char *const subfiles[] = {"1", "0", NULL};
+
+struct e3sm {
+    int library, strategy, files, subfiles;
+    uint64_t records, stride;
+    bool fill, unsorted, noncontiguous, is_float, keep;
+    double pause;
+    char *flush, *map, *netcdf, *input, *output, *verbose;
+};
+
+#define AT(member) offsetof(struct e3sm, member)
+static const struct tt_param e3sm_params[] = {
+    {"map", TT_PARAM_TEXT, AT(map), NULL},
+    {"netcdf", TT_PARAM_TEXT, AT(netcdf), NULL}, /* what the manual of h5bench calls it, */
+    {"i", TT_PARAM_TEXT, AT(input), NULL},       /* and what older samples do */
+    {"a", TT_PARAM_CHOICE, AT(library), "hdf5", .choices = libraries},
+    {"x", TT_PARAM_CHOICE, AT(strategy), "blob", .choices = strategies},
+    {"r", TT_PARAM_COUNT, AT(records), "1", NULL, NULL, 1, 1 << 24},
+    {"y", TT_PARAM_TEXT, AT(flush), "1"},
+    {"u", TT_PARAM_BOOL, AT(fill), "no"},
+    {"q", TT_PARAM_BOOL, AT(unsorted), "no"},
+    {"m", TT_PARAM_BOOL, AT(noncontiguous), "no"},
+    {"j", TT_PARAM_BOOL, AT(is_float), "no"},
+    {"f", TT_PARAM_CHOICE, AT(files), "-1", .choices = histories},
+    {"t", TT_PARAM_DURATION, AT(pause), "0", NULL, NULL, 0, 1000000},
+    {"g", TT_PARAM_CHOICE, AT(subfiles), "1", .choices = subfiles},
+    {"s", TT_PARAM_COUNT, AT(stride), "1", NULL, NULL, 1, 1},
+    {"k", TT_PARAM_BOOL, AT(keep), "no"},
+    {"o", TT_PARAM_TEXT, AT(output), NULL},
+    {"v", TT_PARAM_TEXT, AT(verbose), NULL},
+    {NULL},
+};
+#undef AT
+
+/* A size that the workload has other defaults for. */
+struct size {
+    const char *key;
+    uint64_t value;
+};
+static const struct model {
+    const char *word, *name; /* in the names of maps: map_f_case_16p.h5 */
+    uint64_t ranks;          /* of the map as in production; the other one is for 16 */
+    struct size sizes[4];
+} models[] = {
+    {"f_case", "F", 21600, {{"columns", 777602}, {"levels", 72}}},
+    {"g_case",
+     "G",
+     9600,
+     {{"cells", 3693225}, {"edges", 11135652}, {"vertices", 7441216}, {"levels", 80}}},
+    {"i_case", "I", 1344, {{"latitudes", 360}, {"longitudes", 720}, {"land", 24}}},
+};
+
+/* "_16p." is the number of ranks, "_866x72_" are columns and levels; 0: it does not say. */
+static void read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, uint64_t *levels)
+{
+    *ranks = *columns = *levels = 0;
+    for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {
+        uint64_t number, second;
+        char letter = 0;
+
+        if (sscanf(at, "_%" SCNu64 "x%" SCNu64, &number, &second) == 2) {
+            *columns = number;
+            *levels = second;
+        } else if (sscanf(at, "_%" SCNu64 "%c", &number, &letter) == 2 && letter == 'p') {
+            *ranks = number;
+        }
+    }
+}
+
+/* The map itself is not read: its name says which case it is of, and of which size. */
+static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
+{
+    const char *key = o->map ? "map" : o->netcdf ? "netcdf" : "i";
+    const char *given = o->map ? o->map : o->netcdf ? o->netcdf : o->input;
+    const char *slash = given ? strrchr(given, '/') : NULL, *name = slash ? slash + 1 : given;
+    uint64_t ranks, columns, levels;
+    size_t k = 0;
+
+    if (!given)
+        return tt_fail(t->e, TT_USAGE, "%.200s: benchmark 'e3sm' needs 'map', a decomposition",
+                       t->b->place);
+    while (k < 3 && !strcasestr(name, models[k].word))
+        k++;
+    if (k == 3)
+        return tt_fail(t->e, TT_USAGE,
+                       "%.200s: '%.80s' does not say of which case it is: name it f_case, g_case "
+                       "or i_case",
+                       tt_h5bench_place(t, key), name);
+    read_map_name(name, &ranks, &columns, &levels);
+    if (!columns && ranks && ranks != 16 && ranks != models[k].ranks)
+        return tt_fail(t->e, TT_USAGE,
+                       "%.200s: '%.80s': only the sizes of the maps for 16 and for %" PRIu64
+                       " ranks are known",
+                       tt_h5bench_place(t, key), name, models[k].ranks);
+    tt_h5bench_put(t, key, "climate.case", "%s", models[k].name);
+    for (size_t i = 0; !columns && ranks == models[k].ranks && i < 4; i++)
+        if (models[k].sizes[i].key) {
+            char size[32];
+
+            snprintf(size, sizeof size, "climate.%s", models[k].sizes[i].key);
+            tt_h5bench_put(t, key, size, "%" PRIu64, models[k].sizes[i].value);
+        }
+    if (columns && k == 0) {
+        tt_h5bench_put(t, key, "climate.columns", "%" PRIu64, columns);
+        tt_h5bench_put(t, key, "climate.levels", "%" PRIu64, levels);
+    }
+    if (o->fill && k == 2)
+        tt_h5bench_put(t, "u", "climate.fill", "yes");
+    tt_notice_same("e3sm: '%.80s' is not read: the decomposition of case %s is made up for the "
+                   "ranks of this run",
+                   name, models[k].name);
+    return TT_OK;
+}
+
+/* Blobs and logs are written when the file is closed, whatever y says. */
+static int put_records(struct tt_h5bench_translation *t, const struct e3sm *o)
+{
+    bool at_end = strcmp(strategies[o->strategy], "canonical") != 0 || !strcmp(o->flush, "-1");
+    char *end;
+    unsigned long long flush = at_end ? o->records : strtoull(o->flush, &end, 10);
+
+    if (!at_end && (*end || flush < 1))
+        return tt_fail(t->e, TT_USAGE, "%.200s: y: '%.40s' is not a number of records, or -1",
+                       tt_h5bench_place(t, "y"), o->flush);
+    tt_h5bench_put(t, "r", "climate.records", "%" PRIu64, o->records);
+    tt_h5bench_put(t, "y", "climate.flush", "%llu", flush);
+    return TT_OK;
+}
+
+static void put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
+{
+    static const char *const files[] = {"both", "h0", "h1"};
+    bool is_log =
+        !strcmp(libraries[o->library], "hdf5_log") || !strcmp(strategies[o->strategy], "log");
+
+    tt_h5bench_put(t, "x", "climate.layout", "%s",
+                   is_log || o->strategy == 1 ? "canonical" : "blob");
+    if (is_log)
+        tt_h5bench_put(t, "x", "layers", "log");
+    tt_h5bench_put(t, "f", "climate.files", "%s", files[o->files]);
+    tt_h5bench_put(t, "q", "climate.sorted", "%s", o->unsorted ? "no" : "yes");
+    tt_h5bench_put(t, "m", "climate.memory", "%s", o->noncontiguous ? "interleaved" : "contiguous");
+    tt_h5bench_put(t, "j", "climate.type", "%s", o->is_float ? "float" : "double");
+    tt_h5bench_put(t, "t", "climate.pause", "%.9gs", o->pause);
+    tt_h5bench_put(t, "file", "climate.path", "%s", t->b->file);
+    t->b->keeps = o->keep;
+}
+
+int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t)
+{
+    struct e3sm o = {0};
+    int rc = tt_h5bench_read_given(t->keys, e3sm_params, &o, t->e);
+
+    t->b->workload = "climate";
+    if (rc == TT_OK)
+        rc = put_map(t, &o);
+    if (rc == TT_OK)
+        rc = put_records(t, &o);
+    if (rc == TT_OK) {
+        put_history(t, &o);
+        put_common(t, false);
+    }
+    tt_params_free(e3sm_params, &o);
     return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
 }

@@ -13,8 +13,7 @@
 #include "spec/units.h"
 
 #define NOT_PLANNED -1
-#define NOT_BUILT -2
-enum { METADATA = 100, OPENPMD, AMREX }; /* beside those of pattern.c */
+enum { METADATA = 100, OPENPMD, AMREX, E3SM }; /* beside those of pattern.c */
 static const struct {
     const char *name;
     int operation;
@@ -30,7 +29,7 @@ static const struct {
     {"metadata", METADATA, "metadata"},
     {"openpmd", OPENPMD, "openpmd"},
     {"amrex", AMREX, "amrex"},
-    {"e3sm", NOT_BUILT, NULL},
+    {"e3sm", E3SM, "e3sm"},
     {"exerciser", NOT_PLANNED, NULL},
     {"macsio", NOT_PLANNED, NULL},
     {"dlio", NOT_PLANNED, NULL},
@@ -271,6 +270,8 @@ static int translate(struct reader *r, size_t i, int operation, struct tt_h5benc
         return tt_h5bench_translate_metadata(&t);
     if (operation == OPENPMD)
         return tt_h5bench_translate_openpmd(&t, series_before(r, i));
+    if (operation == E3SM)
+        return tt_h5bench_translate_e3sm(&t);
     if (operation == AMREX) {
         rc = tt_h5bench_translate_amrex(&t);
         return rc == TT_OK ? check_connector(r, b) : rc;
@@ -302,8 +303,7 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
                        b->name, TT_DID_YOU_MEAN(TT_NEAREST_ROW(b->name, known)));
     b->operation = known[k].called;
     if (known[k].operation < 0)
-        return keep_text(r, &b->reason,
-                         known[k].operation == NOT_BUILT ? "not built yet" : "not planned");
+        return keep_text(r, &b->reason, "not planned");
     if (known[k].operation != OPENPMD && (!b->file || !*b->file))
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark '%.40s' has no 'file'", b->place,
                        b->name);

@@ -50,8 +50,8 @@ static int set(void *options, const struct tt_param *param, const struct tt_sett
     return rc == TT_OK ? TT_OK : tt_fail(e, rc, "%.200s: %s", s->place, inner.text);
 }
 
-int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *params,
-                         void *options, struct tt_error *e)
+static int read_all(const struct tt_settings *keys, const struct tt_param *params, void *options,
+                    bool takes_empty, struct tt_error *e)
 {
     int rc = tt_params_default(params, options, e);
 
@@ -64,9 +64,22 @@ int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *
             return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is not a key of h5bench%s",
                            keys->list[i].place, keys->list[i].key,
                            TT_DID_YOU_MEAN(tt_nearest_key(keys->list[i].key, params)));
-        rc = set(options, p, &keys->list[i], e);
+        if (takes_empty || *keys->list[i].value)
+            rc = set(options, p, &keys->list[i], e);
     }
     return rc;
+}
+
+int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *params,
+                         void *options, struct tt_error *e)
+{
+    return read_all(keys, params, options, true, e);
+}
+
+int tt_h5bench_read_given(const struct tt_settings *keys, const struct tt_param *params,
+                          void *options, struct tt_error *e)
+{
+    return read_all(keys, params, options, false, e);
 }
 
 const char *tt_h5bench_place(const struct tt_h5bench_translation *t, const char *name)
