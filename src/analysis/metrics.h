@@ -92,7 +92,8 @@
       "the same as frame_rate, of the read calls of frames that were read") \
     X(write_rate, "B/s", "write rate", RATE, RECORDS, TT_SHOWN_COMPARED | TT_SHOWN_ENSEMBLE | TT_SHOWN_LISTED, \
       "bytes_written / sum over dumps of the slowest rank's time in write and sync calls, " \
-      "wherever they ran (dumps that end in one iteration count as one); with native " \
+      "wherever they ran (dumps that end in one iteration count as one), and in waiting for its " \
+      "turn (parts); with native " \
       "nonblocking calls, whose end nobody sees, only in baseline epochs") \
     X(read_rate, "B/s", "read rate", RATE, RECORDS, TT_SHOWN_COMPARED | TT_SHOWN_ENSEMBLE, \
       "bytes_read / sum over loads of the slowest rank's time in read calls, wherever they " \
@@ -111,7 +112,7 @@
       "the same as application_rate, of bytes_read and the reading accesses") \
     X(open_to_close_rate, "B/s", "open-to-close rate", RATE, WORKLOAD, TT_SHOWN_COMPARED, \
       "bytes_written / the slowest rank's time in opening, writing and closing all files, with the " \
-      "computation between records (climate)") \
+      "computation between records (climate), but not that between dumps (parts)") \
     X(requests, "1", "requests", COUNT, WORKLOAD, 0, \
       "pieces of files that the ranks asked for, each contiguous, as the decomposition lists " \
       "them: over all ranks, variables and records written, or read if nothing is written " \

@@ -170,8 +170,9 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
 {
     struct tt_series *s = NULL;
     struct stat st;
+    MPI_Comm comm = spec->alone ? MPI_COMM_SELF : engine->comm;
     int64_t t = tt_now_ns();
-    int rc = tt_agree(engine->comm, allocate_series(engine, spec, &s, e), e);
+    int rc = tt_agree(comm, allocate_series(engine, spec, &s, e), e);
 
     *out = NULL;
     if (rc != TT_OK) {
@@ -186,7 +187,7 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         free_series(s);
         return rc;
     }
-    MPI_Comm_dup(engine->comm, &s->comm);
+    MPI_Comm_dup(comm, &s->comm);
     MPI_Comm_dup(spec->per_process ? MPI_COMM_SELF : engine->comm, &s->file_comm);
     s->file_spec = (struct tt_file_spec){
         .path = s->path,
@@ -500,8 +501,10 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
         rc = tt_pool_call(tt__helper_of(s), tt__sync_file, d, e);
         tt_phase_add(engine, TT_SYNC, t);
     }
-    engine->p->closed.bytes += d->closing.bytes;
-    engine->p->closed.room = d->closing.room;
+    if (!s->spec.alone) { /* else no other rank has told anything */
+        engine->p->closed.bytes += d->closing.bytes;
+        engine->p->closed.room = d->closing.room;
+    }
     memcpy(s->agreed, d->closing.told, sizeof s->agreed);
     s->failed = s->failed || rc != TT_OK;
     if (d->file && s->spec.policy == TT_FILE_PER_STEP) {

@@ -49,7 +49,7 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     bool claims = spec->access == TT_CREATE && speaks;
     int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
 
-    if (spec->access == TT_UPDATE && speaks)
+    if (spec->access == TT_UPDATE && speaks && !s->spec.alone)
         rc = tt__data_check_mark(spec->path, e);
     MPI_Comm_rank(s->file_comm, &rank); /* libraries name what they make beside it by that */
     if (rc == TT_OK)

@@ -346,16 +346,26 @@ static void history_print(FILE *out, const json_t *figures)
             tt_number_of(figures, "observed rate (wall)") / MIB);
 }
 
-/* ---- openpmd and amrex, which have no figures of their own in h5bench ---- */
+/* ---- openpmd, amrex and macsio, which have no figures of their own in h5bench ---- */
+
+/* Sleep that was asked for, between files or dumps. */
+static double requested_sleep(const json_t *result)
+{
+    double files = tt_result_setting(result, "amr.plot_files") +
+                   tt_result_setting(result, "amr.particle_files");
+    double dumps = tt_result_setting(result, "parts.dumps");
+
+    return dumps > 0   ? (dumps - 1) * duration(result, "parts.pause")
+           : files > 0 ? (files - 1) * duration(result, "amr.pause")
+                       : 0;
+}
 
 /* The time of openPMD-api's benchmarks is that of the whole series. */
 static json_t *application_figures(const json_t *result, const char *operation, bool reads)
 {
     double bytes = tt_result_metric(result, reads ? "bytes_read" : "bytes_written");
     double io = tt_result_metric(result, reads ? "read_rate" : "write_rate");
-    double files = tt_result_setting(result, "amr.plot_files") +
-                   tt_result_setting(result, "amr.particle_files");
-    double compute = files > 0 ? (files - 1) * duration(result, "amr.pause") : 0;
+    double compute = requested_sleep(result);
     double runtime = tt_result_metric(result, "runtime");
     json_int_t ranks = tt_integer_of(json_object_get(result, "plan"), "ranks");
     json_t *figures = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "operation", operation, "ranks",
@@ -378,7 +388,8 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
         return stress_figures(result);
     if (!strcmp(operation, "e3sm"))
         return history_figures(result);
-    if (!strcmp(operation, "openpmd") || !strcmp(operation, "amrex"))
+    if (!strcmp(operation, "openpmd") || !strcmp(operation, "amrex") ||
+        !strcmp(operation, "macsio"))
         return application_figures(result, operation, reads);
     return particles_figures(result, operation, reads);
 }

@@ -18,7 +18,7 @@ for file in "$SOURCE"/examples/*.yaml; do
     command=(run)
     ! grep -q '^reference:' "$file" || command=(ensemble)
     ! grep -q '^set:' "$file" || command=(ensemble matrix)
-    ! grep -q "^parts:" "$file" || command=(survey flash)
+    grep -q "^workload:" "$file" || ! grep -q "^parts:" "$file" || command=(survey flash)
     ! grep -q '^vary:' "$file" || command=(study --repeat 1)
     # What is to be judged needs its repetitions; for the rest one shows that it works.
     if [ "${command[0]}" = ensemble ] && ! grep -q '^require:' "$file"; then command+=(--repeat 1 --alone 1 --loads-alone no); fi

@@ -259,7 +259,6 @@ static void test_what_cannot_be_done(void **state)
         {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": "
          "{\"hdf5compression\": \"SZ@1\"}}",
          "only with ZLIB"},
-        {"{\"benchmark\": \"macsio\"}", "not planned"},
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
         {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
@@ -425,6 +424,31 @@ static void test_e3sm(void **state)
             "needs 'map'");
 }
 
+static void test_macsio(void **state)
+{
+#define MACSIO(mode, keys) \
+    "{\"benchmark\": \"macsio\", \"file\": \"x.h5\", \"configuration\": {" keys \
+    "\"parallel_file_mode\": \"" mode "\"}}"
+    (void)state;
+    gives(MACSIO("MIF 3", ""), "parts.groups", "3");
+    gives(MACSIO("MIF 8", ""), "parts.groups", "4"); /* ranks */
+    gives(MACSIO("MIFFPP", ""), "parts.groups", "4");
+    gives(MACSIO("", ""), "parts.groups", "4");
+    gives(MACSIO("MIF 3", ""), "hdf5.method", "independent");
+    gives(MACSIO("SIF", ""), "parts.groups", "0");
+    gives(MACSIO("SIF 1", ""), "hdf5.method", "collective");
+    gives(MACSIO("SIF", "\"part_size\": \"1M\", "), "parts.size", "1048576");
+    gives(MACSIO("SIF", "\"avg_num_parts\": \"2.5\", "), "parts.parts", "2.5");
+    gives(MACSIO("SIF", "\"dataset_growth\": \"0\", "), "parts.growth", "1");
+    gives(MACSIO("SIF", "\"compute_time\": 3, "), "parts.pause", "3s");
+    refuses(MPI, MACSIO("MIF 0", ""), "'MIF 0' is not MIF with a number of files from 1 on");
+    refuses(MPI, MACSIO("MIF", ""), "'MIF' is not MIF");
+    refuses(MPI, MACSIO("MIF 2 x", ""), "'MIF 2 x' is not MIF");
+    refuses(MPI, MACSIO("SIF 2", ""), "SIF with one file");
+    refuses(MPI, MACSIO("SIF", "\"part_type\": \"arbitrary\", "), "is not one of rectilinear");
+    refuses(MPI, MACSIO("SIF", "\"num_dump\": 3, "), "did you mean 'num_dumps'");
+}
+
 static void test_nonsense(void **state)
 {
     (void)state;
@@ -484,7 +508,8 @@ int main(void)
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
         cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_e3sm),           cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_macsio),         cmocka_unit_test(test_e3sm),
+        cmocka_unit_test(test_wrong_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The applications among h5bench's benchmarks: openpmd, amrex and e3sm. */
+/* The applications among h5bench's benchmarks: openpmd, amrex, e3sm and macsio. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -394,5 +394,99 @@ int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t)
         put_common(t, false);
     }
     tt_params_free(e3sm_params, &o);
+    return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
+}
+
+/* ---- macsio ---- */
+
+static const char *const meshes[] = {"rectilinear", NULL};
+
+struct macsio {
+    uint64_t part_size, variables, dims, dumps, intensity;
+    double parts, growth, compute;
+    int mesh;
+    char *mode, *interface, *filebase, *log, *timings;
+};
+
+#define AT(member) offsetof(struct macsio, member)
+static const struct tt_param macsio_params[] = {
+    {"parallel_file_mode", TT_PARAM_TEXT, AT(mode), "MIF 4"},
+    {"part_size", TT_PARAM_BYTES, AT(part_size), "80000", NULL, NULL, 8, INT64_C(1) << 40},
+    {"avg_num_parts", TT_PARAM_REAL, AT(parts), "1", NULL, NULL, 1, 100000},
+    {"vars_per_part", TT_PARAM_COUNT, AT(variables), "20", NULL, NULL, 1, 10000},
+    {"part_dim", TT_PARAM_COUNT, AT(dims), "2", NULL, NULL, 1, 3},
+    {"part_type", TT_PARAM_CHOICE, AT(mesh), "rectilinear", .choices = meshes},
+    {"num_dumps", TT_PARAM_COUNT, AT(dumps), "10", NULL, NULL, 1, 999999},
+    {"dataset_growth", TT_PARAM_REAL, AT(growth), "1", NULL, NULL, 0, 1000},
+    {"compute_time", TT_PARAM_DURATION, AT(compute), "0", NULL, NULL, 0, 1000000},
+    {"compute_work_intensity", TT_PARAM_COUNT, AT(intensity), "1", NULL, NULL, 1, 3},
+    {"interface", TT_PARAM_TEXT, AT(interface), NULL},
+    {"filebase", TT_PARAM_TEXT, AT(filebase), NULL},
+    {"log_file_name", TT_PARAM_TEXT, AT(log), NULL},
+    {"timings_file_name", TT_PARAM_TEXT, AT(timings), NULL},
+    {NULL},
+};
+#undef AT
+
+/* "MIF 8", "MIFFPP" (a file per rank), "SIF" or "SIF 1"; 0 files: one that all ranks share. */
+static int read_file_mode(struct tt_h5bench_translation *t, const char *mode, uint64_t *files)
+{
+    uint64_t ranks = tt_h5bench_ranks(&t->b->settings);
+    char word[8] = "", more[2];
+    int n = sscanf(mode, "%7s %" SCNu64 " %1s", word, files, more);
+
+    if (!strcmp(word, "SIF") && (n == 1 || (n == 2 && *files == 1))) {
+        *files = 0;
+        return TT_OK;
+    }
+    if (!strcmp(word, "MIFFPP") && n == 1) {
+        *files = ranks;
+        return TT_OK;
+    }
+    if (strcmp(word, "MIF") != 0 || n != 2 || *files == 0)
+        return tt_fail(t->e, TT_USAGE,
+                       "%.200s: parallel_file_mode: '%.40s' is not MIF with a number of files from "
+                       "1 on, MIFFPP, or SIF with one file",
+                       tt_h5bench_place(t, "parallel_file_mode"), mode);
+    if (*files > ranks && ranks > 0) {
+        tt_notice_same("macsio: MIF %" PRIu64 " is more files than the %" PRIu64
+                       " ranks: every rank has a file of its own",
+                       *files, ranks);
+        *files = ranks;
+    }
+    return TT_OK;
+}
+
+static void put_parts(struct tt_h5bench_translation *t, const struct macsio *o, uint64_t files)
+{
+    tt_h5bench_put(t, "parallel_file_mode", "parts.groups", "%" PRIu64, files);
+    tt_h5bench_put(t, "part_size", "parts.size", "%" PRIu64, o->part_size);
+    tt_h5bench_put(t, "avg_num_parts", "parts.parts", "%.17g", o->parts);
+    tt_h5bench_put(t, "vars_per_part", "parts.variables", "%" PRIu64, o->variables);
+    tt_h5bench_put(t, "part_dim", "parts.dims", "%" PRIu64, o->dims);
+    tt_h5bench_put(t, "num_dumps", "parts.dumps", "%" PRIu64, o->dumps);
+    tt_h5bench_put(t, "dataset_growth", "parts.growth", "%.17g", o->growth < 1 ? 1 : o->growth);
+    tt_h5bench_put(t, "compute_time", "parts.pause", "%.9gs", o->compute);
+    tt_h5bench_put(t, "file", "parts.path", "%s", t->b->file);
+    put_common(t, false);
+    if (t->is_hdf5 && files > 0) /* one rank at a time */
+        tt_h5bench_put(t, "parallel_file_mode", "hdf5.method", "independent");
+    if (o->intensity > 1)
+        tt_notice_same("macsio: compute_work_intensity has no effect: ranks sleep for "
+                       "compute_time; --pause 0 --compute TIME really computes");
+}
+
+int tt_h5bench_translate_macsio(struct tt_h5bench_translation *t)
+{
+    struct macsio o = {0};
+    uint64_t files = 0;
+    int rc = tt_h5bench_read_given(t->keys, macsio_params, &o, t->e);
+
+    t->b->workload = "parts";
+    if (rc == TT_OK)
+        rc = read_file_mode(t, o.mode, &files);
+    if (rc == TT_OK)
+        put_parts(t, &o, files);
+    tt_params_free(macsio_params, &o);
     return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
 }

@@ -10,10 +10,9 @@
 
 #include "spec/dialects/h5bench/parts.h"
 #include "spec/read.h"
-#include "spec/units.h"
 
 #define NOT_PLANNED -1
-enum { METADATA = 100, OPENPMD, AMREX, E3SM }; /* beside those of pattern.c */
+enum { METADATA = 100, OPENPMD, AMREX, E3SM, MACSIO }; /* beside those of pattern.c */
 static const struct {
     const char *name;
     int operation;
@@ -31,7 +30,7 @@ static const struct {
     {"amrex", AMREX, "amrex"},
     {"e3sm", E3SM, "e3sm"},
     {"exerciser", NOT_PLANNED, NULL},
-    {"macsio", NOT_PLANNED, NULL},
+    {"macsio", MACSIO, "macsio"},
     {"dlio", NOT_PLANNED, NULL},
     {"qmcpack", NOT_PLANNED, NULL},
     {"cuda_write", NOT_PLANNED, NULL},
@@ -199,17 +198,6 @@ static int check_filter(const struct reader *r, const char *filter)
     return rc;
 }
 
-static uint64_t ranks_of(const struct reader *r)
-{
-    const struct tt_setting *given = tt_settings_find(&r->common, "ranks");
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    uint64_t ranks = 0;
-
-    if (given)
-        tt_parse_count(given->value, &ranks, &ignored);
-    return ranks;
-}
-
 /* What the last benchmark that is run on the same file leaves in it, or what was there before. */
 static struct tt_h5bench_content *content_of(const struct reader *r,
                                              struct tt_h5bench_content *contents, size_t i)
@@ -226,7 +214,7 @@ static struct tt_h5bench_content *content_of(const struct reader *r,
     }
     if (r->past && !b->creates)
         r->past->look(r->past->context, r->w->directory, b->file, &contents[i]);
-    if (contents[i].ranks > 0 && contents[i].ranks != ranks_of(r))
+    if (contents[i].ranks > 0 && contents[i].ranks != tt_h5bench_ranks(&r->common))
         contents[i] = (struct tt_h5bench_content){0}; /* a rank has another part of it */
     return &contents[i];
 }
@@ -272,6 +260,8 @@ static int translate(struct reader *r, size_t i, int operation, struct tt_h5benc
         return tt_h5bench_translate_openpmd(&t, series_before(r, i));
     if (operation == E3SM)
         return tt_h5bench_translate_e3sm(&t);
+    if (operation == MACSIO)
+        return tt_h5bench_translate_macsio(&t);
     if (operation == AMREX) {
         rc = tt_h5bench_translate_amrex(&t);
         return rc == TT_OK ? check_connector(r, b) : rc;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "spec/units.h"
+
 /* Without the blanks around a number and before its unit. */
 static char *squeeze(const char *value)
 {
@@ -80,6 +82,17 @@ int tt_h5bench_read_given(const struct tt_settings *keys, const struct tt_param 
                           void *options, struct tt_error *e)
 {
     return read_all(keys, params, options, false, e);
+}
+
+uint64_t tt_h5bench_ranks(const struct tt_settings *s)
+{
+    const struct tt_setting *given = tt_settings_find(s, "ranks");
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    uint64_t ranks = 0;
+
+    if (given)
+        tt_parse_count(given->value, &ranks, &ignored);
+    return ranks;
 }
 
 const char *tt_h5bench_place(const struct tt_h5bench_translation *t, const char *name)

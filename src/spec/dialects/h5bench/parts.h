@@ -30,6 +30,8 @@ int tt_h5bench_read_keys(const struct tt_settings *keys, const struct tt_param *
 /* The same where h5bench's driver leaves out keys with an empty value. */
 int tt_h5bench_read_given(const struct tt_settings *keys, const struct tt_param *params,
                           void *options, struct tt_error *e);
+/* How many ranks the workflow has, from its settings for all benchmarks; 0: not known. */
+uint64_t tt_h5bench_ranks(const struct tt_settings *s);
 /* The place of a key, or of the benchmark if it is not given. */
 const char *tt_h5bench_place(const struct tt_h5bench_translation *t, const char *name);
 /* A setting that the key called name is the reason for. */
@@ -67,5 +69,6 @@ int tt_h5bench_translate_openpmd(struct tt_h5bench_translation *t,
                                  const struct tt_h5bench_benchmark *writer);
 int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t);
 int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t);
+int tt_h5bench_translate_macsio(struct tt_h5bench_translation *t);
 
 #endif
