@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/h5bench.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/result.h"
@@ -346,6 +348,106 @@ static void history_print(FILE *out, const json_t *figures)
             tt_number_of(figures, "observed rate (wall)") / MIB);
 }
 
+/* ---- the workload arrays in the words of the exerciser ---- */
+
+/* Columns of every size; a rate is the bytes of all ranks over the time before it. */
+static const struct {
+    const char *name, *column;
+    bool is_rate;
+} exercises[] = {
+    {"H5DWrite", "write", false}, {"RawWrBDWTH", "write", true}, {"H5Dread", "read", false},
+    {"RawRdBDWTH", "read", true}, {"H5Fopen", "open", false},    {"H5Fclose", "close", false},
+    {"H5Fflush", "sync", false},
+};
+#define NEXERCISES (sizeof exercises / sizeof *exercises)
+static const char *const moments[] = {"Min", "Med", "Max", "Avg", "Std"};
+#define NMOMENTS (sizeof moments / sizeof *moments)
+
+static int compare_values(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static json_t *moments_of(double *values, size_t n)
+{
+    double sum = 0, squares = 0;
+
+    qsort(values, n, sizeof *values, compare_values);
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    for (size_t i = 0; i < n; i++)
+        squares += (values[i] - sum / (double)n) * (values[i] - sum / (double)n);
+    return json_pack("[f, f, f, f, f]", values[0], (values[(n - 1) / 2] + values[n / 2]) / 2,
+                     values[n - 1], sum / (double)n, sqrt(squares / (double)n));
+}
+
+/* The rows [from, to) are repeats of one size. */
+static json_t *size_figures(const struct tt_rows *t, size_t from, size_t to, double ranks,
+                            double *values)
+{
+    double tile = tt_cell(t, from, "tile");
+    json_t *size = json_pack("{s:f}", "Bufsize", tile);
+
+    for (size_t k = 0; size && k < NEXERCISES; k++) {
+        for (size_t i = from; i < to; i++) {
+            double seconds = tt_cell(t, i, exercises[k].column);
+
+            values[i - from] = exercises[k].is_rate ? per(tile * ranks, seconds) : seconds;
+        }
+        json_object_set_new(size, exercises[k].name, moments_of(values, to - from));
+    }
+    return size;
+}
+
+static json_t *exerciser_figures(const json_t *result)
+{
+    struct tt_rows t = tt_result_rows(result, "repeats");
+    json_int_t ranks = tt_integer_of(json_object_get(result, "plan"), "ranks");
+    double bytes = tt_result_metric(result, "bytes_written");
+    double *values = calloc(t.n + 1, sizeof *values);
+    json_t *sizes = json_array();
+    size_t to;
+
+    for (size_t from = 0; values && from < t.n; from = to) {
+        for (to = from + 1; to < t.n && tt_cell(&t, to, "round") == tt_cell(&t, from, "round");)
+            to++;
+        json_array_append_new(sizes, size_figures(&t, from, to, (double)ranks, values));
+    }
+    free(values);
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "operation", "exerciser", "ranks", ranks,
+                     "total size", bytes, "raw rate", tt_result_metric(result, "write_rate"),
+                     "observed rate (wall)", tt_result_metric(result, "application_rate"), "sizes",
+                     sizes);
+}
+
+static void exerciser_print(FILE *out, const json_t *figures)
+{
+    const json_t *size;
+    size_t i;
+
+    fprintf(out, "%12s", "Bufsize");
+    for (size_t k = 0; k < NEXERCISES; k++)
+        fprintf(out, " %*s", exercises[k].is_rate ? 10 : 8, exercises[k].name);
+    fputc('\n', out);
+    json_array_foreach(json_object_get(figures, "sizes"), i, size)
+    {
+        for (size_t m = 0; m < NMOMENTS; m++) {
+            fprintf(out, "%s %8.0f", moments[m], tt_number_of(size, "Bufsize"));
+            for (size_t k = 0; k < NEXERCISES; k++) {
+                const json_t *value = json_array_get(json_object_get(size, exercises[k].name), m);
+                double unit = exercises[k].is_rate ? MIB : 1;
+
+                fprintf(out, exercises[k].is_rate ? " %10.3f" : " %8.6f",
+                        json_number_value(value) / unit);
+            }
+            fputc('\n', out);
+        }
+    }
+    fprintf(out, "Seconds and MiB/s; H5Fopen has the group, dataset and attributes in it.\n");
+}
+
 /* ---- openpmd, amrex and macsio, which have no figures of their own in h5bench ---- */
 
 /* Sleep that was asked for, between files or dumps. */
@@ -388,6 +490,8 @@ json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool rea
         return stress_figures(result);
     if (!strcmp(operation, "e3sm"))
         return history_figures(result);
+    if (!strcmp(operation, "exerciser"))
+        return exerciser_figures(result);
     if (!strcmp(operation, "openpmd") || !strcmp(operation, "amrex") ||
         !strcmp(operation, "macsio"))
         return application_figures(result, operation, reads);
@@ -532,6 +636,8 @@ void tt_h5bench_results(FILE *out, const json_t *row, size_t n, size_t total)
         stress_print(out, figures);
     } else if (!strcmp(operation, "e3sm")) {
         history_print(out, figures);
+    } else if (!strcmp(operation, "exerciser")) {
+        exerciser_print(out, figures);
     } else {
         fprintf(out, "=================== Performance Results ==================\n");
         fprintf(out, "Total number of ranks: %lld\n", (long long)tt_integer_of(figures, "ranks"));

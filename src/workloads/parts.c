@@ -58,8 +58,7 @@ static const struct tt_param params[] = {
  * elements. */
 static uint64_t part_shape(const struct parts_options *o, uint64_t dump, uint64_t dims[3])
 {
-    double elements =
-        floor((double)o->size / sizeof(double) * pow(o->growth, (double)dump) + 1e-6);
+    double elements = floor((double)o->size / sizeof(double) * pow(o->growth, (double)dump) + 1e-6);
     uint64_t side = (uint64_t)(pow(elements, 1.0 / (double)o->dims) + 1e-6), n = 1;
 
     for (uint64_t d = 1; d < o->dims; d++)
@@ -219,9 +218,8 @@ static int make_dump(struct job *j, uint64_t dump, struct tt_error *e)
     const struct parts_options *o = j->options;
     uint64_t all = first_part(o, (uint64_t)j->engine->size, (uint64_t)j->engine->size);
     uint64_t part_dims[3], dims[3], n = part_shape(o, dump, part_dims);
-    double *data = dump == 0 || o->growth > 1
-                       ? realloc(j->data, n * j->nblocks * sizeof *data)
-                       : j->data;
+    double *data =
+        dump == 0 || o->growth > 1 ? realloc(j->data, n * j->nblocks * sizeof *data) : j->data;
 
     if (!data)
         return tt_fail_nomem(e, "the data of a dump");

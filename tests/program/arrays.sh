@@ -26,6 +26,25 @@ jq -e '.tables.arrays | length == 7 and all(.[]; .min <= .max) and .[6].min == 5
 moves 3 --backend posix # as many rows as there are ranks
 usage 'process_rows times arrays.process_columns is 2, but there are 3 ranks' "${arrays[@]}" -n 3 --process-columns 2
 
+# Tiles of one to four dimensions that grow, in blocks, shifted, written and read again and again.
+tiles=("$TUTTI" run arrays -n 4 --steps 1 --arrays 2 --quiet --json out.json "${here[@]}")
+for backend in posix mpiio hdf5 netcdf pnetcdf; do
+    has_backend $backend || continue
+    expect 0 "${tiles[@]}" --backend $backend --tile 2:3 --process-grid 2:2 --sizes 3 --growth 2:1 --repeats 2
+    equal "$(metric bytes_read)" $((2 * 4 * 2 * 8 * 6 * (1 + 2 + 4))) "$backend: bytes of growing tiles"
+    expect 0 "${tiles[@]}" --backend $backend --tile 4:1:2:3 --process-grid 1:2:1:2 --shift 3 --file-block 2:1:1:3 --file-stride 3:1:2:3 \
+        --memory-block 6 --memory-stride 7 --attributes 3
+    equal "$(metric bytes_read)" $((4 * 2 * 8 * 24)) "$backend: bytes of blocks"
+done
+jq -e '.tables.repeats | length == 1 and .[0].tile == 192' out.json >/dev/null || fail "the table of repeats is not as documented"
+expect 1 "${tiles[@]}" --tile 9 --layers fault --fault.action flip --fault.nth 2 --fault.rank 1
+usage 'product of arrays.process_grid is 32, but there are 4 ranks' "${tiles[@]}" --tile 8:8 --process-grid 8:4
+usage 'file_block 3 does not tile 8 elements of dimension 2' "${tiles[@]}" --tile 9:8 --file-block 3:3
+usage 'memory_block 5 does not divide a tile of 8 elements' "${tiles[@]}" --tile 8 --memory-block 5
+usage 'none is 0' "${tiles[@]}" --tile 8:0
+usage 'need arrays.tile' "${tiles[@]}" --attributes 3
+no_data_left
+
 # Tiles of 2 x 3 ranks, seen from outside: every value of a tile is its number.
 if has_backend hdf5 && command -v h5dump >/dev/null; then
     kept=(--process-rows 2 --process-columns 3 --scaling strong --rows 4 --backend hdf5 --hdf5.method independent --keep)

@@ -42,7 +42,9 @@ expect 4 "$TUTTI" watch "$acceptance/canary.yaml" "${here[@]}"
 no_data_left
 for script in "$acceptance"/*.sbatch; do expect 0 bash -n "$script"; done
 
-! has_backend hdf5 || expect 0 "$TUTTI" h5bench "$SOURCE/examples/h5bench.json" --results "$runs" --min-free 0
+for file in h5bench h5bench-applications; do
+    ! has_backend hdf5 || expect 0 "$TUTTI" h5bench "$SOURCE/examples/$file.json" --results "$runs" --min-free 0
+done
 [ ! -e h5bench-data ] || fail "h5bench leaves data behind"
 
 REPEAT=1 DIR=$data LIMIT=300 expect 0 bash "$SOURCE/examples/papers/appendix"

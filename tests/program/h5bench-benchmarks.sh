@@ -64,6 +64,29 @@ jq -e '.benchmarks | .[0].figures["total size"] == .[1].figures["total size"] an
 equal "$(rows_of write_var_normal_dist)" "ranks;Total number of particles;Final mean particles;Final standard deviation;collective data;collective meta;subfiling;$times"
 grep -q '^Final mean particles: [0-9.]*$' out || fail "the mean is not printed"
 
+# Entries that run other workloads: files that are to stay do, and are as the original has them; the rest goes.
+entry() { printf '{"benchmark": "%s", "file": "%s", "configuration": {%s}}' "$1" "$2" "$3"; }
+workflow "$(entry e3sm e.h5 '"k": "yes", "r": "2", "f": "1", "x": "canonical", "map": "map_f_case_16p.h5"')" \
+    "$(entry macsio m.h5 '"parallel_file_mode": "MIF 1", "part_size": "72", "vars_per_part": "2", "num_dumps": "1"')" \
+    "$(entry exerciser x.h5 '"numdims": "2", "minels": "2 4", "dimranks": "1 2", "rshift": "1", "fileblocks": "1 4", "filestrides": "2 4",
+        "memblock": "2", "memstride": "3", "metacoll": "true", "keepfile": "true", "usechunked": "true"')"
+expect 0 "${h5bench[@]}" job.json --json all.json
+equal "$(statuses)" "done done done"
+equal "$(ls "$data" | tr '\n' ' ')" "e.h5_h1 x.h5 " "files that stay"
+if command -v h5dump >/dev/null; then
+    h5dump -H -d /lat "$data/e.h5_h1" | grep -q 'SIMPLE { ( 866 ) / ( 866 ) }' || fail "not the columns of the F case"
+    h5dump -H -p -d /Data/array=0 "$data/x.h5" | grep -A 1 'CHUNKED ( 1, 4 )' >/dev/null || fail "not chunked by blocks"
+    # Of the last of ten passes, tiles of the other rank, with a gap after every row of a tile.
+    equal "$(h5dump -y -w 0 -m '%g' -d /Data/array=0 -s 0,0 -S 2,1 -c 2,8 "$data/x.h5" | grep -o '^ *[0-9]*' | tr -s ' \n' ' ')" \
+        " 19 19 19 19 18 18 18 18 19 19 19 19 18 18 18 18 " "tiles of the exerciser"
+fi
+rm "$data"/*
+workflow "$(entry exerciser x.h5 '"numdims": "1", "minels": "8", "fileblocks": "3"')"
+usage "arrays.file_block 3 does not tile 8 elements" "${h5bench[@]}" job.json
+workflow "$(entry e3sm e.h5 '"r": "5", "y": "2", "x": "canonical", "map": "map_f_case_16p.h5"')"
+expect 2 "${h5bench[@]}" job.json
+equal "$(tail -n 1 err)" "tutti: job.json:5:17: benchmark 'e3sm': climate.flush 2 does not divide climate.records 5"
+
 # What fails is said at once; the rest goes on, or not.
 workflow "$(benchmark read none.h5 '"DIM_1": "9"')" "$(benchmark write a.h5 '"DIM_1": "9"')"
 expect 1 "${h5bench[@]}" job.json --json all.json

@@ -87,13 +87,23 @@ equal "$(sizes)" "$each $each $each" "sizes of parts"
 equal "$(jq -r '[.benchmarks[].result.metrics.files | .value? // .] | join(" ")' all.json)" "4 2 2" "files of parts"
 grep -q '^tutti: macsio: MIF 8 is more files than the 2 ranks' err || fail "no word of the files: $(cat err)"
 
+# The exerciser: two sizes, of 2 x 8 x 8 and of 2 x 16 x 16 doubles, each written ten times; the sample's dimranks are not its ranks.
+exerciser='{"benchmark": "exerciser", "configuration": {"numdims": "2", "minels": "8 8", "nsizes": "2", "bufmult": "2 2", "dimranks": "8 4",
+"keepfile": "false", "indepio": "true", "addattr": "true", "usechunked": "false"}}'
+all_done "$exerciser"
+equal "$(sizes)" $((10 * 2 * 8 * (64 + 256))) "bytes of the exerciser"
+grep -q "^tutti: exerciser: the product of dimranks '8 4' is 32, but there are 2 ranks: only the first" err || fail "no word of dimranks: $(cat err)"
+equal "$(grep -cE '^(Min|Med|Max|Avg|Std) +(512|2048)( +[0-9.]+){7}$' out)" 10 "lines of the exerciser"
+equal "$(awk 'length > 80 && !/^(results|workflow)/' out)" "" "lines wider than 80 columns"
+jq -e '.benchmarks[0].figures.sizes | length == 2 and all(.[]; .H5DWrite | .[0] <= .[1] and .[1] <= .[2] and .[0] <= .[3] and .[3] <= .[2]) and
+    (.[0] | .RawWrBDWTH[2] * .H5DWrite[0] - 1024 | fabs < 1e-3)' all.json >/dev/null || fail "figures of the exerciser are wrong"
+
 # What belongs to other programs is named.
-workflow '{"benchmark": "exerciser", "configuration": {"numdims": "2", "minels": "8 8", "dimranks": "8 4"}}' \
-    '{"benchmark": "dlio", "configuration": {"generate-data": "true", "record-length": "64"}}' \
+workflow '{"benchmark": "dlio", "configuration": {"generate-data": "true", "record-length": "64"}}' \
     '{"benchmark": "qmcpack", "configuration": {"i": "100", "g": "4 4 1"}}' \
     "$(sample cuda_write 64 '"FILE_PER_PROC": "YES"')" "$(sample write 64)"
 # The connector of another cache is not loaded in MODE SYNC; its path may be a list.
 sed -i 's/"vol": {}/"vol": {"library": "\/lib", "path": ["vol\/lib"], "connector": "cache_ext config=x;under_vol=512"}/' job.json
 expect 1 "${h5bench[@]}" job.json --json all.json
-equal "$(statuses)" "not run not run not run not run done"
+equal "$(statuses)" "not run not run not run done"
 no_data_left

@@ -60,11 +60,11 @@ awk -F, 'NR == 2 { exit !(NF == 27 && ($20 * 1048576 * $19 - 2880) ^ 2 < 1) }' "
 no_data_left
 
 # What cannot be done is named, and the rest is done.
-workflow '{"benchmark": "openpmd", "configuration": {"operation": "read", "pattern": "sx"}}' '{"benchmark": "exerciser", "configuration": {}}' \
+workflow '{"benchmark": "openpmd", "configuration": {"operation": "read", "pattern": "sx"}}' '{"benchmark": "dlio", "configuration": {}}' \
     "$(benchmark write l.h5 '"DIM_1": "9", "MODE": "LOG"')" "$(benchmark write a.h5 '"DIM_1": "9"')"
 expect 1 "${h5bench[@]}" job.json --json all.json
 equal "$(statuses)" "not run not run not run done"
-grep -qE '^! [0-9] openpmd not run: no benchmark before it writes a series of openPMD$' out && grep -qE '^! [0-9] exerciser not run: not planned$' out || fail "not named"
+grep -qE '^! [0-9] openpmd not run: no benchmark before it writes a series of openPMD$' out && grep -qE '^! [0-9] dlio not run: not planned$' out || fail "not named"
 grep -q 'MODE LOG: the log layer is not built yet' out || fail "the log layer is not named"
 
 # It starts ranks itself.

@@ -260,6 +260,12 @@ static void test_what_cannot_be_done(void **state)
          "{\"hdf5compression\": \"SZ@1\"}}",
          "only with ZLIB"},
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
+        {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
+         "\"derivedtype\": \"true\"}}",
+         "without a second dataset of records"},
+        {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
+         "\"nsizes\": 2, \"usechunked\": \"true\"}}",
+         "a chunk cannot grow"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
         {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
         {ONE("write", "\"SUBFILING\": \"YES\""), "without subfiles"},
@@ -424,6 +430,45 @@ static void test_e3sm(void **state)
             "needs 'map'");
 }
 
+static void test_exerciser(void **state)
+{
+#define TILED(keys) \
+    "{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 2, \"minels\": \"8 " \
+    "6\", " keys "}}"
+    (void)state;
+    gives(TILED("\"nsizes\": 3"), "arrays.tile", "8:6");
+    gives(TILED("\"nsizes\": 3"), "arrays.growth", "2:2");
+    gives(TILED("\"nsizes\": 3"), "arrays.sizes", "3");
+    gives(TILED("\"nsizes\": 3"), "arrays.repeats", "10");
+    gives(TILED("\"nsizes\": 3"), "arrays.path", "exerciser-1.h5");
+    gives(TILED("\"bufmult\": \"3 1\""), "arrays.growth", "3:1");
+    gives(TILED("\"dimranks\": \"2 2\""), "arrays.process_grid", "2:2");
+    gives(TILED("\"dimranks\": \"8 4\""), "arrays.process_grid", "(none)"); /* of 4 ranks */
+    gives(TILED("\"rshift\": 1"), "arrays.shift", "1");
+    gives(TILED("\"indepio\": \"\""), "hdf5.method", "collective");
+    gives(TILED("\"indepio\": \"true\""), "hdf5.method", "independent");
+    gives(TILED("\"metacoll\": \"\""), "hdf5.collective_metadata", "yes");
+    gives(TILED("\"metacoll\": \"false\""), "hdf5.collective_metadata", "no");
+    gives(TILED("\"addattr\": \"true\""), "arrays.attributes", "64");
+    gives(TILED("\"usechunked\": \"true\""), "hdf5.chunk", "8:6");
+    gives(TILED("\"usechunked\": \"true\", \"nsizes\": 2, \"fileblocks\": \"4 2\""), "hdf5.chunk",
+          "4:2");
+    gives(TILED("\"fileblocks\": \"4 2\", \"filestrides\": \"5 1\""), "arrays.file_stride", "5:2");
+    gives(TILED("\"filestrides\": \"5 1\""), "arrays.file_stride", "(none)");
+    gives(TILED("\"memblock\": 4"), "arrays.memory_stride", "4");
+    gives(TILED("\"maxcheck\": 0"), "arrays.verify", "no");
+    gives(TILED("\"maxcheck\": 4096"), "arrays.verify_most", "4096");
+    refuses(MPI, TILED("\"dimranks\": \"4\""), "for each of 2 dimensions");
+    refuses(MPI, TILED("\"dimranks\": \"4 0\""), "dimranks: '4 0' does not have a number from 1");
+    refuses(MPI, TILED("\"fileblocks\": \"4 x\""), "fileblocks: '4 x'");
+    refuses(MPI, TILED("\"nsize\": 3"), "did you mean 'nsizes'");
+    refuses(MPI, TILED("\"addattr\": \"perhaps\""), "is not yes or no");
+    refuses(MPI, "{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 5}}",
+            "out of range");
+    refuses(MPI, "{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 2}}",
+            "needs numdims and minels");
+}
+
 static void test_macsio(void **state)
 {
 #define MACSIO(mode, keys) \
@@ -508,8 +553,8 @@ int main(void)
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
         cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_macsio),         cmocka_unit_test(test_e3sm),
-        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_macsio),         cmocka_unit_test(test_exerciser),
+        cmocka_unit_test(test_e3sm),           cmocka_unit_test(test_wrong_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "spec/read.h"
 
 #define NOT_PLANNED -1
-enum { METADATA = 100, OPENPMD, AMREX, E3SM, MACSIO }; /* beside those of pattern.c */
+enum { METADATA = 100, OPENPMD, AMREX, E3SM, MACSIO, EXERCISER }; /* beside those of pattern.c */
 static const struct {
     const char *name;
     int operation;
@@ -29,7 +29,7 @@ static const struct {
     {"openpmd", OPENPMD, "openpmd"},
     {"amrex", AMREX, "amrex"},
     {"e3sm", E3SM, "e3sm"},
-    {"exerciser", NOT_PLANNED, NULL},
+    {"exerciser", EXERCISER, "exerciser"},
     {"macsio", MACSIO, "macsio"},
     {"dlio", NOT_PLANNED, NULL},
     {"qmcpack", NOT_PLANNED, NULL},
@@ -262,6 +262,8 @@ static int translate(struct reader *r, size_t i, int operation, struct tt_h5benc
         return tt_h5bench_translate_e3sm(&t);
     if (operation == MACSIO)
         return tt_h5bench_translate_macsio(&t);
+    if (operation == EXERCISER)
+        return tt_h5bench_translate_exerciser(&t);
     if (operation == AMREX) {
         rc = tt_h5bench_translate_amrex(&t);
         return rc == TT_OK ? check_connector(r, b) : rc;
@@ -294,6 +296,11 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     b->operation = known[k].called;
     if (known[k].operation < 0)
         return keep_text(r, &b->reason, "not planned");
+    if (known[k].operation == EXERCISER && !b->file &&
+        asprintf(&b->file, "exerciser-%zu.h5", i + 1) < 0) {
+        b->file = NULL;
+        return tt_fail_nomem(r->e, r->path);
+    }
     if (known[k].operation != OPENPMD && (!b->file || !*b->file))
         return tt_fail(r->e, TT_USAGE, "%.200s: benchmark '%.40s' has no 'file'", b->place,
                        b->name);

@@ -62,6 +62,10 @@ int tt_h5bench_translate(struct tt_h5bench_translation *t, enum tt_h5bench_opera
 /* The same for metadata, which is hdf5-iotest, and leaves no file to others. */
 int tt_h5bench_translate_metadata(struct tt_h5bench_translation *t);
 
+/* ---- exerciser.c ---- */
+
+int tt_h5bench_translate_exerciser(struct tt_h5bench_translation *t);
+
 /* ---- applications.c ---- */
 
 /* writer: the last benchmark before it that writes such a series; NULL: none. */
