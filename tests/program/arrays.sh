@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Many small arrays: every backend, shape and order has every tile in its place; what is wrong is found and refused.
 # processors: 1
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 needs jq
 

@@ -2,6 +2,7 @@
 # Parts in files of groups, whose ranks write in turn, or in one file: every part is in its place, on every backend; what is wrong is
 # refused, and a rank that fails keeps nobody waiting.
 # processors: 1
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 needs jq
 

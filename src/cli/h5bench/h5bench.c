@@ -133,8 +133,8 @@ const struct tt_command tt_command_h5bench = {
     .summary = "run a workflow of h5bench: tutti h5bench FILE.json",
     .synopsis =
         "tutti h5bench [--filter NAME,...] [--validate-mode] [--abort-on-failure] FILE.json",
-    .text = "Run the benchmarks of h5bench's JSON file one after the other as the workload "
-            "particles, and print h5bench's metrics and one summary. It starts the ranks itself, "
+    .text = "Run the benchmarks of h5bench's JSON file one after the other, as workloads of "
+            "tutti, and print h5bench's metrics and one summary. It starts the ranks itself, "
             "as many as the file says. The exit status is 0 only if all benchmarks were done.",
     .run = run,
     .options = &(const struct tt_options){params, sizeof(struct tt_h5bench_options)},

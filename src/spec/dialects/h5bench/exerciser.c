@@ -130,7 +130,8 @@ static int put_hdf5(struct tt_h5bench_translation *t, const struct exerciser *o)
 
     if (!t->is_hdf5)
         return TT_OK;
-    tt_h5bench_put(t, "indepio", "hdf5.method", "%s", o->independent ? "independent" : "collective");
+    tt_h5bench_put(t, "indepio", "hdf5.method", "%s",
+                   o->independent ? "independent" : "collective");
     tt_h5bench_put(t, "metacoll", "hdf5.collective_metadata", "%s", collective ? "yes" : "no");
     if (!o->chunked)
         return TT_OK;
