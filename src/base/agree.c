@@ -124,6 +124,26 @@ void tt_max_patiently(MPI_Comm comm, int n, int *values)
     tt_note_end(before);
 }
 
+int tt_wait_any(int n, MPI_Request *requests, bool patiently, MPI_Status *status)
+{
+    uint64_t before = tt_note_waiting(TT_DOING_AGREE);
+    int64_t pause_ns = 10000;
+    int at = MPI_UNDEFINED, done = 0;
+
+    if (!patiently)
+        MPI_Waitany(n, requests, &at, status);
+    while (patiently && !done) {
+        MPI_Testany(n, requests, &at, &done, status);
+        if (done)
+            break;
+        tt_sleep_until(tt_now_ns() + pause_ns);
+        if (pause_ns < 500000)
+            pause_ns *= 2;
+    }
+    tt_note_end(before);
+    return at;
+}
+
 int tt_fail_mpi(struct tt_error *e, int mpi_code, const char *call, const char *file)
 {
     char text[MPI_MAX_ERROR_STRING] = "";

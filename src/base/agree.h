@@ -32,6 +32,9 @@ int tt_agree_and_tell(MPI_Comm comm, int rc, bool patiently, const struct tt_tol
 /* The greatest of all ranks' values, by a helper thread. Collective. */
 void tt_max_patiently(MPI_Comm comm, int n, int *values);
 
+/* MPI_Waitany; patiently, by a helper thread. MPI_UNDEFINED: no request is active. */
+int tt_wait_any(int n, MPI_Request *requests, bool patiently, MPI_Status *status);
+
 /* A library that failed on one rank may leave the others inside a collective call for ever. So a
  * rank that failed waits for their agreement only so long; then it calls this, which must not
  * return. NULL (the default): wait for ever. */

@@ -3,6 +3,7 @@
  * so that a later run knows that it may be replaced; any other file is left alone. */
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/note.h"
 #include "engine/private.h"
 #include "engine/spot_check.h"
+#include "node/page_cache.h"
 #include "plan/directory.h"
 
 char *tt_data_path(struct tt_engine *engine, const char *name)
@@ -39,6 +41,14 @@ static struct tt_made_file *find_made(const struct tt_engine_private *p, enum tt
     while (file && (file->withdrawn || file->kind != kind || strcmp(file->path, path) != 0))
         file = file->next_alike;
     return file;
+}
+
+/* The first path of a target, which is a file or a directory that stands for one. */
+static struct tt_made_file *find_target(const struct tt_engine_private *p, const char *path)
+{
+    struct tt_made_file *file = find_made(p, TT_MADE_FILE, path);
+
+    return file ? file : find_made(p, TT_MADE_BUNDLE, path);
 }
 
 struct tt_made tt__made(const struct tt_made_file *file)
@@ -83,7 +93,7 @@ static int claim(struct tt_engine *engine, enum tt_made_kind kind, const char *p
         made->identified = false;
         made->pass = engine->p->played;
     }
-    engine->p->nfiles += rc == TT_OK && !made && kind == TT_MADE_FILE;
+    engine->p->nfiles += rc == TT_OK && !made && (kind == TT_MADE_FILE || kind == TT_MADE_BUNDLE);
     return rc;
 }
 
@@ -109,7 +119,7 @@ static int remove_made(struct tt_engine *engine, const struct tt_made_file *file
 {
     struct tt_made made = tt__made(file);
 
-    if (made.kind == TT_MADE_TREE)
+    if (made.kind == TT_MADE_TREE || made.kind == TT_MADE_BUNDLE)
         return tt_remove_tree(&engine->p->owner, &made, e);
     return tt_removal_check(tt_remove_made(&engine->p->owner, &made), file->path, e);
 }
@@ -137,13 +147,11 @@ int tt_data_made(struct tt_engine *engine, const char *path, uint64_t inode, str
 
 void tt_data_mark(struct tt_engine *engine, const char *path)
 {
-    const struct tt_made_file *file = find_made(engine->p, TT_MADE_FILE, path);
-    struct tt_made made;
+    for (const struct tt_made_file *f = find_target(engine->p, path); f; f = f->next_part) {
+        struct tt_made made = tt__made(f);
 
-    if (!file)
-        return;
-    made = tt__made(file);
-    tt_mark_finished(&engine->p->owner, &made);
+        tt_mark_finished(&engine->p->owner, &made);
+    }
 }
 
 int tt__data_check_mark(const char *path, struct tt_error *e)
@@ -159,29 +167,36 @@ int tt__data_check_mark(const char *path, struct tt_error *e)
 
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
-    const struct tt_made_file *made = find_made(engine->p, TT_MADE_FILE, path);
-    int rc = made ? remove_made(engine, made, e) : TT_OK;
+    int rc = TT_OK;
 
+    for (const struct tt_made_file *f = find_target(engine->p, path); f && rc == TT_OK;
+         f = f->next_part)
+        rc = remove_made(engine, f, e);
     return rc == TT_OK ? tt__spot_check_move(engine, path, NULL, e) : rc;
 }
 
 void tt_data_leave(struct tt_engine *engine, const char *path)
 {
-    struct tt_made_file *file = find_made(engine->p, TT_MADE_FILE, path);
+    struct tt_made_file *file = find_target(engine->p, path);
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (file)
+    if (!file)
+        tt_manifest_leave(engine->p->directory, TT_MADE_FILE, path, &ignored);
+    for (; file; file = file->next_part) {
         file->withdrawn = true;
-    tt_manifest_leave(engine->p->directory, TT_MADE_FILE, path, &ignored);
+        tt_manifest_leave(engine->p->directory, file->kind, file->path, &ignored);
+    }
 }
 
 /* Two runs may have found the place empty; the one that could not make its file deletes nothing. */
 void tt_data_withdraw(struct tt_engine *engine, const char *path)
 {
-    if (!find_made(engine->p, TT_MADE_FILE, path))
-        return;
-    engine->p->nfiles--;
-    tt_data_leave(engine, path);
+    const struct tt_made_file *file = find_made(engine->p, TT_MADE_FILE, path);
+
+    for (const struct tt_made_file *f = file; f; f = f->next_part)
+        engine->p->nfiles--;
+    if (file)
+        tt_data_leave(engine, path);
 }
 
 /* Never over what somebody has put there since we looked, where the file system can tell. */
@@ -194,27 +209,71 @@ static int move_entry(const char *from, const char *to)
 
 /* One inode, listed under both names while it may stand at either: the name at which nothing stands
  * is passed over by whoever removes. */
-int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, struct tt_error *e)
+static int rename_one(struct tt_engine *engine, const struct tt_made_file *source, const char *to,
+                      struct tt_made_file **out, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
-    const struct tt_made_file *source = find_made(p, TT_MADE_FILE, from);
     struct tt_made_file *target;
-    int rc = tt_data_claim(engine, to, e);
+    struct stat st;
+    int rc;
 
-    if (rc != TT_OK || !source)
+    if (source->kind == TT_MADE_FILE)
+        rc = tt_data_claim(engine, to, e);
+    else if (lstat(to, &st) == 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' exists; remove it or choose another path", to);
+    else
+        rc = claim(engine, source->kind, to, e);
+    if (rc != TT_OK)
         return rc;
-    target = find_made(p, TT_MADE_FILE, to);
+    *out = target = find_made(p, source->kind, to);
+    target->next_part = NULL;
     target->identity = source->identity;
     target->identified = source->identified;
     p->nfiles--; /* it has been counted */
     if (target->identified)
-        rc = tt_manifest_made(p->directory, TT_MADE_FILE, to, &target->identity, e);
-    if (rc == TT_OK && move_entry(from, to) != 0) {
+        rc = tt_manifest_made(p->directory, source->kind, to, &target->identity, e);
+    if (rc == TT_OK && move_entry(source->path, to) != 0) {
         rc = tt_fail_call(e, errno, "rename", to, -1);
         tt_data_leave(engine, to);
     }
+    return rc;
+}
+
+/* What else a target has is called like its first path, with an ending; that goes last, so that
+ * nobody finds the new one before it is whole. */
+static int rename_parts(struct tt_engine *engine, const struct tt_made_file *first, const char *to,
+                        struct tt_made_file **parts, struct tt_error *e)
+{
+    size_t length = strlen(first->path);
+    int rc = TT_OK;
+
+    for (const struct tt_made_file *f = first->next_part; f && rc == TT_OK; f = f->next_part) {
+        char *name;
+
+        if (asprintf(&name, "%s%s", to, f->path + length) < 0)
+            return tt_fail_nomem(e, "a path");
+        rc = rename_one(engine, f, name, parts, e);
+        if (rc == TT_OK)
+            parts = &(*parts)->next_part;
+        free(name);
+    }
+    return rc;
+}
+
+int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, struct tt_error *e)
+{
+    const struct tt_made_file *source = find_target(engine->p, from);
+    struct tt_made_file *target, *parts = NULL;
+    int rc;
+
+    if (!source)
+        return tt_data_claim(engine, to, e);
+    rc = rename_parts(engine, source, to, &parts, e);
+    if (rc == TT_OK)
+        rc = rename_one(engine, source, to, &target, e);
     if (rc != TT_OK)
         return rc;
+    target->next_part = parts;
     tt_data_leave(engine, from);
     return tt__spot_check_move(engine, from, to, e);
 }
@@ -322,6 +381,111 @@ int tt_data_own_directory(struct tt_engine *engine, const char *path, struct tt_
         return rc;
     tt_error_clear(e);
     return TT_OK;
+}
+
+/* ---- targets ---- */
+
+static int claim_path(struct tt_engine *engine, const struct tt_target_path *x, struct tt_error *e)
+{
+    const struct tt_made_file *before = find_made(engine->p, TT_MADE_BUNDLE, x->path);
+    struct stat st;
+    bool there;
+    int rc;
+
+    if (!x->is_directory)
+        return tt_data_claim(engine, x->path, e);
+    rc = before ? remove_made(engine, before, e) : TT_OK;
+    if (rc == TT_OK && lstat(x->path, &st) == 0)
+        return tt_fail(e, TT_FAILED, "'%s' exists; remove it or choose another path", x->path);
+    return rc == TT_OK ? make_directory(engine, TT_MADE_BUNDLE, x->path, &there, e) : rc;
+}
+
+int tt__data_claim_target(struct tt_engine *engine, const struct tt_target *target,
+                          struct tt_error *e)
+{
+    struct tt_made_file *last = NULL;
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < target->n; i++) {
+        struct tt_made_file *now;
+
+        rc = claim_path(engine, &target->list[i], e);
+        now = rc == TT_OK ? find_target(engine->p, target->list[i].path) : NULL;
+        if (now)
+            now->next_part = NULL;
+        if (last)
+            last->next_part = now;
+        last = now;
+    }
+    return rc;
+}
+
+int tt__data_made_target(struct tt_engine *engine, const struct tt_target *target,
+                         const struct tt_file *file, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (size_t i = 0; rc == TT_OK && i < target->n; i++)
+        if (!target->list[i].is_directory)
+            rc = tt_data_made(engine, target->list[i].path, tt_file_made(file, i).inode, e);
+    return rc;
+}
+
+/* ---- the page cache ---- */
+
+static int look_at_file(const char *path, bool cold, uint64_t *bytes, int64_t *resident,
+                        struct tt_error *e)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc = TT_OK;
+    int64_t here = -1;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", path, -1);
+    if (rc == TT_OK && cold)
+        rc = tt_cache_evict(fd, path, e);
+    if (rc == TT_OK) {
+        *bytes += (uint64_t)st.st_size;
+        here = tt_cache_resident(fd, (uint64_t)st.st_size);
+    }
+    *resident = here < 0 || *resident < 0 ? -1 : *resident + here;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int look_at_directory(const char *path, bool cold, uint64_t *bytes, int64_t *resident,
+                             struct tt_error *e)
+{
+    char *roots[] = {(char *)path, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTSENT *x;
+    int rc = walk ? TT_OK : tt_fail_call(e, errno, "opendir", path, -1);
+
+    while (rc == TT_OK && (x = fts_read(walk)))
+        if (x->fts_info == FTS_F)
+            rc = look_at_file(x->fts_path, cold, bytes, resident, e);
+    if (walk)
+        fts_close(walk);
+    return rc;
+}
+
+int tt_data_cached(struct tt_engine *engine, const char *path, bool cold, uint64_t *bytes,
+                   int64_t *resident, struct tt_error *e)
+{
+    struct tt_target target;
+    int rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
+
+    *bytes = 0;
+    *resident = 0;
+    for (size_t i = 0; rc == TT_OK && i < target.n; i++) {
+        const struct tt_target_path *x = &target.list[i];
+
+        rc = x->is_directory ? look_at_directory(x->path, cold, bytes, resident, e)
+                             : look_at_file(x->path, cold, bytes, resident, e);
+    }
+    tt_target_free(&target);
+    return rc;
 }
 
 /* ---- what MPI libraries make beside a file ---- */

@@ -153,6 +153,11 @@ int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *
  * replace. Whenever the run ends, also between any two calls here, what stands at either name is
  * known as this run's. */
 int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, struct tt_error *e);
+/* What the page cache of this node holds of a file of the stack, with all paths of its target;
+ * cold: after it was told to forget it. -1: the kernel does not say. *bytes is the size of them
+ * all. */
+int tt_data_cached(struct tt_engine *engine, const char *path, bool cold, uint64_t *bytes,
+                   int64_t *resident, struct tt_error *e);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);
 

@@ -18,6 +18,7 @@
 /* What this rank made, the newest first, for the signal handler. */
 struct tt_made_file {
     struct tt_made_file *next, *next_alike;
+    struct tt_made_file *next_part; /* of the same target; they share its fate */
     enum tt_made_kind kind;
     atomic_bool withdrawn;  /* not ours after all */
     atomic_bool identified; /* it is there, and this is what it is: */
@@ -195,6 +196,12 @@ struct tt__clock tt__clock_measure(struct tt_engine *engine);
 int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e);
 /* The user's data directory is new, and goes with the last thing in it. Rank 0 only. */
 int tt__data_adopt_dir(struct tt_engine *engine, struct tt_error *e);
+/* All paths of a target, by the one rank that speaks for it: tt_data_claim before it is opened, and
+ * tt_data_made afterwards. From then on the target's first path stands for all of them. */
+int tt__data_claim_target(struct tt_engine *engine, const struct tt_target *target,
+                          struct tt_error *e);
+int tt__data_made_target(struct tt_engine *engine, const struct tt_target *target,
+                         const struct tt_file *file, struct tt_error *e);
 /* Async-signal-safe. */
 struct tt_made tt__made(const struct tt_made_file *file);
 /* Before a file is opened, on every rank: an MPI library makes files of its own beside it, whose

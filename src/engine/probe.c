@@ -267,7 +267,7 @@ static int probe_file(const struct tt_stack *stack, const struct tt_file_spec *s
         tt_error_clear(e);
         rc = TT_OK;
     }
-    made = tt_file_made(file);
+    made = tt_file_made(file, 0);
     if (rc == TT_OK)
         rc = tt_file_close(file, e);
     else

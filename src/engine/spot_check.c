@@ -424,6 +424,18 @@ void tt__spot_checks_free(struct tt_engine *engine)
 
 /* ---- reading back ---- */
 
+static int sync_target(const struct tt_stack *stack, const char *path, struct tt_error *e)
+{
+    struct tt_target target;
+    int rc = tt_stack_target_at(stack, path, &target, e);
+
+    for (size_t i = 0; rc == TT_OK && i < target.n; i++)
+        if (!target.list[i].is_directory)
+            rc = tt_disk_sync(target.list[i].path, e);
+    tt_target_free(&target);
+    return rc;
+}
+
 /* What is asked for here was not asked for by the user: where it cannot be done, it is left. */
 static int check_file(struct tt_engine *engine, struct tt_spot_check *s, struct tt_error *e)
 {
@@ -436,7 +448,7 @@ static int check_file(struct tt_engine *engine, struct tt_spot_check *s, struct 
     /* An error of writing back that was told to a library; whoever syncs alone syncs by tutti's own
      * calls. */
     if (engine->config->run->sync != TT_SYNC_NEVER && !(backend->caps & TT_CAP_SYNCS_ALONE))
-        rc = tt_disk_sync(s->path, &why);
+        rc = sync_target(stack, s->path, &why);
     if (s->ledger.size > 1)
         rc = tt_agree(engine->comm, rc, &why);
     if (rc == TT_OK)

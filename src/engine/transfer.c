@@ -47,25 +47,34 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
     uint64_t before = tt_note_begin(TT_DOING_OPEN, tt_note_file(spec->path));
     bool speaks = s->spec.per_process || s->engine->rank == 0;
     bool claims = spec->access == TT_CREATE && speaks;
-    int rc = claims ? tt_data_claim(s->engine, spec->path, e) : TT_OK, rank;
+    const struct tt_stack *stack = &s->engine->p->stack;
+    struct tt_target target = {0};
+    int rc = TT_OK, rank;
 
+    if (spec->access == TT_CREATE)
+        rc = tt_stack_target(stack, spec, &target, e);
+    if (rc == TT_OK && claims)
+        rc = tt__data_claim_target(s->engine, &target, e);
     if (spec->access == TT_UPDATE && speaks && !s->spec.alone)
         rc = tt__data_check_mark(spec->path, e);
     MPI_Comm_rank(s->file_comm, &rank); /* libraries name what they make beside it by that */
     if (rc == TT_OK)
         rc = tt__data_check_beside(s->engine, spec->path, rank, speaks, e);
+    for (size_t i = 1; claims && rc == TT_OK && i < target.n; i++) /* a rank opens each alone */
+        rc = tt__data_check_beside(s->engine, target.list[i].path, 0, true, e);
     *file = NULL;
     rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK) {
-        rc = tt_file_open(&s->engine->p->stack, spec, file, e);
+        rc = tt_file_open(stack, spec, file, e);
         if (rc == TT_OK)
             latency(s, TT_CALL_OPEN, tt_file_open_ns(*file));
         if (claims && rc != TT_OK && e->sys_errno == EEXIST)
             tt_data_withdraw(s->engine, spec->path);
         else if (claims && rc == TT_OK)
-            rc = tt_data_made(s->engine, spec->path, tt_file_made(*file).inode, e);
+            rc = tt__data_made_target(s->engine, &target, *file, e);
         rc = tt_agree(s->comm, rc, e);
     }
+    tt_target_free(&target);
     tt_note_end(before);
     if (rc != TT_OK && *file) { /* another rank's own file could not be opened */
         struct tt_error ignored = TT_ERROR_CLEAR;

@@ -44,6 +44,56 @@ void tt_facts_free(struct tt_facts *facts)
     facts->n = 0;
 }
 
+/* ---- targets ---- */
+
+int tt_target_add(struct tt_target *target, const char *path, bool is_directory)
+{
+    struct tt_target_path *grown = realloc(target->list, (target->n + 1) * sizeof *grown);
+
+    if (!grown)
+        return TT_NOMEM;
+    target->list = grown;
+    grown[target->n] = (struct tt_target_path){strdup(path), is_directory};
+    if (!grown[target->n].path)
+        return TT_NOMEM;
+    target->n++;
+    return TT_OK;
+}
+
+void tt_target_free(struct tt_target *target)
+{
+    for (size_t i = 0; i < target->n; i++)
+        free(target->list[i].path);
+    free(target->list);
+    *target = (struct tt_target){0};
+}
+
+/* All elements are asked, also after one has failed: their answers may be collective. */
+int tt_stack_target(const struct tt_stack *stack, const struct tt_file_spec *spec,
+                    struct tt_target *target, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    *target = (struct tt_target){0};
+    if (tt_target_add(target, spec->path, false) != TT_OK)
+        rc = tt_fail_nomem(e, "a path");
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->list) {
+            int now = stack->elements[i]->list(stack->opts[i], spec, target, e);
+
+            rc = rc == TT_OK ? now : rc;
+        }
+    return rc;
+}
+
+int tt_stack_target_at(const struct tt_stack *stack, const char *path, struct tt_target *target,
+                       struct tt_error *e)
+{
+    const struct tt_file_spec spec = {.path = path, .comm = MPI_COMM_SELF, .access = TT_READ_ONLY};
+
+    return tt_stack_target(stack, &spec, target, e);
+}
+
 /* ---- raw layout ---- */
 
 static uint64_t round_up(uint64_t value, uint64_t alignment)
@@ -141,6 +191,11 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
                            "comes to it there is a container that grows",
                            stack->elements[i - 1]->name, layer->name);
         layout = layout || layer->kind == TT_LAYOUT_LAYER;
+        if (layer->caps & TT_CAP_NEEDS_RAW && !(backend->caps & TT_CAP_RAW))
+            return tt_fail(e, TT_USAGE,
+                           "layer %s keeps its bytes in several plain files, which %s does not "
+                           "write; use it on posix, uring or mpiio",
+                           layer->name, backend->name);
     }
     if (layout && !(backend->caps & TT_CAP_CARRIES_LAYOUT))
         return tt_fail(e, TT_USAGE,
@@ -159,6 +214,8 @@ unsigned tt_stack_caps(const struct tt_stack *stack)
             caps &= ~(unsigned)TT_CAP_NONBLOCKING;
         if (stack->elements[i]->kind == TT_LAYOUT_LAYER)
             caps &= ~(unsigned)TT_CAP_RAW;
+        if (stack->elements[i]->kind == TT_LAYOUT_LAYER && stack->elements[i]->is_collective)
+            caps &= ~(unsigned)TT_CAP_SYNCS_ALONE;
         caps &= stack->elements[i]->caps | ~all_or_none;
     }
     return caps;
@@ -176,16 +233,19 @@ unsigned tt_stack_most_submitted(const struct tt_stack *stack)
 
 bool tt_stack_is_collective(const struct tt_stack *stack)
 {
-    unsigned last = stack->n - 1;
-    const struct tt_backend *backend = stack->elements[last];
-
-    return backend->is_collective && backend->is_collective(stack->opts[last]);
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->is_collective && stack->elements[i]->is_collective(stack->opts[i]))
+            return true;
+    return false;
 }
 
 /* Libraries with collective transfers flush collectively, whichever transfers are chosen. */
 bool tt_stack_syncs_together(const struct tt_stack *stack)
 {
-    return stack->elements[stack->n - 1]->is_collective != NULL;
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->is_collective)
+            return true;
+    return false;
 }
 
 /* Layers keep accounts of what passes. */
@@ -210,6 +270,7 @@ static void free_chain(struct tt_file *file)
         struct tt_file *below = file->below;
 
         free(file->raw_starts);
+        free(file->made_all);
         free(file->state);
         free(file);
         file = below;
@@ -338,12 +399,21 @@ int tt_below_close(struct tt_file *file, struct tt_error *e)
 }
 
 /* Libraries wait for ever for the other end of a pipe, and HDF5 in a directory. */
-static int check_source(const char *path, struct tt_error *e)
+static int check_source(const struct tt_stack *stack, const char *path, struct tt_error *e)
 {
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_target target;
+    bool expected;
     struct stat st;
 
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode))
         return TT_OK; /* what else is wrong with it shows when it is opened */
+    expected = S_ISDIR(st.st_mode) && tt_stack_target_at(stack, path, &target, &ignored) == TT_OK &&
+               target.list[0].is_directory;
+    if (S_ISDIR(st.st_mode))
+        tt_target_free(&target);
+    if (expected)
+        return TT_OK;
     return tt_fail(e, TT_FAILED, "'%s' is a %s and not a file", path,
                    S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
 }
@@ -373,7 +443,7 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
         rc = tt_fail(e, TT_UNSUPPORTED, "%s cannot change a file that is there",
                      stack->elements[stack->n - 1]->name);
     if (rc == TT_OK && spec->access != TT_CREATE)
-        rc = check_source(spec->path, e);
+        rc = check_source(stack, spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
     tt_calls_begin(spec->path);
     if (rc == TT_OK)
@@ -389,9 +459,12 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
     return rc;
 }
 
-struct tt_file_identity tt_file_made(const struct tt_file *file)
+struct tt_file_identity tt_file_made(const struct tt_file *file, size_t i)
 {
-    return backend_of(file)->made;
+    for (const struct tt_file *f = file; f; f = f->below)
+        if (f->made_all)
+            return f->made_all[i];
+    return i == 0 ? backend_of(file)->made : (struct tt_file_identity){0};
 }
 
 int64_t tt_file_open_ns(const struct tt_file *file)
@@ -429,6 +502,60 @@ int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns
     free_chain(file);
     tt_calls_end(spec->path);
     return tt_agree(spec->comm, rc, e);
+}
+
+/* ---- several files below one ---- */
+
+int tt_part_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_file **part,
+                 struct tt_error *e)
+{
+    struct tt_file *below = file->below, *x = below;
+    const struct tt_stack like = {.n = 1,
+                                  .elements = {below->backend},
+                                  .opts = {below->opts},
+                                  .seed = below->seed,
+                                  .directory = below->directory};
+    int rc;
+
+    *part = NULL;
+    if (below->is_open && !(x = make_element(&like, 0)))
+        return tt_fail_nomem(e, "an open file");
+    x->layered = true;
+    tt_calls_begin(spec->path);
+    rc = tt_calls_judge(x, open_element(x, spec, e), false, e);
+    if (rc == TT_OK) {
+        if (x != below)
+            below->open_ns += x->open_ns;
+        *part = x;
+        return TT_OK;
+    }
+    if (x->is_open) {
+        struct tt_error ignored = TT_ERROR_CLEAR;
+
+        tt_part_close(file, x, &ignored);
+        return rc;
+    }
+    tt_calls_end(spec->path);
+    x->spec = NULL;
+    if (x != below)
+        free_chain(x);
+    return rc;
+}
+
+/* The spec may go afterwards. */
+int tt_part_close(struct tt_file *file, struct tt_file *part, struct tt_error *e)
+{
+    struct tt_file *below = file->below;
+    int rc = tt_calls_judge(part, close_chain(part, e), true, e);
+
+    tt_calls_end(part->spec->path);
+    part->spec = NULL;
+    if (part == below)
+        return rc;
+    below->close_ns += part->close_ns;
+    add_costs(part, &below->cost);
+    free_chain(part);
+    return rc;
 }
 
 /* ---- dispatch ---- */
@@ -536,7 +663,7 @@ int tt_file_query(struct tt_file *f, struct tt_facts *facts, struct tt_error *e)
     int rc = f->backend->query ? f->backend->query(f, facts, e) : TT_OK;
 
     tt_note_end(before);
-    if (rc == TT_OK && f->below)
+    if (rc == TT_OK && f->below && f->below->is_open)
         rc = tt_file_query(f->below, facts, e);
     return rc;
 }
@@ -555,4 +682,10 @@ void tt_file_max(const struct tt_file *file, int n, int *values)
         tt_max_patiently(file->spec->comm, n, values);
     else
         MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, file->spec->comm);
+}
+
+int tt_file_wait_requests(const struct tt_file *file, int n, MPI_Request *requests,
+                          MPI_Status *status)
+{
+    return tt_wait_any(n, requests, file->spec->in_helper, status);
 }

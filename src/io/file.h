@@ -45,6 +45,21 @@ struct tt_file_spec {
     const struct tt_group *groups; /* those with attributes, each before the groups inside it */
 };
 
+/* What one opened file is in storage: spec->path first, and what else a backend or layer makes for
+ * it. A directory is made by the engine, and everything in it belongs to it; a file is made by
+ * whoever lists it, exclusively. */
+struct tt_target_path {
+    char *path;
+    bool is_directory;
+};
+struct tt_target {
+    size_t n;
+    struct tt_target_path *list;
+};
+/* Returns TT_OK or TT_NOMEM. */
+int tt_target_add(struct tt_target *target, const char *path, bool is_directory);
+void tt_target_free(struct tt_target *target);
+
 /* A setting as the user gave it, as the library reports it, and whether anything proves it. */
 enum tt_proof {
     TT_UNCONFIRMED, /* reported back at best; many libraries echo any nonsense */
@@ -76,9 +91,10 @@ enum tt_capability {
     TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
     TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
     /* Of a stack only if every layer has them, too. A layer cannot take the others away. */
-    TT_CAP_UPDATES = 1 << 4,  /* opens files with TT_UPDATE */
-    TT_CAP_GROWS = 1 << 5,    /* and lets unlimited variables grow then */
-    TT_CAP_CONVERTS = 1 << 6, /* takes blocks with a memory_element */
+    TT_CAP_UPDATES = 1 << 4,    /* opens files with TT_UPDATE */
+    TT_CAP_GROWS = 1 << 5,      /* and lets unlimited variables grow then */
+    TT_CAP_CONVERTS = 1 << 6,   /* takes blocks with a memory_element */
+    TT_CAP_NEEDS_RAW = 1 << 10, /* of a layout layer: stands only on raw files */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
@@ -93,7 +109,7 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for check, prepare, define, submit and wait (both), wait_any,
+ * not. NULL is allowed for check, list, prepare, define, submit and wait (both), wait_any,
  * use_buffers, most_submitted, is_collective and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
@@ -112,6 +128,11 @@ struct tt_backend {
 
     /* Validate options against each other, without MPI; may be NULL. */
     int (*check)(const void *opts, struct tt_error *e);
+    /* What the target has besides spec->path, which is in it already; where that is a directory, it
+     * says so. With TT_CREATE what opening will make: collective over spec->comm. Otherwise what is
+     * there, as far as this process can see, without MPI. NULL: the one file. */
+    int (*list)(const void *opts, const struct tt_file_spec *spec, struct tt_target *target,
+                struct tt_error *e);
     /* What comes before the library's own call: ranks agree, properties and hints are made, rank 0
      * makes the file, which alone of this is timed as open. Collective, and ranks have agreed when
      * it returns. It leaves nothing behind if it fails; else open is next. May be NULL. */
@@ -177,8 +198,11 @@ struct tt_file {
     int64_t
         made_ns; /* the part of open in which rank 0 made the file, before the library opens it */
     struct tt_file_identity made; /* by TT_CREATE: what stands at the path until it is removed */
-    uint32_t note;                /* the file's number in what the rank notes of its calls */
-    bool layered;                 /* it is a layer, or below one */
+    /* The same for each path of the target, on all ranks, where it has several; freed by the core.
+     */
+    struct tt_file_identity *made_all;
+    uint32_t note; /* the file's number in what the rank notes of its calls */
+    bool layered;  /* it is a layer, or below one */
     struct tt_cost cost;
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
     struct tt_file_spec own_spec; /* a layout layer's spec for the file below */
@@ -223,12 +247,19 @@ bool tt_stack_syncs_together(const struct tt_stack *stack);
 /* Whether several threads may make transfers at the same time. */
 bool tt_stack_is_reentrant(const struct tt_stack *stack);
 
+/* The paths of a target; see list of struct tt_backend. Free it in every case. */
+int tt_stack_target(const struct tt_stack *stack, const struct tt_file_spec *spec,
+                    struct tt_target *target, struct tt_error *e);
+/* What is there of a target, by its path alone. */
+int tt_stack_target_at(const struct tt_stack *stack, const char *path, struct tt_target *target,
+                       struct tt_error *e);
+
 /* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure.
  */
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                  struct tt_file **out, struct tt_error *e);
-/* What opening it has made, where the backend knows; of the stack's lowest element. */
-struct tt_file_identity tt_file_made(const struct tt_file *file);
+/* What opening it has made at the i-th path of its target, where the stack knows. */
+struct tt_file_identity tt_file_made(const struct tt_file *file, size_t i);
 /* How long the backend's own call took, and on rank 0 making the file (tt_disk_open_first);
  * without the rest of preparing and agreement. */
 int64_t tt_file_open_ns(const struct tt_file *file);
@@ -243,11 +274,19 @@ int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns
  * other operations on it. */
 int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e);
 int tt_below_close(struct tt_file *file, struct tt_error *e);
+/* For layers that keep several files below, each of this rank alone (MPI_COMM_SELF): opens one of
+ * them. The first is file->below itself, whose facts are asked for. *part is NULL on failure. */
+int tt_part_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_file **part,
+                 struct tt_error *e);
+int tt_part_close(struct tt_file *file, struct tt_file *part, struct tt_error *e);
 
 /* For backends: tt_agree on the file's communicator, without spinning in a helper. Collective. */
 int tt_file_agree(const struct tt_file *file, int rc, struct tt_error *e);
 /* For backends: the greatest of all ranks' values, without spinning in a helper. Collective. */
 void tt_file_max(const struct tt_file *file, int n, int *values);
+/* For layers: MPI_Waitany, without spinning in a helper. */
+int tt_file_wait_requests(const struct tt_file *file, int n, MPI_Request *requests,
+                          MPI_Status *status);
 
 /* Dispatch to an element of the stack. */
 int tt_file_define(struct tt_file *f, uint64_t step, struct tt_error *e);

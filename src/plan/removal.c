@@ -447,7 +447,8 @@ int tt_check_data(const char *id, const char *path, struct tt_error *e)
     open_entry(path, &x);
     if (x.fd < 0)
         rc = tt_fail_call(e, x.why, "open", path, -1);
-    else if (!S_ISREG(x.st.stx_mode) || (x.mark[0] && !is_mark_of(&x, id)) ||
+    else if ((!S_ISREG(x.st.stx_mode) && !S_ISDIR(x.st.stx_mode)) ||
+             (x.mark[0] && !is_mark_of(&x, id)) ||
              (!x.mark[0] && !inside && (x.has_marks || x.st.stx_uid != geteuid())))
         rc = tt_fail(e, TT_CORRUPT, "'%s' is not a file that run %s has made", path, id);
     close_entry(&x);
@@ -460,6 +461,7 @@ struct felling {
     const struct tt_owner *owner;
     const char *root;
     char relative[PATH_MAX]; /* of the entry, below the root */
+    bool whole;              /* of a bundle: whatever its name */
     dev_t device;
     struct tt_error *e;
     int rc;
@@ -494,7 +496,7 @@ static void fell_entry(struct felling *f, int directory, const char *name)
     } else {
         is_directory = S_ISDIR(st.st_mode);
         if ((!is_directory && !S_ISREG(st.st_mode)) || st.st_dev != f->device ||
-            !config->workload->makes(config, f->relative, is_directory)) {
+            (!f->whole && !config->workload->makes(config, f->relative, is_directory))) {
             fell_fail(f, 0, NULL);
         } else if (is_directory) {
             int rc = f->rc, below;
@@ -535,6 +537,7 @@ static void fell(struct felling *f, int directory)
 
 int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e)
 {
+    bool whole = made->kind == TT_MADE_BUNDLE;
     struct felling *f = NULL;
     struct entry x;
     enum tt_removal how = decide(owner, made, &x);
@@ -544,7 +547,7 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
     errno = x.why;
     if (how != TT_REMOVED)
         rc = tt_removal_check(how, made->path, e);
-    else if (!owner->config || !owner->config->workload->makes)
+    else if (!whole && (!owner->config || !owner->config->workload->makes))
         rc = tt_removal_check(TT_UNPROVEN, made->path, e);
     else if (!(f = calloc(1, sizeof *f)))
         rc = tt_fail_nomem(e, "a path");
@@ -552,7 +555,8 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
              fstat(root, &st) != 0)
         rc = tt_fail_call(e, errno, "opendir", made->path, -1);
     if (rc == TT_OK && f) {
-        *f = (struct felling){.owner = owner, .root = made->path, .device = st.st_dev, .e = e};
+        *f = (struct felling){
+            .owner = owner, .root = made->path, .whole = whole, .device = st.st_dev, .e = e};
         fell(f, root);
         rc = f->rc;
         if (rc == TT_OK && unlinkat(x.parent, x.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
@@ -662,7 +666,7 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 
     if (made->kind == TT_MADE_BESIDE)
         return remove_beside(o, made, e);
-    if (made->kind == TT_MADE_TREE) {
+    if (made->kind == TT_MADE_TREE || made->kind == TT_MADE_BUNDLE) {
         struct stat st;
         bool there = lstat(made->path, &st) == 0;
 

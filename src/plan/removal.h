@@ -65,7 +65,8 @@ int tt_check_data(const char *id, const char *path, struct tt_error *e);
 
 /* ---- trees, and all of it ---- */
 
-/* A directory with what config's workload says that it makes in it; everything else stays. */
+/* A directory with what config's workload says that it makes in it; everything else stays. Of a
+ * bundle every file and directory. */
 int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e);
 /* Everything that the manifest of a run lists, by the process that made the run directory. Goes on
  * after an error, and returns the first; what is left alone is told once. */

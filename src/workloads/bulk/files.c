@@ -151,26 +151,26 @@ int tt_bulk_look_at_cache(struct tt_bulk *b, const struct tt_bulk_access_state *
      */
     bool may_read_holes =
         is_plain_file(b) && ((!o->write && !o->count_file) || o->order == TT_BULK_REPEATED);
+    struct tt_error ignored = TT_ERROR_CLEAR;
     int fd = open(a->path, O_RDONLY | O_CLOEXEC);
-    int64_t resident;
-    struct stat st;
+    int64_t resident = -1;
+    uint64_t bytes;
     off_t hole;
     int rc = TT_OK;
 
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        if (fd >= 0)
-            close(fd);
+    if (fd < 0)
         return TT_OK; /* opening it for reading will say why */
-    }
     if (o->cold)
-        rc = tt_cache_evict(fd, a->path, e);
-    if (a->kind == TT_BULK_READ) {
-        resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+        rc = tt_data_cached(b->engine, a->path, true, &bytes, &resident, e);
+    if (rc == TT_OK && a->kind == TT_BULK_READ) {
+        if (!o->cold &&
+            tt_data_cached(b->engine, a->path, false, &bytes, &resident, &ignored) != TT_OK)
+            resident = -1;
         b->cache_unknown = b->cache_unknown || resident < 0;
         if (resident > 0 && (o->files || b->engine->rank == 0))
             b->cached += (double)resident;
         hole = may_read_holes ? lseek(fd, 0, SEEK_HOLE) : -1;
-        b->holes = b->holes || (hole >= 0 && hole < st.st_size);
+        b->holes = b->holes || (hole >= 0 && hole < lseek(fd, 0, SEEK_END));
     }
     close(fd);
     return rc;

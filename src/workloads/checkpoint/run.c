@@ -378,26 +378,19 @@ static int look_at_cache(struct job *j, const struct sources *all, struct tt_err
 
     for (size_t i = 0; rc == TT_OK && i < all->n; i++) {
         const struct source *s = &all->list[i];
-        int fd = open(s->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        int64_t resident;
-        struct stat st;
+        int64_t resident = -1;
+        uint64_t bytes = 0;
 
-        if (fd < 0 || fstat(fd, &st) != 0)
-            rc = tt_fail_call(e, errno, "open", s->path, -1);
-        if (rc == TT_OK && raw && (uint64_t)st.st_size != s->state.bytes)
+        rc = tt_data_cached(j->engine, s->path, j->options->cold, &bytes, &resident, e);
+        if (rc == TT_OK && raw && bytes != s->state.bytes)
             rc = tt_fail(e, TT_CORRUPT,
-                         "'%s' has %lld bytes instead of %llu: it was saved with other keys, or by "
+                         "'%s' has %llu bytes instead of %llu: it was saved with other keys, or by "
                          "another number of ranks",
-                         s->path, (long long)st.st_size, (unsigned long long)s->state.bytes);
-        if (rc == TT_OK && j->options->cold)
-            rc = tt_cache_evict(fd, s->path, e);
-        if (rc == TT_OK && st.st_size > 0) {
-            resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+                         s->path, (unsigned long long)bytes, (unsigned long long)s->state.bytes);
+        if (rc == TT_OK && bytes > 0) {
             j->cache_unknown = j->cache_unknown || resident < 0;
-            j->cached += (double)resident / (double)st.st_size * (double)bytes_of(s);
+            j->cached += (double)resident / (double)bytes * (double)bytes_of(s);
         }
-        if (fd >= 0)
-            close(fd);
     }
     return rc;
 }

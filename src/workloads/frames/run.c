@@ -128,21 +128,19 @@ static void release(struct job *f)
 /* Collective. Every node forgets the file; then rank 0 looks what its own still has. */
 static int evict(struct job *f, const char *path, struct tt_error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct tt_error ignored = TT_ERROR_CLEAR;
     int64_t resident = -1;
-    struct stat st;
+    uint64_t bytes;
     int rc = TT_OK;
 
-    if (fd >= 0 && f->options->cold)
-        rc = tt_cache_evict(fd, path, e);
+    if (f->options->cold)
+        rc = tt_data_cached(f->engine, path, true, &bytes, &resident, e);
     rc = tt_agree(f->engine->comm, rc, e);
-    if (fd >= 0 && fstat(fd, &st) == 0)
-        resident = tt_cache_resident(fd, (uint64_t)st.st_size);
+    if (rc == TT_OK && tt_data_cached(f->engine, path, false, &bytes, &resident, &ignored) != TT_OK)
+        resident = -1;
     f->cache_unknown = f->cache_unknown || resident < 0;
     if (resident > 0 && f->engine->rank == 0)
         f->cached += (double)resident;
-    if (fd >= 0)
-        close(fd);
     return rc;
 }
 

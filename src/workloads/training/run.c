@@ -328,30 +328,23 @@ static int look_at_cache(struct training *t, struct tt_error *e)
 
     for (uint64_t i = 0; rc == TT_OK && i < t->steps * t->options->batch; i++) {
         uint64_t sample = tt_training_at(&t->order, t->mine + i);
-        int64_t resident;
+        int64_t resident = -1;
+        uint64_t bytes = 0;
         struct place p;
-        struct stat st;
-        int fd = -1;
 
         rc = locate(t, sample / t->options->per_file, TT_READ_ONLY, &p, e);
-        if (rc == TT_OK &&
-            ((fd = open(p.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 || fstat(fd, &st) != 0))
-            rc = tt_fail_call(e, errno, "open", p.path, -1);
-        if (rc == TT_OK && raw && (uint64_t)st.st_size != p.variable.dims[0])
+        if (rc == TT_OK)
+            rc = tt_data_cached(t->engine, p.path, t->options->cold, &bytes, &resident, e);
+        if (rc == TT_OK && raw && bytes != p.variable.dims[0])
             rc = tt_fail(e, TT_CORRUPT,
-                         "'%s' has %lld bytes instead of %llu: it was made with other keys or "
+                         "'%s' has %llu bytes instead of %llu: it was made with other keys or "
                          "another seed",
-                         p.path, (long long)st.st_size, (unsigned long long)p.variable.dims[0]);
-        if (rc == TT_OK && t->options->cold)
-            rc = tt_cache_evict(fd, p.path, e);
+                         p.path, (unsigned long long)bytes, (unsigned long long)p.variable.dims[0]);
         if (rc == TT_OK) {
-            resident = tt_cache_resident(fd, (uint64_t)st.st_size);
             t->cache_unknown = t->cache_unknown || resident < 0;
-            t->cached += (double)resident / (double)(st.st_size ? st.st_size : 1) *
+            t->cached += (double)resident / (double)(bytes ? bytes : 1) *
                          (double)tt_training_size(t->options, t->seed, sample);
         }
-        if (fd >= 0)
-            close(fd);
     }
     return rc;
 }

@@ -192,6 +192,21 @@ static int check_entries(MPI_Comm comm, struct check *c, const struct ordered *l
 }
 
 /* Collective over comm, the ranks of the file. */
+/* The first path before it is read, since it may tell of the others. */
+static int check_owner(const struct tt_stack *stack, const char *path,
+                       const struct tt_verify_owner *owner, struct tt_error *e)
+{
+    struct tt_target target = {0};
+    int rc = owner->check(owner->id, path, e);
+
+    if (rc == TT_OK)
+        rc = tt_stack_target_at(stack, path, &target, e);
+    for (size_t i = 1; rc == TT_OK && i < target.n; i++)
+        rc = owner->check(owner->id, target.list[i].path, e);
+    tt_target_free(&target);
+    return rc;
+}
+
 static int check_file(MPI_Comm comm, const struct tt_stack *stack, struct tt_ledger *l,
                       const struct tt_verify_owner *owner, struct tt_verify_report *report,
                       struct tt_error *e)
@@ -202,7 +217,7 @@ static int check_file(MPI_Comm comm, const struct tt_stack *stack, struct tt_led
     int rc = list ? TT_OK : tt_fail_nomem(e, "the order of a ledger");
 
     if (rc == TT_OK && owner)
-        rc = owner->check(owner->id, l->spec.path, e);
+        rc = check_owner(stack, l->spec.path, owner, e);
     rc = tt_agree(comm, rc, e);
     for (size_t i = 0; rc == TT_OK && i < l->nentries; i++)
         list[i] = (struct ordered){place_of(l, &l->entries[i]), &l->entries[i]};
