@@ -12,13 +12,17 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "io/log.h"
+#include "io/subfile.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
 
 struct conversion {
     const char *from, *to;
     int in, out;
-    uint64_t size; /* of the file that is read */
+    uint64_t size;          /* of the container that is read */
+    struct tt_subfiles set; /* that has its bytes; n is 0: they are in the one file */
+    uint64_t number;        /* of the subfile that is open */
+    bool is_log;            /* of the layers log or compress; else the bytes are the file itself */
     struct tt_log log;
     struct tt_file_spec spec; /* of the canonical file, */
     struct tt_variable *variables;
@@ -28,22 +32,58 @@ struct conversion {
 };
 
 /* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
+static int get(struct conversion *c, char *to, uint64_t n, uint64_t offset, struct tt_error *e)
+{
+    for (uint64_t done = 0; done < n;) {
+        ssize_t got = pread(c->in, to + done, n - done, (off_t)(offset + done));
+
+        if (got < 0 && errno != EINTR)
+            return tt_fail_call(e, errno, "read", c->from, (long long)(offset + done));
+        if (got == 0)
+            memset(to + done, 0, n - done);
+        done = got == 0 ? n : done + (got > 0 ? (uint64_t)got : 0);
+    }
+    return TT_OK;
+}
+
+/* One at a time: a set may have more files than a process may open. */
+static int open_subfile(struct conversion *c, uint64_t number, struct tt_error *e)
+{
+    char *path;
+
+    if (c->in >= 0 && c->number == number)
+        return TT_OK;
+    path = tt_subfile_path(c->from, number, c->set.n);
+    if (!path)
+        return tt_fail_nomem(e, "the name of a subfile");
+    if (c->in >= 0)
+        close(c->in);
+    c->number = number;
+    c->in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (c->in < 0)
+        tt_fail_call(e, errno, "open", path, -1);
+    free(path);
+    return c->in < 0 ? e->code : TT_OK;
+}
+
 static int fetch(void *context, int rc, size_t n, const struct tt_run *runs, void *to,
                  struct tt_error *e)
 {
     struct conversion *c = context;
     char *at = to;
 
-    for (size_t i = 0; rc == TT_OK && i < n; at += runs[i++].length)
-        for (uint64_t done = 0; done < runs[i].length;) {
-            ssize_t got =
-                pread(c->in, at + done, runs[i].length - done, (off_t)(runs[i].start + done));
+    for (size_t i = 0; rc == TT_OK && i < n; i++)
+        for (uint64_t done = 0, part; rc == TT_OK && done < runs[i].length; done += part) {
+            struct tt_subfile_place p = {0, runs[i].start, runs[i].length};
 
-            if (got < 0 && errno != EINTR)
-                return tt_fail_call(e, errno, "read", c->from, (long long)(runs[i].start + done));
-            if (got == 0)
-                memset(at + done, 0, runs[i].length - done);
-            done = got == 0 ? runs[i].length : done + (got > 0 ? (uint64_t)got : 0);
+            if (c->set.n > 0) {
+                p = tt_subfile_place(&c->set, runs[i].start + done);
+                rc = open_subfile(c, p.file, e);
+            }
+            part = p.room < runs[i].length - done ? p.room : runs[i].length - done;
+            if (rc == TT_OK)
+                rc = get(c, at, part, p.offset, e);
+            at += part;
         }
     return rc;
 }
@@ -99,11 +139,29 @@ static int convert_request(struct conversion *c, struct tt_log_entry *x, struct 
     return rc;
 }
 
+/* All files are looked at first. Of a set that was not closed the farthest byte is its size. */
+static int load_set(struct conversion *c, struct tt_error *e)
+{
+    uint64_t length, end;
+    int rc = tt_subfile_load(c->from, &c->set, e);
+
+    c->size = c->set.size;
+    for (uint64_t i = 0; rc == TT_OK && i < c->set.n; i++) {
+        rc = tt_subfile_check(&c->set, c->from, i, &length, e);
+        end = tt_subfile_reach(&c->set, i, length);
+        if (!c->set.closed && end > c->size)
+            c->size = end;
+    }
+    close(c->in);
+    c->in = -1;
+    return rc;
+}
+
 static int check_source(struct conversion *c, struct tt_error *e)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
-    const struct tt_run start = {0, 8};
-    char found[8];
+    const struct tt_run start = {0, 16};
+    char found[16];
     struct stat st;
 
     c->in = open(c->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -114,7 +172,9 @@ static int check_source(struct conversion *c, struct tt_error *e)
     c->size = (uint64_t)st.st_size;
     if (fetch(c, TT_OK, 1, &start, found, e) != TT_OK)
         return e->code;
-    if (!memcmp(found, hdf5, sizeof found))
+    if (tt_subfile_begins(found, sizeof found))
+        return load_set(c, e);
+    if (!memcmp(found, hdf5, sizeof hdf5 - 1))
         return tt_fail(e, TT_UNSUPPORTED,
                        "'%s' is an HDF5 file: the bytes of its container lie in chunks that only "
                        "HDF5 finds; convert reads files of posix, uring and mpiio",
@@ -144,6 +204,24 @@ static int describe(struct conversion *c, struct tt_error *e)
     return TT_OK;
 }
 
+/* The container as it is, which without another layout layer is the file itself. */
+static int copy_container(struct conversion *c, struct tt_error *e)
+{
+    const uint64_t most = 4 << 20;
+    char *buffer = malloc(most);
+    int rc = buffer ? TT_OK : tt_fail_nomem(e, "the conversion");
+
+    for (uint64_t at = 0, n; rc == TT_OK && at < c->size; at += n) {
+        n = c->size - at < most ? c->size - at : most;
+        rc = fetch(c, TT_OK, 1, &(struct tt_run){at, n}, buffer, e);
+        if (rc == TT_OK)
+            rc = put(c, buffer, n, at, e);
+    }
+    c->bytes = c->size;
+    free(buffer);
+    return rc;
+}
+
 /* What is there belongs to somebody; what was made here goes if it is not whole. */
 static int make_target(struct conversion *c, struct tt_error *e)
 {
@@ -152,6 +230,8 @@ static int make_target(struct conversion *c, struct tt_error *e)
     c->out = open(c->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (c->out < 0)
         return tt_fail_call(e, errno, "open", c->to, -1);
+    if (!c->is_log)
+        rc = copy_container(c, e);
     for (size_t i = 0; rc == TT_OK && i < c->log.n; i++)
         rc = convert_request(c, &c->log.entries[i], e);
     if (rc == TT_OK && fsync(c->out) != 0)
@@ -167,10 +247,18 @@ static void print_done(const struct conversion *c)
 {
     char line[1400], bytes[TT_UNIT_TEXT];
 
-    snprintf(line, sizeof line, "%s: %zu requests of %llu ranks, %s", c->to, c->log.n,
-             (unsigned long long)c->log.ranks, tt_format_bytes((double)c->bytes, bytes));
+    tt_format_bytes((double)c->bytes, bytes);
+    if (c->is_log)
+        snprintf(line, sizeof line, "%s: %zu requests of %llu ranks, %s", c->to, c->log.n,
+                 (unsigned long long)c->log.ranks, bytes);
+    else
+        snprintf(line, sizeof line, "%s: %llu subfiles, %s", c->to, (unsigned long long)c->set.n,
+                 bytes);
     tt_disarm(line);
     puts(line);
+    if (c->set.n > 0 && !c->set.closed && !c->is_log)
+        tt_notice("'%s' was not closed: what was written after its last sync may be missing",
+                  c->from);
     if (c->log.unclosed > 0)
         tt_notice("%llu of %llu ranks have not closed '%s': what they wrote after their last whole "
                   "sync is missing",
@@ -180,6 +268,7 @@ static void print_done(const struct conversion *c)
 static int run(struct tt_invocation *call, struct tt_error *e)
 {
     struct conversion c = {.in = -1};
+    char start[8];
     int rc;
 
     if (call->nwords != 2)
@@ -188,9 +277,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     c.to = call->words[1];
     c.log.path = c.from;
     rc = check_source(&c, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK && c.set.n > 0) /* it may hold anything */
+        rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
+    c.is_log = rc == TT_OK && (c.set.n == 0 || tt_log_begins(start));
+    if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK && c.is_log)
         rc = describe(&c, e);
     if (rc == TT_OK)
         rc = make_target(&c, e);
@@ -209,10 +301,12 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 
 const struct tt_command tt_command_convert = {
     .name = "convert",
-    .summary = "make the plain file of one that was written through the layers log or compress",
+    .summary = "make the plain file of one that was written through the layers log, compress or "
+               "subfile",
     .synopsis = "tutti convert SRC DST",
-    .text = "Read SRC, which was written through the layer log or compress on posix, uring or "
-            "mpiio, and make DST, byte for byte the file that posix writes without the layer. DST "
+    .text = "Read SRC, which was written through the layers log, compress or subfile on posix, "
+            "uring or mpiio, and make DST, byte for byte the file that posix writes without the "
+            "layer. DST "
             "must not exist. If a run was killed, DST has what was written before the last sync.",
     .run = run,
     .max_words = 2,

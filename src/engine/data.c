@@ -400,12 +400,34 @@ static int claim_path(struct tt_engine *engine, const struct tt_target_path *x, 
     return rc == TT_OK ? make_directory(engine, TT_MADE_BUNDLE, x->path, &there, e) : rc;
 }
 
+/* An earlier run may have made other paths for the same target. What carries its mark goes with
+ * the first path, which tells of them. */
+static void remove_earlier(struct tt_engine *engine, const char *path)
+{
+    char id[TT_ID_LENGTH + 1], of_part[TT_ID_LENGTH + 1];
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_target target;
+
+    tt_mark_read(path, TT_MADE_FILE, id);
+    if (!id[0])
+        return;
+    if (tt_stack_target_at(&engine->p->stack, path, &target, &ignored) == TT_OK)
+        for (size_t i = 1; i < target.n; i++) {
+            tt_mark_read(target.list[i].path, TT_MADE_FILE, of_part);
+            if (!strcmp(id, of_part))
+                tt_remove_finished(target.list[i].path, &ignored);
+        }
+    tt_target_free(&target);
+}
+
 int tt__data_claim_target(struct tt_engine *engine, const struct tt_target *target,
                           struct tt_error *e)
 {
     struct tt_made_file *last = NULL;
     int rc = TT_OK;
 
+    if (target->n > 1)
+        remove_earlier(engine, target->list[0].path);
     for (size_t i = 0; rc == TT_OK && i < target->n; i++) {
         struct tt_made_file *now;
 
@@ -431,10 +453,15 @@ int tt__data_made_target(struct tt_engine *engine, const struct tt_target *targe
     return rc;
 }
 
-/* ---- the page cache ---- */
+/* ---- all of what is there ---- */
 
-static int look_at_file(const char *path, bool cold, uint64_t *bytes, int64_t *resident,
-                        struct tt_error *e)
+struct look {
+    bool only_sizes, cold;
+    uint64_t bytes;
+    int64_t resident;
+};
+
+static int look_at_file(struct look *l, const char *path, struct tt_error *e)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc = TT_OK;
     int64_t here = -1;
@@ -442,20 +469,19 @@ static int look_at_file(const char *path, bool cold, uint64_t *bytes, int64_t *r
 
     if (fd < 0 || fstat(fd, &st) != 0)
         rc = tt_fail_call(e, errno, "open", path, -1);
-    if (rc == TT_OK && cold)
+    if (rc == TT_OK && l->cold)
         rc = tt_cache_evict(fd, path, e);
     if (rc == TT_OK) {
-        *bytes += (uint64_t)st.st_size;
-        here = tt_cache_resident(fd, (uint64_t)st.st_size);
+        l->bytes += (uint64_t)st.st_size;
+        here = l->only_sizes ? 0 : tt_cache_resident(fd, (uint64_t)st.st_size);
     }
-    *resident = here < 0 || *resident < 0 ? -1 : *resident + here;
+    l->resident = here < 0 || l->resident < 0 ? -1 : l->resident + here;
     if (fd >= 0)
         close(fd);
     return rc;
 }
 
-static int look_at_directory(const char *path, bool cold, uint64_t *bytes, int64_t *resident,
-                             struct tt_error *e)
+static int look_at_directory(struct look *l, const char *path, struct tt_error *e)
 {
     char *roots[] = {(char *)path, NULL};
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -464,28 +490,42 @@ static int look_at_directory(const char *path, bool cold, uint64_t *bytes, int64
 
     while (rc == TT_OK && (x = fts_read(walk)))
         if (x->fts_info == FTS_F)
-            rc = look_at_file(x->fts_path, cold, bytes, resident, e);
+            rc = look_at_file(l, x->fts_path, e);
     if (walk)
         fts_close(walk);
+    return rc;
+}
+
+static int look_at_target(struct tt_engine *engine, struct look *l, const char *path,
+                          struct tt_error *e)
+{
+    struct tt_target target;
+    int rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
+
+    for (size_t i = 0; rc == TT_OK && i < target.n; i++)
+        rc = target.list[i].is_directory ? look_at_directory(l, target.list[i].path, e)
+                                         : look_at_file(l, target.list[i].path, e);
+    tt_target_free(&target);
     return rc;
 }
 
 int tt_data_cached(struct tt_engine *engine, const char *path, bool cold, uint64_t *bytes,
                    int64_t *resident, struct tt_error *e)
 {
-    struct tt_target target;
-    int rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
+    struct look l = {.cold = cold};
+    int rc = look_at_target(engine, &l, path, e);
 
-    *bytes = 0;
-    *resident = 0;
-    for (size_t i = 0; rc == TT_OK && i < target.n; i++) {
-        const struct tt_target_path *x = &target.list[i];
-
-        rc = x->is_directory ? look_at_directory(x->path, cold, bytes, resident, e)
-                             : look_at_file(x->path, cold, bytes, resident, e);
-    }
-    tt_target_free(&target);
+    *bytes = l.bytes;
+    *resident = l.resident;
     return rc;
+}
+
+uint64_t tt_data_size(struct tt_engine *engine, const char *path)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct look l = {.only_sizes = true};
+
+    return look_at_target(engine, &l, path, &ignored) == TT_OK ? l.bytes : 0;
 }
 
 /* ---- what MPI libraries make beside a file ---- */

@@ -155,11 +155,10 @@ static uint64_t bytes_replaced(const struct tt_series *s, uint64_t step)
     uint64_t ranks = s->spec.per_process ? 1 : (uint64_t)s->engine->size;
     char *path = malloc(step_path_size(s));
     uint64_t bytes = 0;
-    struct stat st;
 
     if (path) {
         step_path(s, step, path);
-        bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size / ranks : 0;
+        bytes = tt_data_size(s->engine, path) / ranks;
     }
     free(path);
     return bytes;

@@ -123,6 +123,8 @@ uint64_t tt_log_slot(const struct tt_log *log, uint64_t rank, unsigned slot);
  * then nothing is read. */
 typedef int tt_log_fetch(void *context, int rc, size_t n, const struct tt_run *runs, void *to,
                          struct tt_error *e);
+/* Whether a container that begins with these 8 bytes is a log. */
+bool tt_log_begins(const char *start);
 /* The head and all requests. file_size: what a damaged index says cannot lie behind it; UINT64_MAX:
  * not known. salvage, which no other rank takes part in: a rank that has not closed the
  * container has what its newest slot says, or if anything of that is missing, what the other says;

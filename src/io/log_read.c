@@ -631,6 +631,11 @@ int tt_log_load(struct tt_log *log, uint64_t file_size, bool salvage, tt_log_fet
     return rc;
 }
 
+bool tt_log_begins(const char *start)
+{
+    return !memcmp(start, TT_LOG_MAGIC, strlen(TT_LOG_MAGIC));
+}
+
 int tt_log_check(const struct tt_log *log, const struct tt_file_spec *spec, struct tt_error *e)
 {
     if (log->nvariables != spec->nvariables || log->policy != spec->policy)

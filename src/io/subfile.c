@@ -209,3 +209,30 @@ int tt_subfile_load(const char *path, struct tt_subfiles *out, struct tt_error *
     free(text);
     return rc;
 }
+
+int tt_subfile_check(const struct tt_subfiles *s, const char *path, uint64_t i, uint64_t *length,
+                     struct tt_error *e)
+{
+    char *name = tt_subfile_path(path, i, s->n);
+    uint64_t wanted = tt_subfile_length(s, i, s->size);
+    struct stat st;
+    int rc = TT_OK;
+
+    *length = 0;
+    if (!name)
+        return tt_fail_nomem(e, "the name of a subfile");
+    if (stat(name, &st) != 0)
+        rc = errno == ENOENT
+                 ? tt_fail(e, TT_FAILED, "'%s' is missing: '%s' has %" PRIu64 " subfiles", name,
+                           path, s->n)
+                 : tt_fail_call(e, errno, "stat", name, -1);
+    else if (!S_ISREG(st.st_mode))
+        rc = tt_fail(e, TT_FAILED, "'%s' is not a file", name);
+    else if (s->closed && (uint64_t)st.st_size != wanted)
+        rc = tt_fail(e, TT_CORRUPT, "'%s' has %lld bytes, but by '%s' it has %" PRIu64, name,
+                     (long long)st.st_size, path, wanted);
+    else
+        *length = (uint64_t)st.st_size;
+    free(name);
+    return rc;
+}

@@ -48,5 +48,8 @@ char *tt_subfile_text(const struct tt_subfiles *s, const struct tt_file_spec *sp
 bool tt_subfile_begins(const char *start, size_t n);
 /* Reads it; whatever is wrong with it is one line with its place. */
 int tt_subfile_load(const char *path, struct tt_subfiles *out, struct tt_error *e);
+/* Whether the i-th file is there and, of a set that was closed, complete; *length is its size. */
+int tt_subfile_check(const struct tt_subfiles *s, const char *path, uint64_t i, uint64_t *length,
+                     struct tt_error *e);
 
 #endif

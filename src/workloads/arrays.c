@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/agree.h"
 #include "engine/engine.h"
@@ -622,10 +621,8 @@ static int pass(struct grid *g, enum tt_direction direction, struct tt_error *e)
 static void report(struct grid *g)
 {
     double least[TT_ARRAYS_NROWS], most[TT_ARRAYS_NROWS], table[TT_ARRAYS_NROWS * 2];
-    struct stat st;
 
-    g->seconds[TT_ARRAYS_FILE_SIZE] =
-        stat(g->path, &st) == 0 && S_ISREG(st.st_mode) ? (double)st.st_size : 0;
+    g->seconds[TT_ARRAYS_FILE_SIZE] = (double)tt_data_size(g->engine, g->path);
     MPI_Reduce(g->seconds, least, TT_ARRAYS_NROWS, MPI_DOUBLE, MPI_MIN, 0, g->engine->comm);
     MPI_Reduce(g->seconds, most, TT_ARRAYS_NROWS, MPI_DOUBLE, MPI_MAX, 0, g->engine->comm);
     for (int i = 0; g->engine->rank == 0 && i < TT_ARRAYS_NROWS; i++) {

@@ -19,6 +19,7 @@ layers() { # STACK
     case $1 in
     none) ;;
     throttle) echo --layers throttle --throttle.rate 400m --throttle.buffer 64k --throttle.ops 20000 ;;
+    *subfile) subfile "$1" ;;
     verify,log) echo --layers "$1" --log.segment 4k ;;
     verify,compress) echo --layers "$1" --compress.codec zstd --compress.block 1k --compress.threads 2 ;;
     verify,interrupted,log) echo --layers verify,fault,log --fault.rate 0.5 --fault.action eintr ;;
@@ -29,6 +30,18 @@ layers() { # STACK
     verify,short-reads) echo --layers verify,fault --fault.call read --fault.rate 0.5 --fault.action short ;;
     *) echo --layers "$1" ;;
     esac
+}
+
+# Small stripes over more files than two ranks; on the way, other layers as above.
+subfile() { # STACK
+    local options=(--subfile.count 3 --subfile.stripe 1k)
+    case $1 in
+    *log*) options+=(--log.segment 4k) ;;
+    *compress*) options+=(--compress.codec zstd --compress.block 1k) ;;
+    *align*) options+=(--align.size 512) ;;
+    *short-writes*) options+=(--fault.rate 0.5 --fault.action short) ;;
+    esac
+    echo --layers "${1/short-writes/fault}" "${options[@]}"
 }
 
 selection() { # KIND

@@ -121,6 +121,72 @@ static void made_again(void **state)
     free(second);
 }
 
+static char *in(const char *path, const char *name)
+{
+    char *out;
+
+    assert_true(asprintf(&out, "%s/%s", path, name) > 0);
+    return out;
+}
+
+/* A directory that stands for one file, with what a library makes in it. */
+static char *made_bundle(const char *name, struct tt_identity *identity)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    char *path = tt_directory_path(directory, name), *deeper = in(path, "deeper"),
+         *file = in(path, "data.0"), *inner = in(deeper, "md.idx");
+
+    assert_int_equal(tt_manifest_claim(directory, TT_MADE_BUNDLE, path, &e), TT_OK);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(tt_identify(path, TT_MADE_BUNDLE, ID, tt_place_here(), 0, identity), TT_OK);
+    assert_int_equal(tt_manifest_made(directory, TT_MADE_BUNDLE, path, identity, &e), TT_OK);
+    assert_int_equal(mkdir(deeper, 0700), 0);
+    put(file);
+    put(inner);
+    free(deeper);
+    free(file);
+    free(inner);
+    return path;
+}
+
+/* Everything in it goes, but only with the directory that was made, and never what a link names. */
+static void bundles_go_whole(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_identity identity;
+    char *ours = made_bundle("ours.bp", &identity), *replaced = made_bundle("theirs.bp", &identity),
+         *linked = made_bundle("linked.bp", &identity), *old, *content, *link, *thesis;
+
+    (void)state;
+    old = tt_directory_path(directory, "old.bp");
+    thesis = tt_directory_path(directory, "thesis");
+    assert_int_equal(rename(replaced, old), 0);
+    assert_int_equal(mkdir(replaced, 0700), 0);
+    content = in(replaced, "data.0");
+    link = in(linked, "link");
+    put(content);
+    put(thesis);
+    assert_int_equal(symlink(thesis, link), 0);
+    assert_int_equal(tt_manifest_remove(directory, &e), TT_FAILED);
+    assert_non_null(strstr(e.text, "left alone"));
+    assert_int_not_equal(access(ours, F_OK), 0);
+    assert_int_equal(access(content, F_OK), 0);
+    assert_int_equal(access(thesis, F_OK), 0);
+    unlink(link);
+    unlink(content);
+    unlink(thesis);
+    tt_error_clear(&e);
+    assert_int_equal(rmdir(replaced), 0);
+    assert_int_equal(rename(old, replaced), 0);
+    assert_int_equal(tt_manifest_claim(directory, TT_MADE_BUNDLE, replaced, &e), TT_OK);
+    assert_int_equal(tt_manifest_made(directory, TT_MADE_BUNDLE, linked, &identity, &e), TT_OK);
+    /* After another claim only the mark tells whose it is. */
+    tt_manifest_remove(directory, &e);
+    assert_int_not_equal(access(linked, F_OK), 0);
+    for (char **p = (char *[]){ours, replaced, linked, old, content, link, thesis, NULL}; *p; p++)
+        free(*p);
+}
+
 static void every_byte(void **state)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -221,13 +287,10 @@ static void what_plans_are_matched_by(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_ours),
-        cmocka_unit_test(made_again),
-        cmocka_unit_test(every_byte),
-        cmocka_unit_test(no_line_of_ours),
-        cmocka_unit_test(one_form_of_ids),
-        cmocka_unit_test(performed_once),
-        cmocka_unit_test(what_plans_are_matched_by),
+        cmocka_unit_test(only_what_is_ours), cmocka_unit_test(made_again),
+        cmocka_unit_test(bundles_go_whole),  cmocka_unit_test(every_byte),
+        cmocka_unit_test(no_line_of_ours),   cmocka_unit_test(one_form_of_ids),
+        cmocka_unit_test(performed_once),    cmocka_unit_test(what_plans_are_matched_by),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

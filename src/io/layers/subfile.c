@@ -6,8 +6,8 @@
  * The path itself is a text of rank 0. It says "open" until every file is closed, so a set of which
  * anything may be missing is not read by accident.
  *
- * Left out: changing a file that is there (TT_UPDATE), and threads that serve while the concentrator
- * computes; with overlap the helper thread does. */
+ * Left out: changing a file that is there (TT_UPDATE), and threads that serve while the
+ * concentrator computes; with overlap the helper thread does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -58,7 +58,8 @@ static bool subfile_is_collective(const void *opts)
 
 /* ---- who makes what ---- */
 
-/* The lowest rank of each node, in their order; the caller frees. Collective, and ranks have agreed.
+/* The lowest rank of each node, in their order; the caller frees. Collective, and ranks have
+ * agreed.
  */
 static int find_leaders(const struct tt_file_spec *spec, int **out, int *n, struct tt_error *e)
 {
@@ -206,32 +207,11 @@ static int learn_set(struct tt_file *file, int nleaders, struct tt_error *e)
     return rc;
 }
 
-/* What was closed is complete. */
-static int check_length(const struct tt_file *file, const struct subfile_own *own,
-                        struct tt_error *e)
-{
-    const struct subfile_state *s = file->state;
-    uint64_t length = tt_subfile_length(&s->set, own->number, s->set.size);
-    struct stat st;
-
-    if (stat(own->path, &st) != 0)
-        return errno == ENOENT
-                   ? tt_fail(e, TT_FAILED, "'%s' is missing: '%s' has %" PRIu64 " subfiles",
-                             own->path, file->spec->path, s->set.n)
-                   : tt_fail_call(e, errno, "stat", own->path, -1);
-    if (!S_ISREG(st.st_mode))
-        return tt_fail(e, TT_FAILED, "'%s' is not a file", own->path);
-    if ((uint64_t)st.st_size != length)
-        return tt_fail(e, TT_CORRUPT,
-                       "'%s' has %lld bytes, but '%s' says that it has %" PRIu64, own->path,
-                       (long long)st.st_size, file->spec->path, length);
-    return TT_OK;
-}
-
 static int open_own(struct tt_file *file, struct subfile_own *own, uint64_t number,
                     struct tt_error *e)
 {
     struct subfile_state *s = file->state;
+    uint64_t length;
     int rc = TT_OK;
 
     own->number = number;
@@ -248,7 +228,7 @@ static int open_own(struct tt_file *file, struct subfile_own *own, uint64_t numb
     if (!own->path)
         return tt_fail_nomem(e, "the name of a subfile");
     if (file->spec->access != TT_CREATE)
-        rc = check_length(file, own, e);
+        rc = tt_subfile_check(&s->set, file->spec->path, number, &length, e);
     return rc == TT_OK ? tt_part_open(file, &own->spec, &own->file, e) : rc;
 }
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/agree.h"
-#include "node/page_cache.h"
 #include "engine/counts.h"
 #include "spec/units.h"
 

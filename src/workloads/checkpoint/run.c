@@ -10,13 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agree.h"
 #include "engine/engine.h"
 #include "io/file.h"
-#include "node/page_cache.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/training/training.h"
 

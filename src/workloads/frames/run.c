@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: compute, convert and write frame after frame, then read them all, from storage
  * and not from the page cache, and check every byte of them. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/agree.h"
 #include "engine/engine.h"
-#include "node/page_cache.h"
 #include "workloads/frames/frames.h"
 
 /* Variables of a file, in the order in which they lie there. */

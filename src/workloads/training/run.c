@@ -7,20 +7,17 @@
  * closed, as data loaders do. What the page cache has of an epoch's files is evicted before the
  * epoch, outside of the measured time. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/agree.h"
 #include "base/pool.h"
 #include "engine/content.h"
 #include "engine/engine.h"
 #include "io/file.h"
-#include "node/page_cache.h"
 #include "record/trace.h"
 #include "workloads/training/training.h"
 

@@ -148,17 +148,27 @@ void tt_training_name(uint64_t file, char name[TT_TRAINING_NAME])
     snprintf(name, TT_TRAINING_NAME, PREFIX "%06llu", (unsigned long long)file);
 }
 
+/* The length of what the layer subfile adds to a name; 0: it adds nothing. */
+static size_t subfile_ending(const char *text)
+{
+    int n = 0;
+
+    return sscanf(text, ".subfile_%*u_of_%*u%n", &n) == EOF ? 0 : (size_t)n;
+}
+
 bool tt_training_makes(const struct tt_training_options *o, const char *path)
 {
     char name[TT_TRAINING_NAME];
-    size_t length;
+    const char *ending;
     uint64_t file;
 
     if (strncmp(path, PREFIX, strlen(PREFIX)) != 0)
         return false;
     file = strtoull(path + strlen(PREFIX), NULL, 10);
     tt_training_name(file, name);
-    length = strlen(name);
-    return file < o->files && !strncmp(path, name, length) &&
-           (!path[length] || !strcmp(path + length, ".locktest.0"));
+    if (file >= o->files || strncmp(path, name, strlen(name)) != 0)
+        return false;
+    ending = path + strlen(name);
+    ending += subfile_ending(ending);
+    return !*ending || !strcmp(ending, ".locktest.0");
 }
