@@ -105,7 +105,9 @@ static int check_sizes(const struct tt_bulk_options *o, uint64_t ranks, struct t
 static int check_combination(const struct tt_config *config, const struct tt_bulk_options *o,
                              struct tt_error *e)
 {
-    bool collective = !o->files && tt_stack_is_collective(&config->stack);
+    const struct tt_stack *stack = &config->stack;
+    bool collective = !o->files && tt_stack_is_collective(stack);
+    bool by_layer = stack->n > 1 && stack->elements[stack->n - 2]->is_collective;
 
     if (!o->write && !o->read && !o->check_read)
         return tt_fail(e, TT_USAGE, "bulk.write and bulk.read are both off: nothing is left to do");
@@ -141,9 +143,9 @@ static int check_combination(const struct tt_config *config, const struct tt_bul
     if (collective && (o->deadline > 0 || o->depth > 1 || o->order == TT_BULK_REPEATED))
         return tt_fail(e, TT_USAGE,
                        "bulk: with collective transfers all ranks go in step: no deadline, a depth "
-                       "of 1, no repeated order; use --%s.method independent, or bulk.files "
-                       "process",
-                       config->run->backend);
+                       "of 1, no repeated order; use --%s%s, or bulk.files process",
+                       by_layer ? "layers without subfile" : config->run->backend,
+                       by_layer ? "" : ".method independent");
     return TT_OK;
 }
 

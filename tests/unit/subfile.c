@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ranks: 1 3 */
-/* Targets of several paths, and the layer subfile on posix: where bytes lie, what is at the path, and
- * which texts are refused. */
+/* Targets of several paths, and the layer subfile on posix: where bytes lie, what is at the path,
+ * and which texts are refused. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,8 @@ static const uint64_t options[3] = {512, 2, 0};
 
 static struct tt_stack stack_of(void)
 {
-    return (struct tt_stack){.n = 2,
-                             .elements = {&tt_layer_subfile, &tt_backend_posix},
-                             .opts = {options, &odirect}};
+    return (struct tt_stack){
+        .n = 2, .elements = {&tt_layer_subfile, &tt_backend_posix}, .opts = {options, &odirect}};
 }
 
 static char *path_in(const struct scratch *s, const char *name)
@@ -168,8 +167,7 @@ static void bytes_lie_in_stripes(void **state)
 static void a_foreign_subfile_stays(void **state)
 {
     const struct tt_stack stack = stack_of();
-    const struct tt_variable v = {
-        .path = "x", .element = &tt_element_i32, .ndims = 1, .dims = {N}};
+    const struct tt_variable v = {.path = "x", .element = &tt_element_i32, .ndims = 1, .dims = {N}};
     struct tt_file_spec spec = {
         .policy = TT_OVERWRITE, .nvariables = 1, .variables = &v, .access = TT_CREATE};
     struct tt_error e = TT_ERROR_CLEAR;
@@ -269,8 +267,10 @@ static void lengths_fit(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_list_paths),   cmocka_unit_test(bytes_lie_in_stripes),
-        cmocka_unit_test(a_foreign_subfile_stays), cmocka_unit_test(texts_are_checked),
+        cmocka_unit_test(elements_list_paths),
+        cmocka_unit_test(bytes_lie_in_stripes),
+        cmocka_unit_test(a_foreign_subfile_stays),
+        cmocka_unit_test(texts_are_checked),
         cmocka_unit_test(lengths_fit),
     };
     int failed;
