@@ -467,9 +467,12 @@ struct tt_file_identity tt_file_made(const struct tt_file *file, size_t i)
     return i == 0 ? backend_of(file)->made : (struct tt_file_identity){0};
 }
 
+/* Of a rank that has no file below: of the layer that has left it out. */
 int64_t tt_file_open_ns(const struct tt_file *file)
 {
-    return backend_of(file)->open_ns;
+    while (file->below && file->below->is_open)
+        file = file->below;
+    return file->open_ns;
 }
 
 int tt_file_close(struct tt_file *file, struct tt_error *e)
@@ -496,8 +499,8 @@ int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns
     const struct tt_file_spec *spec = file->spec;
     int rc = judged(file, close_chain(file, e), true, e);
 
-    *own_ns = backend_of(file)->close_ns;
     *stack_ns = file->close_ns;
+    *own_ns = backend_of(file)->open_ns ? backend_of(file)->close_ns : *stack_ns;
     add_costs(file, costs);
     free_chain(file);
     tt_calls_end(spec->path);

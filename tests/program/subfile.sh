@@ -62,6 +62,12 @@ expect 0 "$TUTTI" verify "$(last_run)"
 # A file per process, a file per step, and overlap: everything is removed.
 expect 0 "$TUTTI" run pattern --quiet "${here[@]}" -n 2 --dims 64:48 --series file --files process "${subfile[@]}" --mode async
 no_data_left
+# Sets that are renamed when they are whole, and single transfers, in step.
+expect 0 "$TUTTI" run checkpoint --quiet "${here[@]}" -n 2 --layers subfile --subfile.count 2
+no_data_left
+expect 0 "$TUTTI" run bulk --quiet "${here[@]}" -n 3 --block 64k --transfer 4k --cold --check-read --layers subfile --subfile.count 2
+no_data_left
+usage "use --layers without subfile, or bulk.files process" "$TUTTI" run bulk "${here[@]}" -n 2 --layers subfile --deadline 1
 
 # Another set at the same path takes the place of the earlier one; one that is not finished or not ours does not go.
 expect 0 "${pattern[@]}" -n 2 --series append --layers subfile --subfile.count 2 --path "$work/other"
@@ -120,6 +126,19 @@ if [ -n "${FAULTS:-}" ]; then
     fault "rank=2 call=fsync match=failed.subfile_2 do=EIO" "rank 2: fsync of '.*failed.subfile_2_of_3'.*Input/output error"
     fault "rank=1 call=open match=failed.subfile_1 do=EACCES" "rank 1: open of '.*failed.subfile_1_of_3'.*Permission denied"
 fi
+
+# A run that is interrupted leaves nothing.
+"$TUTTI" run pattern "${here[@]}" -n 3 --dims 64:48 --steps 1000000 --series overwrite --layers throttle,subfile --throttle.ops 50 \
+    --subfile.count 2 --path "$work/ended" >out 2>err &
+driver=$!
+until [ -s ended.subfile_0_of_2 ]; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+kill -TERM $driver
+wait $driver || true
+no_process_left
+[ -z "$(ls ended* 2>/dev/null)" ] || fail "files of an interrupted run are left: $(ls ended*)"
 
 # A run that is killed, with its driver: all its paths are in the manifest, and clean removes them.
 "$TUTTI" run pattern "${here[@]}" -n 3 --dims 64:48 --steps 1000000 --series overwrite --layers throttle,subfile --throttle.ops 50 \
