@@ -373,7 +373,7 @@ static int exchange(struct tt_file *file, enum tt_direction direction, char *dat
                          .expected = expected,
                          .e = e};
     MPI_Status status;
-    int own, at;
+    int at;
 
     for (int i = 0; i < 4 * SUBFILE_WINDOW; i++)
         x.requests[i] = MPI_REQUEST_NULL;
@@ -381,8 +381,7 @@ static int exchange(struct tt_file *file, enum tt_direction direction, char *dat
         await_message(&x, k);
         start_message(&x, k);
     }
-    own = move_own(file, direction, data, e);
-    x.rc = own;
+    x.rc = move_own(file, direction, data, e);
     while ((at = tt_file_wait_requests(file, 4 * SUBFILE_WINDOW, x.requests, &status)) !=
            MPI_UNDEFINED)
         completed(&x, at, &status);
