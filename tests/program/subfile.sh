@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The layer subfile: where bytes lie, what becomes of a set that is damaged or not ours, and what is left of a run that ends early.
 # processors: 1
-# timeout: 200
+# timeout: 400
 # labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq python3 cmp pgrep
