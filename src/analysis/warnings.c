@@ -478,16 +478,20 @@ static bool hints_without_effect(const struct tt_run_data *run, char text[TEXT])
 {
     const json_t *fact;
     size_t i, n = 0, used = 0;
-    char keys[200] = "";
+    char keys[300] = "";
 
     json_array_foreach(run->facts, i, fact)
     {
+        const char *how = tt_text_of(fact, "how");
+
         if (strncmp(tt_text_of(fact, "proof"), "no", 2) != 0)
             continue;
         n++;
         if (used < sizeof keys)
-            used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s", used ? ", " : "",
-                                     tt_text_of(fact, "key"), tt_text_of(fact, "given"));
+            used +=
+                (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s%s%s%s", used ? ", " : "",
+                                 tt_text_of(fact, "key"), tt_text_of(fact, "given"),
+                                 *how ? " (" : "", how, *how ? ")" : "");
     }
     return n > 0 && say(text, "without effect: %s", keys);
 }

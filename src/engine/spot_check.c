@@ -357,7 +357,8 @@ struct tt_spot_check *tt__spot_check_begin(struct tt_engine *engine,
     unsigned caps = tt_stack_caps(&p->stack);
     int at;
 
-    if (spec->access == TT_READ_ONLY || !(caps & TT_CAP_STORES) || p->verifies)
+    if (spec->access == TT_READ_ONLY || !(caps & TT_CAP_STORES) || p->verifies ||
+        tt_stack_loss(&p->stack) > 0)
         return NULL;
     if (!p->spot_checks)
         p->spot_checks = calloc(MOST_FILES, sizeof *p->spot_checks);

@@ -239,6 +239,26 @@ bool tt_stack_is_collective(const struct tt_stack *stack)
     return false;
 }
 
+double tt_stack_loss(const struct tt_stack *stack)
+{
+    double loss = 0;
+
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->loss)
+            loss += stack->elements[i]->loss(stack->opts[i]);
+    return loss;
+}
+
+double tt_below_loss(const struct tt_file *file)
+{
+    double loss = 0;
+
+    while ((file = file->below))
+        if (file->backend->loss)
+            loss += file->backend->loss(file->opts);
+    return loss;
+}
+
 /* Libraries with collective transfers flush collectively, whichever transfers are chosen. */
 bool tt_stack_syncs_together(const struct tt_stack *stack)
 {

@@ -110,7 +110,7 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
  * not. NULL is allowed for check, list, prepare, define, submit and wait (both), wait_any,
- * use_buffers, most_submitted, is_collective and query.
+ * use_buffers, most_submitted, is_collective, loss and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -162,6 +162,9 @@ struct tt_backend {
     unsigned (*most_submitted)(const void *opts);
     /* Whether transfers with these options are collective; NULL: never. */
     bool (*is_collective)(const void *opts);
+    /* How far values of f32 and f64 variables that are read may be from what was written, with
+     * these options; INFINITY: that is not known, also of other types. NULL: never. */
+    double (*loss)(const void *opts);
     /* Everything written so far by this rank is durable when it returns. */
     int (*sync)(struct tt_file *file, struct tt_error *e);
     /* Frees everything in every case; the first error is kept and the clean-up still finished. */
@@ -242,6 +245,10 @@ unsigned tt_stack_caps(const struct tt_stack *stack);
 unsigned tt_stack_most_submitted(const struct tt_stack *stack);
 /* Whether ranks have to make their transfers together. */
 bool tt_stack_is_collective(const struct tt_stack *stack);
+/* What the elements of the stack lose together. */
+double tt_stack_loss(const struct tt_stack *stack);
+/* And those below a layer that is open. */
+double tt_below_loss(const struct tt_file *file);
 /* Whether ranks wait for each other inside the sync of a file that they share. */
 bool tt_stack_syncs_together(const struct tt_stack *stack);
 /* Whether several threads may make transfers at the same time. */

@@ -44,6 +44,13 @@ subfile() { # STACK
     echo --layers "${1/short-writes/fault}" "${options[@]}"
 }
 
+method() { # HOW
+    case $1 in
+    filtered) echo --hdf5.method collective --hdf5.filter shuffle,deflate:1,fletcher32 ;;
+    *) echo --hdf5.method "$1" ;;
+    esac
+}
+
 selection() { # KIND
     case $1 in
     many) echo --selection runs --runs 200000 --run-max 8 --order shuffled ;;
@@ -73,6 +80,7 @@ run_case() { # FACTOR=VALUE...
         -ranks) n=$value ;;
         -stack) options+=($(layers "$value")) ;;
         -selection) options+=($(selection "$value")) ;;
+        -method) options+=($(method "$value")) ;;
         -variables) options+=(--variables "${value%:*}" --fixed "${value#*:}") ;;
         -read) how=$value options+=($(reading "$value" "$files")) ;;
         *) options+=("--$key" "$value") ;;

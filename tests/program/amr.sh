@@ -55,7 +55,7 @@ usage "phase=read needs amr.path" "$TUTTI" run amr "${here[@]}" --phase read
 
 has_backend hdf5 && command -v h5dump >/dev/null && command -v python3 >/dev/null || exit 0
 follows() { python3 -B "$SOURCE/tests/program/amr.py" "$@" 2>why || fail "not AMReX: $(cat why)"; }
-amr 0 3 --backend hdf5 --keep --path a --content level --ratios 4 --hdf5.compress 3 --hdf5.chunk 1024
+amr 0 3 --backend hdf5 --keep --path a --content level --ratios 4 --hdf5.filter deflate:3 --hdf5.chunk 1024
 equal "$(follows "$data/a00001.h5" "$data/a00001/particle0/particle0.h5" | tr '\n' ' ')" \
     "plot 2 576 221184 particles 64 8192 " "levels, boxes, values; boxes and particles"
 [ "$(stat -c %s "$data/a00001.h5")" -lt 200000 ] || fail "nothing was compressed"

@@ -50,7 +50,7 @@ equal "$(rows_of overwrite)" "ranks;$times"
 for label in 'Total modify size' 'Raw modify time' 'Observed modify completion time' 'SYNC Raw modify rate' 'SYNC Observed modify rate'; do
     equal "$(grep -c "^$label: " out)" 3 "lines '$label'"
 done
-jq -e '.benchmarks[0].result.plan.parameters | .["hdf5.compress"] == 9 and .["hdf5.chunk"] == 64' all.json >/dev/null || fail "no chunks"
+jq -e '.benchmarks[0].result.plan.parameters | .["hdf5.filter"] == "deflate:9" and .["hdf5.chunk"] == 64' all.json >/dev/null || fail "no chunks"
 grep -qE '^Stored size: [0-9.]+ MB, compressed to [0-9.]+ % \(ratio [0-9.]+\)$' out || fail "no stored size"
 jq -e '.benchmarks[0].stored > 0' all.json >/dev/null || fail "no stored size in JSON"
 no_data_left

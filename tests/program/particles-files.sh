@@ -117,8 +117,8 @@ rm -r "$data/own"
 
 # Appended twice; every part is still there.
 at=(--backend hdf5 --path kept --dims 100)
-expect 0 "${particles[@]}" "${at[@]}" --keep --unlimited yes --hdf5.compress 9
-jq -e '.facts[] | select(.key == "hdf5.compress") | .proof == "in effect"' out.json >/dev/null ||
+expect 0 "${particles[@]}" "${at[@]}" --keep --unlimited yes --hdf5.filter deflate:9
+jq -e '.facts[] | select(.key == "hdf5.filter.deflate") | .proof == "in effect"' out.json >/dev/null ||
     fail "compression is not told"
 expect 0 "${particles[@]}" "${at[@]}" --phase append
 expect 0 "${particles[@]}" "${at[@]}" --phase append --appended 1

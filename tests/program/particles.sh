@@ -39,7 +39,7 @@ usage "prefetch needs --overlap async" "${particles[@]}" --phase both --prefetch
 usage "1 to 3 dimensions" "${particles[@]}" --dims 1:2:3:4
 
 has_backend hdf5 || exit 0
-usage "hdf5.compress needs hdf5.method=collective" "${particles[@]}" --backend hdf5 --hdf5.compress 1 \
+usage "hdf5.filter needs hdf5.method=collective" "${particles[@]}" --backend hdf5 --hdf5.filter deflate \
     --hdf5.method independent
 # HDF5's own conversion, in the caller and in the background.
 expect 0 "${particles[@]}" --backend hdf5 --dims 3001 --phase both --conversion library --memory arrays --file records

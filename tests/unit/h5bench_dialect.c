@@ -161,9 +161,14 @@ static void test_modes(void **state)
     gives(ONE("write", "\"COLLECTIVE_DATA\": \"NO\""), "hdf5.method", "independent");
     gives(ONE("write", "\"COMPRESS\": \"YES\""), "hdf5.method", "collective");
     gives(ONE("write", "\"COMPRESS\": \"YES\", \"CHUNK_DIM_1\": 10"), "hdf5.chunk", "10");
-    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"GZIP\""), "hdf5.compress",
-          "9");
-    gives(ONE("write", "\"COMPRESS\": \"NO\", \"COMPRESS_FILTER\": \"SZIP\""), "hdf5.compress",
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"GZIP\""), "hdf5.filter",
+          "deflate:9");
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"N_BIT\""), "hdf5.filter",
+          "nbit");
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"ZFP\", \"COMPRESS_PARAMS\": "
+                       "\"2, 0 16\""),
+          "hdf5.filter", "zfp:2:0:16");
+    gives(ONE("write", "\"COMPRESS\": \"NO\", \"COMPRESS_FILTER\": \"SZIP\""), "hdf5.filter",
           "(none)");
     gives(ONE("read", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.collective_metadata", "yes");
     gives(ONE("write", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.metadata_cache", "16m");
@@ -258,7 +263,7 @@ static void test_what_cannot_be_done(void **state)
          "no benchmark before it writes a series"},
         {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": "
          "{\"hdf5compression\": \"SZ@1\"}}",
-         "only with ZLIB"},
+         "expected ZLIB@LEVEL"},
         {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
         {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
          "\"derivedtype\": \"true\"}}",
@@ -269,7 +274,6 @@ static void test_what_cannot_be_done(void **state)
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
         {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
         {ONE("write", "\"SUBFILING\": \"YES\""), "without subfiles"},
-        {ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"SZ3\""), "only with GZIP"},
         {ONE("write", "\"MEM_PATTERN\": \"STRIDED\""), "MEM_PATTERN STRIDED"},
     };
     struct reading r;
@@ -394,8 +398,11 @@ static void test_applications(void **state)
     refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 sizes for dim 2");
     gives(AMREX("\"sleeptime\": 2"), "amr.pause", "2s");
     gives(AMREX("\"restart_check\": \"1\""), "amr.phase", "both");
-    gives(AMREX("\"hdf5compression\": \"ZLIB@3\""), "hdf5.compress", "3");
-    gives(AMREX("\"hdf5compression\": \"None@0\""), "hdf5.compress", "(none)");
+    gives(AMREX("\"hdf5compression\": \"ZLIB@3\""), "hdf5.filter", "deflate:3");
+    gives(AMREX("\"hdf5compression\": \"ZFP_ACCURACY#0.5\""), "hdf5.filter",
+          "zfp:3:0:0:1071644672");
+    gives(AMREX("\"hdf5compression\": \"ZFP_REVERSIBLE\""), "hdf5.filter", "zfp:5");
+    gives(AMREX("\"hdf5compression\": \"None@0\""), "hdf5.filter", "(none)");
     gives(AMREX("\"mode\": \"ASYNC\""), "overlap", "async");
     refuses(MPI, AMREX("\"nlevels\": 2"), "did you mean 'nlevs'");
 }

@@ -138,13 +138,12 @@ static const char *wrong_mode(const struct tt_h5bench_session *s,
 static double stored_bytes(const struct tt_h5bench_session *s, const struct tt_h5bench_benchmark *b)
 {
     const char *directory = s->data_directory ? s->data_directory : s->workflow.directory;
-    const char *level = json_string_value(tt_member_at(s->result, "plan/parameters/hdf5.compress"));
+    const char *filter = json_string_value(tt_member_at(s->result, "plan/parameters/hdf5.filter"));
     char *path = tt_h5bench_file(directory, b->file, false);
     struct stat st;
     double bytes = 0;
 
-    if (path && b->creates && !b->per_process && level && strtoul(level, NULL, 10) > 0 &&
-        stat(path, &st) == 0)
+    if (path && b->creates && !b->per_process && filter && *filter && stat(path, &st) == 0)
         bytes = (double)st.st_size;
     free(path);
     return bytes;

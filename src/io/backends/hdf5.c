@@ -3,7 +3,7 @@
 /* Parallel HDF5. A variable is a dataset (slashes in its path are groups); with the policy append
  * the step is its slowest dimension, with the policy group every step has a group of its own.
  * Records are compounds, strings have a fixed length, attributes stand on the dataset or the group.
- * Not here: filters but deflate, and event sets. */
+ * Not here: event sets. */
 #include <stdlib.h>
 
 #include "base/agree.h"
@@ -22,8 +22,9 @@ static const struct tt_param params[] = {
      methods},
     {"chunk", TT_PARAM_COUNTS, AT(chunk), NULL, "elements",
      "chunk of variables with as many dimensions, as a:b:c; empty: contiguous where possible"},
-    {"compress", TT_PARAM_COUNT, AT(compress), "0", NULL,
-     "deflate at this level, 1 to 9, with chunks as given or of about 1 MiB; 0: off", 0, 9},
+    {"filter", TT_PARAM_WORDS, AT(filter), NULL, NULL,
+     "filters of chunks in their order, by name or number and with their parameters, as "
+     "shuffle,deflate:9 or 32004:65536; chunks are as given or of about 1 MiB"},
     {"delayed_close", TT_PARAM_COUNT, AT(delayed_close), "0", "steps",
      "keep the datasets of a step open for so many steps more", 0, 1 << 20},
     {"alignment", TT_PARAM_BYTES, AT(alignment), "1", "B",
@@ -52,9 +53,8 @@ static int check(const void *opts, struct tt_error *e)
     const struct tt_mpi_hints hints = {.others = o->hints};
     int rc = tt_mpi_hints_check(&hints, "hdf5", e);
 
-    if (o->compress && !o->method)
-        return tt_fail(e, TT_USAGE,
-                       "hdf5.compress needs hdf5.method=collective: ranks share compressed chunks");
+    if (rc == TT_OK)
+        rc = tt_hdf5_filters_check(o, e);
     return rc == TT_OK ? tt_chunk_check(&o->chunk, "hdf5", e) : rc;
 }
 
@@ -144,7 +144,7 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     if (s->transfer < 0 ||
         H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
         return tt_hdf5_fail(file, "H5Pset_dxpl_mpio", NULL, e);
-    return TT_OK;
+    return tt_hdf5_filters_choose(file, e);
 }
 
 static int open_file(struct tt_file *file, struct tt_error *e)
@@ -273,6 +273,7 @@ const struct tt_backend tt_backend_hdf5 = {
     .params = params,
     .check = check,
     .is_collective = hdf5_is_collective,
+    .loss = tt_hdf5_filters_loss,
     .prepare = hdf5_prepare,
     .open = tt_container_open,
     .define = tt_container_define,

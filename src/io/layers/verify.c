@@ -7,6 +7,7 @@
  * read of exactly a selection that was written can be compared at once. submit and wait are left
  * out: a read could only be compared in wait. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -44,6 +45,12 @@ static int verify_open(struct tt_file *file, struct tt_error *e)
     struct verify_state *s = file->state;
     int rank, rc = TT_OK, below;
 
+    if (isinf(tt_below_loss(file)))
+        return tt_fail(
+            e, TT_UNSUPPORTED,
+            "layer verify cannot check '%s': what is below it changes values, and nobody "
+            "knows how far; leave verify out",
+            file->spec->path);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (file->spec->access == TT_READ_ONLY && file->directory)
         rc = find_ledger(file, rank, &s->ledger, e);

@@ -17,8 +17,8 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
     bool open_end = tt_container_step_grows(spec, v);
     hsize_t dims[TT_MAX_DIMS] = {0}, most[TT_MAX_DIMS] = {H5S_UNLIMITED}, chunk[TT_MAX_DIMS];
     uint64_t sides[TT_MAX_DIMS];
-    bool chunked =
-        tt_chunk_choose(&o->chunk, v, lead, open_end || v->unlimited || o->compress, sides);
+    bool chunked = tt_chunk_choose(&o->chunk, v, lead,
+                                   open_end || v->unlimited || tt_hdf5_is_filtered(file), sides);
 
     for (int i = 0; chunked && i < lead + v->ndims; i++)
         chunk[i] = sides[i];
@@ -34,9 +34,7 @@ static int shape(const struct tt_file *file, const struct tt_variable *v, hid_t 
     if (H5Pset_fill_time(properties, o->fill ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) < 0 ||
         (chunked && H5Pset_chunk(properties, lead + v->ndims, chunk) < 0))
         return tt_hdf5_fail(file, "H5Pset_chunk", v->path, e);
-    if (o->compress && H5Pset_deflate(properties, (unsigned)o->compress) < 0)
-        return tt_hdf5_fail(file, "H5Pset_deflate", v->path, e);
-    return TT_OK;
+    return tt_hdf5_filters_set(file, v->path, properties, e);
 }
 
 /* Where a dataset or a group is, in the group of the step if that is its own; the caller frees.

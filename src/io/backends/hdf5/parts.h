@@ -7,15 +7,25 @@
 
 #include "io/container.h"
 
+enum { HDF5_FILTERS = 8, HDF5_FILTER_VALUES = 16 };
+
 struct hdf5_opts {
     int method; /* index: independent, collective */
     struct tt_counts chunk;
+    struct tt_words filter; /* NAME:VALUE:VALUE each, in the order in which they are applied */
     uint64_t delayed_close; /* steps */
-    uint64_t compress, alignment, alignment_threshold, metadata_block, metadata_cache;
+    uint64_t alignment, alignment_threshold, metadata_block, metadata_cache;
     bool collective_metadata;
     int libver; /* index: earliest, latest */
     int fill;   /* index: never, ifset */
     struct tt_words hints;
+};
+
+struct hdf5_filter {
+    char name[32]; /* as given */
+    H5Z_filter_t number;
+    unsigned n, values[HDF5_FILTER_VALUES];
+    bool missing; /* on any rank */
 };
 
 /* A variable's open dataset. Opening one per transfer would cost more than many transfers do. */
@@ -31,7 +41,8 @@ struct hdf5_state {
     hid_t access, file, transfer; /* properties of access, the file, properties of transfers */
     MPI_File handle;              /* MPI's, below HDF5; belongs to HDF5 */
     struct hdf5_slot *slots;
-    hid_t memory_type;      /* of blocks with a memory_element, during the transfer */
+    hid_t memory_type; /* of blocks with a memory_element, during the transfer */
+    struct hdf5_filter filters[HDF5_FILTERS];
     uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */
 };
 
@@ -51,6 +62,19 @@ int tt_hdf5_define_group(struct tt_file *file, const struct tt_group *group, uin
 int tt_hdf5_find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 int tt_hdf5_extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e);
 void tt_hdf5_close_slot(struct hdf5_slot *slot);
+
+/* ---- filters.c ---- */
+/* What a word of the setting stands for. */
+int tt_hdf5_filter_read(const char *word, struct hdf5_filter *f, struct tt_error *e);
+int tt_hdf5_filters_check(const struct hdf5_opts *o, struct tt_error *e);
+/* tt_backend.loss: how much a filter loses depends on the filter and its parameters. */
+double tt_hdf5_filters_loss(const void *opts);
+/* Which of the filters HDF5 has on all ranks; collective. */
+int tt_hdf5_filters_choose(struct tt_file *file, struct tt_error *e);
+/* Whether new datasets have any. */
+bool tt_hdf5_is_filtered(const struct tt_file *file);
+int tt_hdf5_filters_set(const struct tt_file *file, const char *variable, hid_t properties,
+                        struct tt_error *e);
 
 /* A block whose memory_element has the plain variable as a field: that field between the block's
  * memory and packed values, one after the other. */

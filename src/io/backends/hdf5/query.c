@@ -132,41 +132,87 @@ static void query_chunk(struct query *q)
         same ? "H5Pget_chunk of the dataset" : "cut to the variable's dimensions");
 }
 
-/* The filter of the first dataset that is open, and what it gained there. */
-static void query_compress(struct query *q)
+/* A filter of a dataset as it has it; its parameters may be more than were given. */
+static void query_filter(struct query *q, const struct hdf5_filter *f, const char *given,
+                         hid_t properties, unsigned skipped)
 {
-    const struct tt_file_spec *spec = q->file->spec;
-    struct words given = words("%" PRIu64, q->opts->compress);
-    unsigned flags, level[1] = {0}, i = 0;
-    const struct hdf5_slot *slot;
-    size_t n = 1;
-    hid_t properties;
-    bool found;
-    double stored, plain;
+    struct words key = words("hdf5.filter.%s", f->name), back = {""};
+    int place = 0, n = properties >= 0 ? H5Pget_nfilters(properties) : 0;
+    unsigned values[2 * HDF5_FILTER_VALUES], flags;
+    size_t nvalues = sizeof values / sizeof *values;
+    hsize_t numbers[2 * HDF5_FILTER_VALUES];
 
-    if (q->opts->compress == 0)
-        return;
-    while (i < spec->nvariables && q->state->slots[i].dataset < 0)
-        i++;
-    if (i == spec->nvariables) {
-        add(q, "hdf5.compress", given.text, NULL, TT_UNCONFIRMED, "no dataset is open");
+    if (f->missing) {
+        add(q, key.text, given, NULL, TT_NO_EFFECT, "HDF5 has no such filter to write with");
         return;
     }
-    slot = &q->state->slots[i];
-    properties = H5Dget_create_plist(slot->dataset);
-    found = properties >= 0 && H5Pget_filter_by_id2(properties, H5Z_FILTER_DEFLATE, &flags, &n,
-                                                    level, 0, NULL, NULL) >= 0;
+    if (properties < 0) {
+        add(q, key.text, given, NULL, TT_UNCONFIRMED, "no dataset is open");
+        return;
+    }
+    for (; place < n; place++, nvalues = sizeof values / sizeof *values)
+        if (H5Pget_filter2(properties, (unsigned)place, &flags, &nvalues, values, 0, NULL, NULL) ==
+            f->number)
+            break;
+    for (size_t i = 0; place < n && i < nvalues; i++)
+        numbers[i] = values[i];
+    if (place < n)
+        back = list(nvalues, numbers);
+    if (place == n || skipped >> place & 1)
+        add(q, key.text, given, place < n ? back.text : NULL, TT_NO_EFFECT,
+            place < n ? "HDF5 stored the first chunk without it" : "the dataset does not have it");
+    else
+        add(q, key.text, given, back.text, TT_IN_EFFECT, "H5Pget_filter of the dataset");
+}
+
+/* A bit for each filter that HDF5 left out of the first chunk; 0 if nothing was written. */
+static unsigned skipped_filters(hid_t dataset)
+{
+    unsigned mask = 0;
+#if H5_VERSION_GE(1, 10, 5)
+    hsize_t place[H5S_MAX_RANK], size;
+    haddr_t at;
+
+    if (H5Dget_chunk_info(dataset, H5S_ALL, 0, place, &mask, &at, &size) < 0)
+        mask = 0;
+#else
+    (void)dataset;
+#endif
+    return mask;
+}
+
+/* The filters of the first dataset that is open, and what all that are open gained. */
+static void query_filters(struct query *q)
+{
+    const struct tt_file_spec *spec = q->file->spec;
+    hid_t first = -1, properties = -1;
+    double stored = 0, plain = 0;
+    unsigned skipped = 0;
+
+    for (unsigned i = 0; i < spec->nvariables; i++) {
+        const struct hdf5_slot *slot = &q->state->slots[i];
+
+        if (slot->dataset < 0)
+            continue;
+        first = first < 0 ? slot->dataset : first;
+        stored += (double)H5Dget_storage_size(slot->dataset);
+        plain += (double)H5Sget_simple_extent_npoints(slot->space) *
+                 (double)spec->variables[i].element->size;
+    }
+    if (first >= 0) {
+        properties = H5Dget_create_plist(first);
+        skipped = skipped_filters(first);
+    }
+    for (size_t i = 0; i < q->opts->filter.n; i++)
+        query_filter(q, &q->state->filters[i], q->opts->filter.words[i], properties, skipped);
     if (properties >= 0)
         H5Pclose(properties);
-    stored = (double)H5Dget_storage_size(slot->dataset);
-    plain = (double)H5Sget_simple_extent_npoints(slot->space) *
-            (double)spec->variables[i].element->size;
-    add(q, "hdf5.compress", given.text,
-        words("level %u, '%.30s' to %.3g of its size", level[0], spec->variables[i].path,
-              plain > 0 ? stored / plain : 1.0)
-            .text,
-        found && level[0] == q->opts->compress ? TT_IN_EFFECT : TT_NO_EFFECT,
-        "filter and storage of the dataset");
+    if (q->opts->filter.n > 0 && plain > 0)
+        add(q, "hdf5.stored", NULL,
+            words("%.0f B, %.3g of the data (ratio %.3g)", stored, stored / plain,
+                  stored > 0 ? plain / stored : 0)
+                .text,
+            TT_IN_EFFECT, "H5Dget_storage_size of the datasets that are open");
 }
 
 static void query_delayed_close(struct query *q)
@@ -293,7 +339,7 @@ int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error 
     query_method(&q);
     if (file->spec->access == TT_CREATE) {
         query_chunk(&q);
-        query_compress(&q);
+        query_filters(&q);
     }
     query_delayed_close(&q);
     if (file->spec->access == TT_CREATE) {

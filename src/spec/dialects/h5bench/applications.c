@@ -185,21 +185,48 @@ static const struct tt_param amrex_params[] = {
 };
 #undef AT
 
-/* ALGORITHM@PARAMETER; the manual of h5bench has #. Chunks have 1024 elements. */
+/* What AMReX calls its algorithms, and the filter of the hdf5 backend. */
+static const struct {
+    const char *name, *filter;
+    enum { NO_VALUE, WHOLE, REAL } value;
+} algorithms[] = {
+    {"ZLIB", "deflate", WHOLE},        {"GZIP", "deflate", WHOLE},
+    {"ZFP_RATE", "zfp:1:0", REAL},     {"ZFP_PRECISION", "zfp:2:0", WHOLE},
+    {"ZFP_ACCURACY", "zfp:3:0", REAL}, {"ZFP_REVERSIBLE", "zfp:5", NO_VALUE},
+};
+
+/* ALGORITHM@PARAMETER; the manual of h5bench has #. Chunks have 1024 elements. The filter zfp takes
+ * a real number as two words. */
 static int put_compression(struct tt_h5bench_translation *t, const char *given)
 {
-    size_t length = given ? strcspn(given, "@#") : 0;
-    bool deflates =
-        length == 4 && (!strncasecmp(given, "zlib", 4) || !strncasecmp(given, "gzip", 4));
+    static const size_t n = sizeof algorithms / sizeof *algorithms;
+    size_t length = given ? strcspn(given, "@#") : 0, i = 0;
+    const char *value = given && given[length] ? given + length + 1 : "";
+    uint32_t words[2];
+    char *end;
+    double real = strtod(value, &end);
 
     if (!given || (length == 4 && !strncasecmp(given, "none", 4)))
         return TT_OK;
-    if (!deflates || !given[length])
-        return refuse(t, "hdf5compression: the hdf5 backend compresses only with ZLIB@LEVEL");
-    if (t->is_hdf5) {
-        tt_h5bench_put(t, "hdf5compression", "hdf5.compress", "%s", given + length + 1);
-        tt_h5bench_put(t, "hdf5compression", "hdf5.chunk", "1024");
-    }
+    while (i < n &&
+           (strlen(algorithms[i].name) != length || strncasecmp(given, algorithms[i].name, length)))
+        i++;
+    if (i == n)
+        return refuse(t, "hdf5compression: expected ZLIB@LEVEL, ZFP_RATE@RATE, ZFP_PRECISION@BITS, "
+                         "ZFP_ACCURACY@BOUND, ZFP_REVERSIBLE or None@0");
+    if (algorithms[i].value != NO_VALUE && (end == value || *end || !(real >= 0)))
+        return refuse(t, "hdf5compression: a number of at least 0 is missing behind the @");
+    if (!t->is_hdf5)
+        return TT_OK;
+    memcpy(words, &real, sizeof words);
+    if (algorithms[i].value == REAL)
+        tt_h5bench_put(t, "hdf5compression", "hdf5.filter", "%s:%" PRIu32 ":%" PRIu32,
+                       algorithms[i].filter, words[0], words[1]);
+    else
+        tt_h5bench_put(t, "hdf5compression", "hdf5.filter", "%s%s%s", algorithms[i].filter,
+                       algorithms[i].value == WHOLE ? ":" : "",
+                       algorithms[i].value == WHOLE ? value : "");
+    tt_h5bench_put(t, "hdf5compression", "hdf5.chunk", "1024");
     return TT_OK;
 }
 

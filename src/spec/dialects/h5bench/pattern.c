@@ -9,13 +9,14 @@
 enum { CONTIG, INTERLEAVED, STRIDED }; /* MEM_PATTERN, FILE_PATTERN */
 enum { FULL, PARTIAL, READ_STRIDED, LDC, RDC, CS, PRL };
 enum { SYNC, ASYNC, LOG };
-enum { GZIP, SZIP, N_BIT, SZ3, ZFP };
 static const char *const patterns[] = {"CONTIG", "INTERLEAVED", "STRIDED", NULL};
 static const char *const read_options[] = {"FULL", "PARTIAL", "STRIDED", "LDC",
                                            "RDC",  "CS",      "PRL",     NULL};
 static const char *const operations[] = {"READ", "WRITE", "OVERWRITE", "APPEND", NULL};
 static const char *const modes[] = {"SYNC", "ASYNC", "LOG", NULL};
 static const char *const filters[] = {"GZIP", "SZIP", "N_BIT", "SZ3", "ZFP", NULL};
+/* The same as settings of the hdf5 backend, without parameters. */
+static const char *const hdf5_filters[] = {"deflate", "szip", "nbit", "sz3", "zfp"};
 
 /* A configuration. */
 struct h5bench_pattern {
@@ -26,7 +27,7 @@ struct h5bench_pattern {
     bool collective_data, collective_metadata, compress, subfiling, align, file_per_process;
     bool is_strided; /* FILE_PATTERN, or READ_OPTION with blocks */
     double compute, deviation;
-    char *csv_file, *environment_file;
+    char *csv_file, *environment_file, *filter_parameters;
 };
 
 #define AT(member) offsetof(struct h5bench_pattern, member)
@@ -70,6 +71,7 @@ static const struct tt_param params[] = {
     {"IO_MEM_LIMIT", TT_PARAM_BYTES, AT(memory_limit), "0"},
     ANSWER("COMPRESS", compress),
     CHOOSE("COMPRESS_FILTER", filter, "GZIP", filters),
+    {"COMPRESS_PARAMS", TT_PARAM_TEXT, AT(filter_parameters), NULL},
     NUMBER("CHUNK_DIM_1", chunk[0], "1", 1),
     NUMBER("CHUNK_DIM_2", chunk[1], "1", 1),
     NUMBER("CHUNK_DIM_3", chunk[2], "1", 1),
@@ -182,6 +184,26 @@ static void put_mode(struct translation *to)
         tt_h5bench_put(to->t, "DELAYED_CLOSE_TIMESTEPS", "inflight", "%" PRIu64, p->delay + 1);
 }
 
+/* Parameters are numbers between blanks or commas; h5bench always deflates at level 9. */
+static void put_filter(struct translation *to)
+{
+    const struct h5bench_pattern *p = to->p;
+    const char *name = hdf5_filters[p->filter], *at = p->filter_parameters;
+    char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", name);
+
+    if (!at && p->filter == 0)
+        at = "9";
+    while (at && *(at += strspn(at, " ,")) && used < sizeof text) {
+        size_t n = strcspn(at, " ,");
+
+        used += (size_t)snprintf(text + used, sizeof text - used, ":%.*s", (int)n, at);
+        at += n;
+    }
+    tt_h5bench_put(to->t, p->filter_parameters ? "COMPRESS_PARAMS" : "COMPRESS_FILTER",
+                   "hdf5.filter", "%s", text);
+}
+
 static void put_hdf5(struct translation *to)
 {
     const struct h5bench_pattern *p = to->p;
@@ -204,7 +226,7 @@ static void put_hdf5(struct translation *to)
     if (to->t->b->reads || changes(to->operation))
         return;
     if (p->compress)
-        tt_h5bench_put(to->t, "COMPRESS", "hdf5.compress", "9");
+        put_filter(to);
     if (has_chunks && is_given(to, "CHUNK_DIM_1"))
         tt_h5bench_put_counts(to->t, "CHUNK_DIM_1", "hdf5.chunk", p->chunk, p->num_dims);
 }
@@ -346,8 +368,6 @@ static const char *why_not(const struct h5bench_pattern *p)
         return "MODE LOG: the log layer is not built yet";
     if (p->subfiling)
         return "SUBFILING: the hdf5 backend writes one file, without subfiles";
-    if (p->compress && p->filter != GZIP)
-        return "COMPRESS_FILTER: the hdf5 backend compresses only with GZIP";
     if (p->memory == STRIDED)
         return "MEM_PATTERN STRIDED: h5bench knows the word, but no benchmark for it";
     return NULL;
