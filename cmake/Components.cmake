@@ -135,6 +135,27 @@ function(tutti_find_by_module target name)
   endif()
 endfunction()
 
+# Codec zfp is optional. Its library has no pkg-config file, and the CMake files of some packages name programs that are in others.
+# Sets TUTTI_ZFP to the version and links it to target.
+function(tutti_find_zfp target)
+  find_path(ZFP_INCLUDE_DIR zfp/version.h)
+  find_library(ZFP_LIBRARY zfp)
+  if(NOT ZFP_INCLUDE_DIR OR NOT ZFP_LIBRARY)
+    message(STATUS "tutti: codec zfp is switched off; package libzfp-dev brings its library")
+    return()
+  endif()
+  set(version "")
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS ${ZFP_INCLUDE_DIR}/zfp/version.h line REGEX "define ZFP_VERSION_${part} +[0-9]+" LIMIT_COUNT 1)
+    string(REGEX MATCH "_${part} +([0-9]+)" number "${line}")
+    list(APPEND version ${CMAKE_MATCH_1})
+  endforeach()
+  list(JOIN version "." version)
+  target_include_directories(${target} SYSTEM PRIVATE ${ZFP_INCLUDE_DIR})
+  target_link_libraries(${target} PRIVATE ${ZFP_LIBRARY})
+  set(TUTTI_ZFP ${version} PARENT_SCOPE)
+endfunction()
+
 # A module of the given kind and name, in directory: a shared object that finds the core already there.
 function(tutti_add_module kind name directory)
   add_library(${kind}_${name} MODULE EXCLUDE_FROM_ALL ${ARGN})
@@ -222,6 +243,11 @@ function(tutti_write_build_info target)
   foreach(module yaml-0.1 jansson libxxhash hwloc sqlite3 gsl libzstd liblz4)
     string(APPEND libraries " {\"${module}\", \"${BASE_${module}_VERSION}\"},")
   endforeach()
+  set(has_zfp 0)
+  if(TUTTI_ZFP)
+    set(has_zfp 1)
+    string(APPEND libraries " {\"zfp\", \"${TUTTI_ZFP}\"},")
+  endif()
   string(COMPARE EQUAL ${TUTTI_MPI} openmpi open_mpi)
   list(TRANSFORM TUTTI_MPIEXEC_OPTIONS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE options)
   list(JOIN options ", " options)
@@ -240,6 +266,7 @@ function(tutti_write_build_info target)
 #define TT_FLAGS \"@flags@\"
 #define TT_BUILD_TYPE \"@CMAKE_BUILD_TYPE@\"
 #define TT_OPEN_MPI @open_mpi@
+#define TT_HAS_ZFP @has_zfp@
 /* what starts the ranks, and its options up to their number */
 #define TT_MPIEXEC \"@TUTTI_MPIEXEC@\"
 #define TT_MPIEXEC_OPTIONS @options@

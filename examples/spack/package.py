@@ -23,6 +23,7 @@ class Tutti(CMakePackage):
     variant("hdf5", default=True, description="backend hdf5")
     variant("pnetcdf", default=False, description="backend pnetcdf")
     variant("uring", default=False, description="backend uring")
+    variant("zfp", default=False, description="codec zfp of layer compress")
 
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -42,6 +43,7 @@ class Tutti(CMakePackage):
     depends_on("hdf5@1.10:+mpi", when="+hdf5")
     depends_on("parallel-netcdf", when="+pnetcdf")
     depends_on("liburing", when="+uring")
+    depends_on("zfp", when="+zfp")
 
     conflicts("platform=darwin", msg="tutti reads /proc and /sys of Linux")
     conflicts("platform=windows", msg="tutti reads /proc and /sys of Linux")

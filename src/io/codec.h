@@ -7,17 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/model.h"
+
+/* What a codec may use of what the user has chosen and of the data. */
+struct tt_packing {
+    int level;
+    double bound;      /* how far values of f32 and f64 may be from what was given; 0: not at all */
+    enum tt_kind kind; /* of the values; blocks begin and end with one if the codec has_bound */
+};
+
 struct tt_codec {
     const char *name;
-    uint64_t number; /* in files: never changes its meaning */
-    int levels;      /* the greatest level; 0: it has none */
+    uint64_t number;     /* in files: never changes its meaning */
+    int levels;          /* the greatest level; 0: it has none */
+    bool has_bound;      /* it packs values, not bytes, and may lose a part of them */
+    const char *package; /* that would bring its library; NULL: it is in this build */
     /* What a thread keeps between calls; NULL from start: no memory. */
     void *(*start)(bool unpacks);
     void (*end)(void *state, bool unpacks);
     /* Room that packing n bytes may need. */
     size_t (*bound)(size_t n);
-    /* Returns the packed size; 0: it failed. */
-    size_t (*pack)(void *state, int level, const void *from, size_t n, void *to, size_t room);
+    /* Returns the packed size; 0: it failed, or does not pack such data. */
+    size_t (*pack)(void *state, const struct tt_packing *how, const void *from, size_t n, void *to,
+                   size_t room);
     /* False: the n bytes are not a packed block of this size. */
     bool (*unpack)(void *state, const void *from, size_t n, void *to, size_t size);
 };

@@ -590,6 +590,11 @@ static int take_head(struct tt_log *log, const unsigned char *image, size_t size
                        "'%s' is packed by codec %" PRIu64
                        ", which this version of tutti does not know",
                        log->path, codec);
+    if (codec && log->codec->package)
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "'%s' is packed by codec %s, which is not in this build; package %s brings "
+                       "its library",
+                       log->path, log->codec->name, log->codec->package);
     tt__log_place(log, size);
     if (log->file_size < log->slots + log->ranks * 2 * TT_LOG_SLOT)
         return tt_fail(e, TT_CORRUPT,

@@ -238,6 +238,7 @@ struct job {
     struct tt_logged *s;
     const unsigned char *raw; /* of a write: the request's bytes */
     uint64_t bytes;
+    struct tt_packing how;
     size_t bound;             /* room for each packed block, or for what each thread unpacks */
     const struct item *items; /* of a read, */
     const unsigned char *stored;
@@ -276,7 +277,7 @@ static int pack_block(void *context, struct tt_work *work, unsigned worker, uint
     uint64_t left = j->bytes - k * s->log.block, n = left < s->log.block ? left : s->log.block;
     unsigned char *to = (unsigned char *)s->stored.data + k * j->bound;
     struct tt_log_block *out = (struct tt_log_block *)s->blocks.data + k;
-    size_t size = codec->pack(s->states[0][worker], s->opts.level, from, n, to, j->bound);
+    size_t size = codec->pack(s->states[0][worker], &j->how, from, n, to, j->bound);
 
     (void)e;
     if (size == 0 || size >= n) {
@@ -307,15 +308,17 @@ static const unsigned char *gather(struct tt_logged *s, const struct tt_block *b
 }
 
 /* What goes to the stream: blocks, and where they lie in memory at *data. */
-static int make_blocks(struct tt_file *file, const unsigned char *raw, uint64_t bytes,
-                       const unsigned char **data, size_t *nmemory, struct tt_error *e)
+static int make_blocks(struct tt_file *file, enum tt_kind kind, const unsigned char *raw,
+                       uint64_t bytes, const unsigned char **data, size_t *nmemory,
+                       struct tt_error *e)
 {
     struct tt_logged *s = file->state;
     const struct tt_codec *codec = s->log.codec;
     uint64_t n = (bytes + s->log.block - 1) / s->log.block;
     struct tt_log_block *blocks = room(&s->blocks, n * sizeof *blocks);
     struct tt_run *runs = room(&s->memory_runs, n * sizeof *runs);
-    struct job j = {.s = s, .raw = raw, .bytes = bytes};
+    struct job j = {
+        .s = s, .raw = raw, .bytes = bytes, .how = {s->opts.level, s->opts.bound, kind}};
     int rc;
 
     j.bound = codec ? codec->bound(bytes < s->log.block ? bytes : s->log.block) : 0;
@@ -343,7 +346,8 @@ int tt_logged_write(struct tt_file *file, uint64_t step, const struct tt_block *
                     struct tt_error *e)
 {
     struct tt_logged *s = file->state;
-    size_t element_size = file->spec->variables[b->variable].element->size, nfile = 0, nmemory = 0;
+    const struct tt_element *element = file->spec->variables[b->variable].element;
+    size_t element_size = element->size, nfile = 0, nmemory = 0;
     struct tt_log_entry x = {b->variable, (uint32_t)file->rank, step, s->calls++, s->position};
     const unsigned char *raw, *data = NULL;
     uint64_t stored = 0, nblocks;
@@ -354,7 +358,7 @@ int tt_logged_write(struct tt_file *file, uint64_t step, const struct tt_block *
     nblocks = tt_log_nblocks(&s->log, &x);
     if (x.bytes > 0) {
         raw = gather(s, b, element_size, x.bytes);
-        rc = raw ? make_blocks(file, raw, x.bytes, &data, &nmemory, e)
+        rc = raw ? make_blocks(file, element->kind, raw, x.bytes, &data, &nmemory, e)
                  : tt_fail_nomem(e, "a request");
         for (uint64_t k = 0; rc == TT_OK && k < nblocks; k++)
             stored += ((const struct tt_log_block *)s->blocks.data)[k].stored;

@@ -12,6 +12,7 @@ struct tt_logged_opts {
     uint64_t block;
     const struct tt_codec *codec; /* NULL: none */
     int level;
+    double bound;     /* of codecs that have one */
     unsigned threads; /* that pack and unpack */
 };
 

@@ -7,6 +7,8 @@ backend=$1 only=${2:-}
 needs awk
 needs_backend "$backend"
 suite=$SOURCE/tests/conformance
+zfp=zfp # where this build has it
+"$TUTTI" info --build | grep -qw zfp || zfp=lz4
 
 # A factor of the backend's own file takes the place of the common one.
 factors() {
@@ -22,6 +24,7 @@ layers() { # STACK
     *subfile) subfile "$1" ;;
     verify,log) echo --layers "$1" --log.segment 4k ;;
     verify,compress) echo --layers "$1" --compress.codec zstd --compress.block 1k --compress.threads 2 ;;
+    verify,zfp) echo --layers verify,compress --compress.codec "$zfp" --compress.block 1k ;;
     verify,interrupted,log) echo --layers verify,fault,log --fault.rate 0.5 --fault.action eintr ;;
     verify,short-writes,compress) echo --layers verify,fault,compress --fault.rate 0.5 --fault.action short ;;
     *align) echo --layers "$1" --align.size 4k ;;

@@ -36,6 +36,34 @@ for backend in mpiio uring; do
     same "$work/$backend" $options
 done
 
+
+# zfp keeps every bit, or values within a bound: then the file is smaller, and verify compares within it.
+if "$TUTTI" info --build | grep -qw zfp; then
+    # shellcheck disable=SC2086 # words
+    expect 0 "${pattern[@]}" $options --layers verify,compress --compress.codec zfp --path "$work/reversible"
+    # shellcheck disable=SC2086 # words
+    same "$work/reversible" $options
+    # The content of pattern is numbered, and it reads what it checks; a stencil has real numbers.
+    stencil=("$TUTTI" run stencil -n 2 --quiet "${here[@]}" --size 96 --iterations 20 --keep --json out.json)
+    expect 0 "${stencil[@]}" --write every=10,series=append,path="$work/real"
+    for bound in 0 1e-3; do
+        expect 0 "${stencil[@]}" --write every=10,series=append,path="$work/zfp-$bound" --layers verify,compress --compress.codec zfp --compress.bound $bound
+        expect 0 "$TUTTI" verify "$(last_run)"
+        expect 0 "$TUTTI" convert "zfp-$bound" "zfp-$bound.plain"
+        jq '.layers[1].passed_on' out.json >>sizes
+    done
+    cmp real zfp-0.plain || fail "zfp has changed values without a bound"
+    paste <(od -An -tf8 -w8 -v real) <(od -An -tf8 -w8 -v zfp-1e-3.plain) |
+        awk '{ d = $1 - $2; d = d < 0 ? -d : d; if (d > most) most = d } END { exit !(most > 0 && most <= 1e-3) }' || fail "not within the bound"
+    holds '$a > 2 * $b' a="$(sed -n 1p sizes)" b="$(sed -n 2p sizes)"
+    usage "compress.bound is how far values may change: a number of at least 0, not -1" "${stencil[@]}" --layers compress --compress.codec zfp --compress.bound -1
+    usage "'nan' is not a number" "${stencil[@]}" --layers compress --compress.codec zfp --compress.bound nan
+    usage "compress.bound is for zfp: codec lz4 keeps every bit" "${stencil[@]}" --layers compress --compress.bound 1
+    usage "compress.block must be a multiple of 8 for codec zfp" "${stencil[@]}" --layers compress --compress.codec zfp --compress.block 1001
+else
+    usage "compress.codec zfp is not in this build; package libzfp-dev brings its library" "${pattern[@]}" --layers compress --compress.codec zfp
+fi
+
 # Each layer's bytes: what came to it is the payload, what it passed on is what the kernel was given.
 observe -e trace=pwritev,pwrite64 -y -o calls "${pattern[@]}" -n 1 --layers verify,compress --compress.block 4k --path "$work/observed"
 seen=$(awk -v file="$work/observed>" 'index($0, file) { sum += $NF } END { print sum }' calls)

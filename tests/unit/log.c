@@ -2,6 +2,7 @@
 /* ranks: 1 2 */
 /* The layers log and compress on posix against an array in memory; damaged and torn containers. */
 #include <endian.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,9 @@ static const bool odirect = false; /* posix' own option */
 static const uint64_t log_opts = 4096;
 static const struct { /* as in compress.c */
     int codec;
+    double bound;
     uint64_t level, block, threads, segment;
-} lz4 = {0, 0, 512, 2, 4096}, zstd = {1, 3, 700, 1, 4096};
+} lz4 = {0, 0, 0, 512, 2, 4096}, zstd = {1, 0, 3, 700, 1, 4096}, zfp = {2, 0, 0, 512, 2, 4096};
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -194,6 +196,8 @@ static void later_requests_win(void **state)
     write_and_read(&tt_layer_log, &log_opts);
     write_and_read(&tt_layer_compress, &lz4);
     write_and_read(&tt_layer_compress, &zstd);
+    if (!tt_codecs[zfp.codec]->package)
+        write_and_read(&tt_layer_compress, &zfp);
 }
 
 /* posix, on which the write that is counted down to fails */
@@ -700,6 +704,68 @@ static void stacks_of_layout_layers(void **state)
     assert_int_equal(tt_stack_caps(&good) & TT_CAP_RAW, 0);
 }
 
+/* Packs and unpacks 100 values; the greatest difference. size: of the packed block. */
+static double pack_and_unpack(const struct tt_codec *codec, enum tt_kind kind, double bound,
+                              const void *values, size_t bytes, size_t *size)
+{
+    const struct tt_packing how = {.bound = bound, .kind = kind};
+    void *packs = codec->start(false), *unpacks = codec->start(true);
+    size_t room = codec->bound(bytes);
+    unsigned char *to = malloc(room), *back = malloc(bytes);
+    double most = 0;
+
+    *size = codec->pack(packs, &how, values, bytes, to, room);
+    assert_in_range(*size, 17, room);
+    assert_true(codec->unpack(unpacks, to, *size, back, bytes));
+    for (size_t i = 0; i < 100; i++)
+        most =
+            fmax(most, kind == TT_F64
+                           ? fabs(((double *)back)[i] - ((const double *)values)[i])
+                           : fabs((double)((float *)back)[i] - (double)((const float *)values)[i]));
+    if (bound == 0 || (kind == TT_F64 && isnan(*(const double *)values)))
+        assert_memory_equal(back, values, bytes);
+    /* one that is damaged: whatever comes out, nothing beyond it is read */
+    for (size_t i = 16; i < *size; i++)
+        to[i] ^= (unsigned char)tt_mix(i);
+    codec->unpack(unpacks, to, *size, back, bytes);
+    assert_false(codec->unpack(unpacks, to, 15, back, bytes));
+    to[0] = 99; /* no kind */
+    assert_false(codec->unpack(unpacks, to, *size, back, bytes));
+    codec->end(packs, false);
+    codec->end(unpacks, true);
+    free(to);
+    free(back);
+    return most;
+}
+
+/* Every bit, or within the bound, also where zfp alone would not keep it. */
+static void zfp_keeps_bits_or_the_bound(void **state)
+{
+    const struct tt_codec *codec = tt_codec_numbered(3);
+    size_t exact, near, huge;
+    double wide[100];
+    float narrow[100];
+
+    (void)state;
+    if (codec->package)
+        skip();
+    for (int i = 0; i < 100; i++) {
+        wide[i] = sin(0.1 * i) + 1e-9 * i;
+        narrow[i] = (float)wide[i];
+    }
+    assert_true(pack_and_unpack(codec, TT_F64, 0, wide, sizeof wide, &exact) == 0);
+    assert_true(pack_and_unpack(codec, TT_F64, 1e-3, wide, sizeof wide, &near) <= 1e-3);
+    assert_true(near < exact);
+    assert_true(pack_and_unpack(codec, TT_F32, 0, narrow, sizeof narrow, &exact) == 0);
+    assert_true(pack_and_unpack(codec, TT_F32, 1e-3, narrow, sizeof narrow, &near) <= 1e-3);
+    assert_true(near < exact);
+    wide[50] = 1e30;
+    assert_true(pack_and_unpack(codec, TT_F64, 1e-3, wide, sizeof wide, &huge) <= 1e-3);
+    wide[0] = NAN;
+    wide[1] = -INFINITY;
+    pack_and_unpack(codec, TT_F64, 1e-3, wide, sizeof wide, &huge);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -713,6 +779,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_heads_are_refused),
         cmocka_unit_test(passing_on_takes_no_negative_time),
         cmocka_unit_test(stacks_of_layout_layers),
+        cmocka_unit_test(zfp_keeps_bits_or_the_bound),
     };
     int failed;
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -350,6 +351,37 @@ static void garbage_is_refused(void **state)
     free(path);
 }
 
+/* Where reals may lose a part, samples are compared, also by a ledger that was loaded. */
+static void samples_are_compared_within_the_loss(void **state)
+{
+    struct fixture *f = *state;
+    struct tt_block b = rows(f, 0, ROWS);
+    struct tt_error e = TT_ERROR_CLEAR;
+    char *path = scratch_path(&f->scratch, "ledger");
+    struct tt_ledger l, loaded;
+
+    fill(f, 1);
+    f->data[7] = NAN;
+    assert_int_equal(tt_ledger_start(&l, 0, 1, &f->spec), TT_OK);
+    l.loss = 0.25;
+    for (uint64_t step = 0; step < 20; step++)
+        assert_int_equal(tt_ledger_note(&l, step, &b, 0), TT_OK);
+    assert_int_equal(tt_ledger_save(&l, path, &e), TT_OK);
+    assert_int_equal(tt_ledger_load(&loaded, path, &e), TT_OK);
+    f->data[3] += 0.25;
+    assert_true(tt_ledger_agrees(&l, tt_ledger_find(&l, 19, &b), &b));
+    assert_true(tt_ledger_agrees(&loaded, tt_ledger_find(&loaded, 19, &b), &b));
+    f->data[3] += 0.125;
+    assert_false(tt_ledger_agrees(&loaded, tt_ledger_find(&loaded, 19, &b), &b));
+    f->data[3] -= 0.25;
+    f->data[7] = 0;
+    assert_false(tt_ledger_agrees(&loaded, tt_ledger_find(&loaded, 0, &b), &b));
+    tt_ledger_free(&l);
+    tt_ledger_free(&loaded);
+    unlink(path);
+    free(path);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(missing_ledger_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(selections_are_kept_once, setup, teardown),
         cmocka_unit_test_setup_teardown(garbage_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(samples_are_compared_within_the_loss, setup, teardown),
     };
     int failed;
 

@@ -6,6 +6,7 @@
 
 struct compress_opts {
     int codec;
+    double bound;
     uint64_t level, block, threads, segment;
 };
 
@@ -15,6 +16,9 @@ static const struct tt_param params[] = {
      .choices = (const char *const *)tt_codec_names},
     {"level", TT_PARAM_COUNT, AT(level), "0", NULL,
      "of codec zstd: higher is smaller and slower; 0: its own default", 0, 19},
+    {"bound", TT_PARAM_REAL, AT(bound), "0", NULL,
+     "of codec zfp: how far values of f32 and f64 may be from what was written; 0: every bit is "
+     "kept"},
     {"block", TT_PARAM_BYTES, AT(block), "256k", "B",
      "bytes that are packed together, and unpacked to read any of them", 512, 1 << 30},
     {"threads", TT_PARAM_COUNT, AT(threads), "1", NULL, "threads of each rank that pack and unpack",
@@ -31,6 +35,23 @@ static int compress_check(const void *opts, struct tt_error *e)
     const struct compress_opts *o = opts;
     const struct tt_codec *codec = tt_codecs[o->codec];
 
+    if (codec->package)
+        return tt_fail(e, TT_USAGE,
+                       "compress.codec %s is not in this build; package %s brings its library",
+                       codec->name, codec->package);
+    if (!(o->bound >= 0))
+        return tt_fail(e, TT_USAGE,
+                       "compress.bound is how far values may change: a number of at least "
+                       "0, not %g",
+                       o->bound);
+    if (o->bound > 0 && !codec->has_bound)
+        return tt_fail(e, TT_USAGE, "compress.bound is for zfp: codec %s keeps every bit",
+                       codec->name);
+    if (codec->has_bound && o->block % sizeof(double))
+        return tt_fail(e, TT_USAGE,
+                       "compress.block must be a multiple of 8 for codec %s, which packs whole "
+                       "values",
+                       codec->name);
     if (o->level > 0 && codec->levels == 0)
         return tt_fail(e, TT_USAGE, "compress.level is for zstd: codec %s has no levels",
                        codec->name);
@@ -45,10 +66,16 @@ static int compress_open(struct tt_file *file, struct tt_error *e)
         .block = o->block,
         .codec = tt_codecs[o->codec],
         .level = (int)o->level,
+        .bound = o->bound,
         .threads = (unsigned)o->threads,
     };
 
     return tt_logged_open(file, &opts, e);
+}
+
+static double compress_loss(const void *opts)
+{
+    return ((const struct compress_opts *)opts)->bound;
 }
 
 const struct tt_backend tt_layer_compress = {
@@ -59,6 +86,7 @@ const struct tt_backend tt_layer_compress = {
     .opts_size = sizeof(struct compress_opts),
     .params = params,
     .check = compress_check,
+    .loss = compress_loss,
     .open = compress_open,
     .define = tt_logged_define,
     .write = tt_logged_write,

@@ -57,6 +57,8 @@ static int verify_open(struct tt_file *file, struct tt_error *e)
     if (rc == TT_OK && !s->ledger.image &&
         tt_ledger_start(&s->ledger, rank, file->size, file->spec) != TT_OK)
         rc = tt_fail_nomem(e, "the ledger of a file");
+    if (rc == TT_OK && !s->ledger.image)
+        s->ledger.loss = tt_below_loss(file);
     below = tt_below_open(file, file->spec, e);
     if (rc == TT_OK)
         rc = below;
@@ -65,25 +67,25 @@ static int verify_open(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-static uint64_t hash(struct tt_file *file, const struct tt_block *b)
+static void account(struct tt_file *file, const struct tt_block *b, int64_t start)
 {
     struct verify_state *s = file->state;
-    size_t element_size = file->spec->variables[b->variable].element->size;
-    int64_t start = tt_now_ns();
-    uint64_t h = tt_block_hash(b, element_size);
 
     s->hashing_ns += tt_now_ns() - start;
-    s->hashed_bytes += tt_selection_count(&b->file) * element_size;
-    return h;
+    s->hashed_bytes +=
+        tt_selection_count(&b->file) * file->spec->variables[b->variable].element->size;
 }
 
 static int verify_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                         struct tt_error *e)
 {
     struct verify_state *s = file->state;
-    uint64_t h = hash(file, b); /* before anything below can touch the data */
-    int rc = tt_file_write(file->below, step, b, e);
+    int64_t start = tt_now_ns(); /* before anything below can touch the data */
+    uint64_t h = tt_block_hash(b, file->spec->variables[b->variable].element->size);
+    int rc;
 
+    account(file, b, start);
+    rc = tt_file_write(file->below, step, b, e);
     if (rc == TT_OK && tt_ledger_note(&s->ledger, step, b, h) != TT_OK)
         rc = tt_fail_nomem(e, "the ledger of a file");
     return rc;
@@ -94,6 +96,8 @@ static int verify_read(struct tt_file *file, uint64_t step, const struct tt_bloc
 {
     struct verify_state *s = file->state;
     const struct tt_ledger_entry *entry;
+    int64_t start;
+    bool agrees;
     int rc = tt_file_read(file->below, step, b, e);
 
     if (rc != TT_OK || tt_selection_count(&b->file) == 0)
@@ -102,7 +106,10 @@ static int verify_read(struct tt_file *file, uint64_t step, const struct tt_bloc
     if (!entry)
         return TT_OK;
     s->compared++;
-    if (hash(file, b) != entry->hash)
+    start = tt_now_ns();
+    agrees = tt_ledger_agrees(&s->ledger, entry, b);
+    account(file, b, start);
+    if (!agrees)
         return tt_fail(
             e, TT_CORRUPT, "'%s', variable '%s', step %llu: what was read is not what was written",
             file->spec->path, file->spec->variables[b->variable].path, (unsigned long long)step);

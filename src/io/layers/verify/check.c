@@ -163,7 +163,7 @@ static int check_entry(struct check *c, uint64_t place, const struct tt_ledger_e
         return rc != TT_OK ? rc : read;
     c->report->blocks++;
     c->report->bytes += count * v->element->size;
-    return tt_block_hash(&b, v->element->size) == x->hash ? TT_OK : wrong(c, x, e);
+    return tt_ledger_agrees(c->ledger, x, &b) ? TT_OK : wrong(c, x, e);
 }
 
 /* Collective over comm: all ranks read the same place at the same time, and equally often. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/layers/verify/ledger.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,42 @@ uint64_t tt_block_hash(const struct tt_block *b, size_t element_size)
     return XXH3_64bits_digest(&state);
 }
 
+static bool is_real(const struct tt_ledger *l, uint64_t variable)
+{
+    enum tt_kind kind = l->spec.variables[variable].element->kind;
+
+    return kind == TT_F32 || kind == TT_F64;
+}
+
+/* Values of a block of reals, evenly spread; all of them, the last one repeated, if they are few.
+ */
+static void sample(const struct tt_block *b, size_t size, double samples[TT_LEDGER_SAMPLES])
+{
+    uint64_t count = tt_selection_count(&b->file), before = 0;
+    struct tt_extent_iter it;
+    struct tt_extent x;
+    unsigned n = 0;
+
+    tt_extents_begin(&it, b, size);
+    for (; tt_extents_next(&it, &x); before += x.length / size)
+        for (; n < TT_LEDGER_SAMPLES; n++) {
+            uint64_t at = count > TT_LEDGER_SAMPLES ? n * (count - 1) / (TT_LEDGER_SAMPLES - 1)
+                          : n < count               ? n
+                                                    : count - 1;
+            const char *from = (const char *)b->data + x.memory_offset + (at - before) * size;
+            float single;
+
+            if (at >= before + x.length / size)
+                break;
+            if (size == sizeof single) {
+                memcpy(&single, from, sizeof single);
+                samples[n] = (double)single;
+            } else {
+                memcpy(&samples[n], from, sizeof samples[n]);
+            }
+        }
+}
+
 /* Two selections with equal hashes are taken for the same. */
 static uint64_t selection_hash(const struct tt_selection *s)
 {
@@ -129,6 +166,7 @@ void tt_ledger_free(struct tt_ledger *l)
     }
     free(l->selections);
     free(l->entries);
+    free(l->samples);
     free(l->latest);
     free(l->by_selection.slots);
     free(l->by_entry.slots);
@@ -189,18 +227,42 @@ int tt_ledger_note(struct tt_ledger *l, uint64_t step, const struct tt_block *b,
         return TT_NOMEM;
     key = entry_key(l, b->variable, step, selection);
     if (!map_get(&l->by_entry, key, &index)) {
+        size_t samples_capacity = l->entries_capacity;
+
         if (reserve(&l->entries, &l->entries_capacity, l->nentries, sizeof *l->entries) != TT_OK ||
+            (l->loss > 0 && reserve(&l->samples, &samples_capacity, l->nentries,
+                                    TT_LEDGER_SAMPLES * sizeof *l->samples) != TT_OK) ||
             map_put(&l->by_entry, key, l->nentries) != TT_OK)
             return TT_NOMEM;
         index = l->nentries++;
     }
     l->entries[index] = (struct tt_ledger_entry){b->variable, selection, step, hash};
+    if (l->loss > 0 && is_real(l, b->variable))
+        sample(b, l->spec.variables[b->variable].element->size,
+               l->samples + index * TT_LEDGER_SAMPLES);
     return TT_OK;
 }
 
 bool tt_ledger_is_current(const struct tt_ledger *l, const struct tt_ledger_entry *entry)
 {
     return !overwrites(l, entry->variable) || entry->step == l->latest[entry->variable];
+}
+
+bool tt_ledger_agrees(const struct tt_ledger *l, const struct tt_ledger_entry *entry,
+                      const struct tt_block *b)
+{
+    const double *want = l->samples + (size_t)(entry - l->entries) * TT_LEDGER_SAMPLES;
+    size_t size = l->spec.variables[entry->variable].element->size;
+    double found[TT_LEDGER_SAMPLES];
+
+    if (!(l->loss > 0) || !is_real(l, entry->variable))
+        return tt_block_hash(b, size) == entry->hash;
+    sample(b, size, found);
+    for (size_t i = 0; i < TT_LEDGER_SAMPLES; i++)
+        if (isfinite(want[i]) ? !(fabs(found[i] - want[i]) <= l->loss)
+                              : !(found[i] == want[i] || (isnan(found[i]) && isnan(want[i]))))
+            return false;
+    return true;
 }
 
 const struct tt_ledger_entry *tt_ledger_find(const struct tt_ledger *l, uint64_t step,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What one rank has written to one file: selections and the hashes of their content. Kept by the
- * verify layer, saved to DIRECTORY/verify, read back by tt_verify_directory().
+ * verify layer, saved to DIRECTORY/verify, read back by tt_verify_directory(). Where the stack may
+ * lose a part of real numbers, samples of them take the place of the hashes.
  *
  * On disk everything is a 64-bit word in the machine's own order, or a text padded to whole words;
  * the last word is the hash of all others. Readers treat the file as untrusted. */
@@ -13,6 +14,8 @@ struct tt_ledger_entry {
     uint64_t variable, selection; /* indices */
     uint64_t step, hash;
 };
+
+enum { TT_LEDGER_SAMPLES = 64 }; /* of a block, evenly spread */
 
 /* From a 64-bit key to an index. */
 struct tt_ledger_map {
@@ -27,12 +30,14 @@ struct tt_ledger {
     size_t selections_capacity, entries_capacity;
     struct tt_selection *selections; /* each once, however often it was used */
     struct tt_ledger_entry *entries;
+    double loss;      /* of f32 and f64: how far what is read may be from what was written */
+    double *samples;  /* TT_LEDGER_SAMPLES of every entry, if loss is above 0 */
     uint64_t *latest; /* by variable: the last step written, for files that overwrite */
     struct tt_ledger_map by_selection, by_entry;
     char *image; /* loaded: the file, into which texts and runs point */
 };
 
-/* An empty ledger for a file; spec outlives it. TT_OK or TT_NOMEM. */
+/* An empty ledger for a file; spec outlives it. The caller sets loss. TT_OK or TT_NOMEM. */
 int tt_ledger_start(struct tt_ledger *l, int rank, int size, const struct tt_file_spec *spec);
 void tt_ledger_free(struct tt_ledger *l);
 
@@ -43,6 +48,9 @@ int tt_ledger_note(struct tt_ledger *l, uint64_t step, const struct tt_block *b,
 /* The entry for exactly this selection, or NULL. */
 const struct tt_ledger_entry *tt_ledger_find(const struct tt_ledger *l, uint64_t step,
                                              const struct tt_block *b);
+/* Whether the block, which was read from where the entry was written, has its content. */
+bool tt_ledger_agrees(const struct tt_ledger *l, const struct tt_ledger_entry *entry,
+                      const struct tt_block *b);
 /* False for an entry whose place a later step has overwritten. */
 bool tt_ledger_is_current(const struct tt_ledger *l, const struct tt_ledger_entry *entry);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define XXH_INLINE_ALL /* its states on the stack */
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x0a33565454747574) /* "tutTTV3\n" on little-endian machines */
+#define MAGIC UINT64_C(0x0a34565454747574) /* "tutTTV4\n" on little-endian machines */
 
 /* ---- writing ---- */
 
@@ -112,6 +113,10 @@ static void put_ledger(struct writer *w, const struct tt_ledger *l)
     for (size_t i = 0; i < l->nentries; i++)
         if (tt_ledger_is_current(l, &l->entries[i]))
             put(w, &l->entries[i], sizeof l->entries[i]);
+    put(w, &l->loss, sizeof l->loss);
+    for (size_t i = 0; l->loss > 0 && i < l->nentries; i++)
+        if (tt_ledger_is_current(l, &l->entries[i]))
+            put(w, l->samples + i * TT_LEDGER_SAMPLES, TT_LEDGER_SAMPLES * sizeof *l->samples);
 }
 
 int tt_ledger_save(const struct tt_ledger *l, const char *path, struct tt_error *e)
@@ -350,6 +355,24 @@ static bool take_entries(struct reader *r, struct tt_ledger *l)
     return true;
 }
 
+static bool take_samples(struct reader *r, struct tt_ledger *l)
+{
+    const void *loss = take(r, sizeof l->loss), *list;
+    size_t size = l->nentries * TT_LEDGER_SAMPLES * sizeof *l->samples;
+
+    if (!loss)
+        return false;
+    memcpy(&l->loss, loss, sizeof l->loss);
+    if (l->loss == 0)
+        return true;
+    list = take(r, size);
+    l->samples = list ? malloc(size + 1) : NULL;
+    if (!l->samples || !(l->loss > 0) || isinf(l->loss))
+        return false;
+    memcpy(l->samples, list, size);
+    return true;
+}
+
 static bool take_ledger(struct reader *r, struct tt_ledger *l)
 {
     uint64_t n;
@@ -362,7 +385,7 @@ static bool take_ledger(struct reader *r, struct tt_ledger *l)
     for (; l->nselections < n; l->nselections++)
         if (!take_selection(r, &l->selections[l->nselections]))
             return false;
-    return take_entries(r, l) && r->left == 0;
+    return take_entries(r, l) && take_samples(r, l) && r->left == 0;
 }
 
 static int read_image(const char *path, char **image, size_t *size, struct tt_error *e)
