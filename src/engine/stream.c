@@ -10,6 +10,7 @@
 
 #include "base/agree.h"
 #include "engine/series.h"
+#include "io/layers/verify/ledger.h"
 #include "plan/limits.h"
 
 /* How many bytes a rank writes until it looks at the free space again. */
@@ -139,6 +140,14 @@ static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, st
     if (rc == TT_OK && !stream->spec.overlapping &&
         tt__spot_check_transfer(stream->series->spot_check, stream->spec.step, &slot->block))
         slot->ready_ns = 0;
+    slot->block.hash = 0;
+    if (rc == TT_OK && stream->series->engine->p->verifies &&
+        stream->queue.spec.executor != TT_BY_CALLER) { /* nothing is copied */
+        const struct tt_variable *v = &stream->series->spec.variables[slot->block.variable];
+
+        slot->block.hash = tt_block_hash(&slot->block, v->element->size);
+        slot->ready_ns = 0;
+    }
     return rc;
 }
 

@@ -161,6 +161,9 @@ struct tt_block {
      */
     const struct tt_element *memory_element;
     enum tt_memory_space space; /* of data */
+    /* Of the data (tt_block_hash) when a transfer that does not copy it was asked for, so that
+     * layer verify finds data that changed before it was moved; 0: nobody has hashed it. */
+    uint64_t hash;
 };
 /* Bytes in memory of one element of a block of this variable, and how many of them it moves. */
 size_t tt_block_element_size(const struct tt_block *b, const struct tt_variable *v);

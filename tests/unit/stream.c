@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "base/agree.h"
 #include "engine/engine.h"
@@ -29,6 +30,7 @@ struct scene {
 };
 static unsigned depth;      /* of the scene to be run */
 static uint64_t behind_end; /* chunks that one rank reads and nobody has written */
+static bool hurries;        /* the caller uses a buffer again before its transfer is complete */
 
 static uint64_t value(uint64_t chunk, uint64_t i)
 {
@@ -60,6 +62,47 @@ static int look(struct scene *s, const struct tt_stream_slot *slot, enum tt_dire
     return TT_OK;
 }
 
+/* A layer that holds writes back until the caller has gone on. */
+static bool gone_on;
+
+static int gate_open(struct tt_file *file, struct tt_error *e)
+{
+    return tt_below_open(file, file->spec, e);
+}
+
+static int gate_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                      struct tt_error *e)
+{
+    while (!__atomic_load_n(&gone_on, __ATOMIC_ACQUIRE))
+        usleep(1000);
+    return tt_file_write(file->below, step, b, e);
+}
+
+static int gate_read(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                     struct tt_error *e)
+{
+    return tt_file_read(file->below, step, b, e);
+}
+
+static int gate_sync(struct tt_file *file, struct tt_error *e)
+{
+    return tt_file_sync(file->below, e);
+}
+
+static int gate_close(struct tt_file *file, struct tt_error *e)
+{
+    return tt_below_close(file, e);
+}
+
+static const struct tt_backend gate = {.name = "gate",
+                                       .summary = "holds writes back",
+                                       .kind = TT_REQUEST_LAYER,
+                                       .open = gate_open,
+                                       .write = gate_write,
+                                       .read = gate_read,
+                                       .sync = gate_sync,
+                                       .close = gate_close};
+
 static int transfer(struct scene *s, struct tt_stream *stream, enum tt_direction direction,
                     uint64_t chunk, struct tt_error *e)
 {
@@ -73,7 +116,11 @@ static int transfer(struct scene *s, struct tt_stream *stream, enum tt_direction
     for (uint64_t i = 0; i < ELEMENTS; i++)
         ((uint64_t *)slot->buffer)[i] = direction == TT_WRITING ? value(chunk, i) : 0;
     aim(s, slot, chunk);
-    return tt_stream_start(stream, slot, e);
+    rc = tt_stream_start(stream, slot, e);
+    if (hurries && direction == TT_WRITING)
+        ((uint64_t *)slot->buffer)[ELEMENTS / 2] = 0;
+    __atomic_store_n(&gone_on, true, __ATOMIC_RELEASE);
+    return rc;
 }
 
 static int land_all(struct scene *s, struct tt_stream *stream, enum tt_direction direction,
@@ -284,6 +331,35 @@ static void a_failure_of_one_rank_reaches_all(void **state)
     }
 }
 
+/* Nothing is copied: what is written is not what was given, and the layer verify says so. */
+static void data_that_changes_too_early_is_found(void **state)
+{
+    static const char *const words[] = {"backend", "posix",       "mode", "async",
+                                        "layers",  "gate,verify", NULL};
+    size_t n = 0;
+
+    (void)state;
+    while (tt_layers[n])
+        n++;
+    tt_layers[n] = &gate;
+    behind_end = 0;
+    depth = 3;
+    for (int i = 0; i < 2; i++) {
+        struct tt_error e = TT_ERROR_CLEAR;
+        int rc;
+
+        hurries = i == 1;
+        gone_on = false;
+        rc = perform(write_and_read, words, &e);
+        if (rc != TT_OK && !hurries)
+            print_error("%s\n", e.text);
+        assert_int_equal(rc, hurries ? TT_CORRUPT : TT_OK);
+        assert_true(!hurries || strstr(e.text, "what was read is not what was written"));
+    }
+    hurries = false;
+    tt_layers[n] = NULL;
+}
+
 static void a_depth_that_cannot_be_is_refused(void **state)
 {
     static const char *const words[] = {"backend", "posix", "layers", "template", NULL};
@@ -315,6 +391,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_lands_once_and_is_read_as_written),
         cmocka_unit_test(a_failure_of_one_rank_reaches_all),
+        cmocka_unit_test(data_that_changes_too_early_is_found),
         cmocka_unit_test(a_depth_that_cannot_be_is_refused),
         cmocka_unit_test(all_ranks_end_when_rank_0_says_so),
     };

@@ -230,6 +230,7 @@ static int shorten(struct tt_file *file, enum call call, uint64_t step, const st
     struct tt_run *runs = NULL;
     int rc = first_half(b, &half, &runs);
 
+    half.hash = 0;
     if (rc != TT_OK) {
         empty(&half);
         tt_fail_nomem(e, "half of a block");
@@ -254,6 +255,7 @@ static int flip(struct tt_file *file, enum call call, uint64_t step, const struc
 
     tt_select_all(&copy.memory, 1, &count);
     copy.data = data;
+    copy.hash = 0;
     if (!data) {
         empty(&copy);
         tt_fail_nomem(e, "a copy of the data");
