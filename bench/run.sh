@@ -528,6 +528,20 @@ auto_regret() {
     done
 }
 
+# The CPU time of layer compress, with its index and checksums, beside the library alone on the same bytes in the same blocks.
+packing() {
+    local options=(stencil --size 2048 --iterations 4 --perturbation sine --dir "$shm" --sync never --keep)
+    run "${options[@]}" --write every=1,series=append,path="$shm/plain"
+    for _ in 1 2 3 4 5; do
+        run "${options[@]}" --write every=1,series=append,path="$shm/packed" --layers compress --compress.block 256k
+        rm "$shm/packed"
+        calculate '$bare / $layer' bare="$("$build/bench/bench_pack_loop" "$shm/plain" 262144)" \
+            layer="$(jq '.layers[0].cpu_seconds' "$work/out.json")" >>"$work/packing"
+    done
+    rm "$shm/plain"
+    row "layer compress, lz4: speed of the library per thread" "$(median <"$work/packing")" '>=' 0.9
+}
+
 # A report of half a million samples and a million spans, in a browser.
 page() {
     local name ms
@@ -557,7 +571,7 @@ if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
 all=(kernel computing large_dump particles hiding asked_for tiny_runs discard memory content small_transfers transfers creates training counters measuring tracing starting
-    a_million many_runs many_ranks simulated coverage analyses verdicts model auto_regret reports page)
+    a_million many_runs many_ranks simulated coverage analyses verdicts model auto_regret packing reports page)
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 for figure in "${chosen[@]}"; do
     [[ " ${all[*]} " == *" $figure "* ]] || { echo "bench: '$figure' is none of ${all[*]}" >&2; exit 2; }
