@@ -91,7 +91,8 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
 }
 
 /* Both shapes are probed before the measured time; which one a series has is known at its first
- * dump. A sync in the background needs the helper anyway. */
+ * dump. A sync in the background needs the helper anyway. So does one shape of two if the library
+ * lets only one thread in. */
 static int probe(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
@@ -100,7 +101,7 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
     int rc = TT_OK;
 
     if (!p->helper || sync == TT_SYNC_BACKGROUND || sync == TT_SYNC_DUMP || sync == TT_SYNC_WRITE ||
-        !(tt_stack_caps(&p->stack) & TT_CAP_NONBLOCKING) || p->stack.n > 1)
+        !tt_stack_most_submitted(&p->stack) || p->stack.n > 1)
         return TT_OK;
     for (int contiguous = 0; contiguous < 2 && rc == TT_OK; contiguous++) {
         path = tt_data_path(engine, contiguous ? "probe-contiguous" : "probe-scattered");
@@ -116,6 +117,9 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
         p->nfiles = 0;
         free(path);
     }
+    if (tt_stack_caps(&p->stack) & TT_CAP_ONE_THREAD &&
+        !(p->probes[0].native && p->probes[1].native))
+        p->probes[0].native = p->probes[1].native = false;
     p->may_be_native = rc == TT_OK;
     return rc;
 }

@@ -71,16 +71,39 @@ static void renew(struct shape *s)
  * read pass a write of the same file. */
 struct window {
     int fd;
+    uint64_t base; /* where the variable begins */
     size_t length;
     const char *map; /* NULL: by pread */
 };
+
+/* A raw file begins with the variable, others with the library's own metadata. What has just been
+ * written is there once: where this rank's first unit is tells the rest. 0 if it is not found,
+ * since then it is not seen to arrive either. */
+static uint64_t find_base(const struct shape *s, int fd)
+{
+    uint64_t first = s->first * UNIT_BYTES, base = 0;
+    const char *map, *found;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size <= first)
+        return 0;
+    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return 0;
+    found = memmem(map + first, (size_t)st.st_size - first, s->data, UNIT_BYTES);
+    if (found)
+        base = (uint64_t)(found - map) - first;
+    munmap((void *)map, (size_t)st.st_size);
+    return base;
+}
 
 static void window_open(struct window *w, const struct shape *s, int fd)
 {
     void *map;
 
     w->fd = fd;
-    w->length = (s->first + (s->units - 1) * s->stride + 1) * UNIT_BYTES;
+    w->base = find_base(s, fd);
+    w->length = w->base + (s->first + (s->units - 1) * s->stride + 1) * UNIT_BYTES;
     map = mmap(NULL, w->length, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
     w->map = map == MAP_FAILED ? NULL : map;
 }
@@ -93,7 +116,7 @@ static void window_close(struct window *w)
 
 static bool is_there(const struct window *w, const struct shape *s, uint64_t unit)
 {
-    uint64_t offset = (s->first + unit * s->stride) * UNIT_BYTES, seen[UNIT];
+    uint64_t offset = w->base + (s->first + unit * s->stride) * UNIT_BYTES, seen[UNIT];
     const void *found = w->map ? w->map + offset : (const char *)seen;
 
     if (!w->map && pread(w->fd, seen, sizeof seen, (off_t)offset) != (ssize_t)sizeof seen)

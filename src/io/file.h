@@ -89,6 +89,7 @@ enum tt_capability {
     TT_CAP_SYSTEM_CALLS = 1 << 3, /* moves data by base/sys.h, where the fault layer can reach it */
     TT_CAP_RAW = 1 << 9, /* variables lie where tt_raw_offset() says, and nothing else is there */
     TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
+    TT_CAP_ONE_THREAD = 1 << 10, /* not even two files may be used by two threads at a time */
     TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
     /* Of a stack only if every layer has them, too. A layer cannot take the others away. */
     TT_CAP_UPDATES = 1 << 4,    /* opens files with TT_UPDATE */
