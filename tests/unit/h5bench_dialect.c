@@ -21,7 +21,8 @@ struct reading {
 
 static const struct tt_h5bench_past *past; /* of the next reading */
 
-static void read_text(struct reading *r, const char *text, const char *filter, bool is_hdf5)
+static void read_text(struct reading *r, const char *text, const char *filter,
+                      enum tt_h5bench_backend backend)
 {
     char path[] = "/tmp/tutti-unit-XXXXXX";
     int fd = mkstemp(path);
@@ -30,7 +31,7 @@ static void read_text(struct reading *r, const char *text, const char *filter, b
     assert_int_equal(strlen(text), write(fd, text, strlen(text)));
     close(fd);
     *r = (struct reading){.error = TT_ERROR_CLEAR};
-    r->rc = tt_h5bench_read(path, filter, is_hdf5, past, &r->workflow, &r->error);
+    r->rc = tt_h5bench_read(path, filter, backend, past, &r->workflow, &r->error);
     unlink(path);
 }
 
@@ -243,7 +244,8 @@ static void test_surroundings(void **state)
 static void test_connectors(void **state)
 {
     static const char text[] =
-        "{" MPI ", \"vol\": {\"connector\": \"cache_ext config=x\"}, \"file-system\": {}, "
+        "{" MPI ", \"vol\": {\"connector\": \"cache_ext config=x\", \"library\": \"/l\", \"path\": "
+        "[\"/a\", \"/b\"], \"preload\": \"liba.so\"}, \"file-system\": {}, "
         "\"directory\": \"d\", \"benchmarks\": [" ONE("write", "\"MODE\": \"SYNC\"") "," ONE(
             "write", "\"MODE\": \"ASYNC\"") "]}";
     struct reading r;
@@ -252,7 +254,22 @@ static void test_connectors(void **state)
     read_text(&r, text, NULL, true);
     assert_int_equal(TT_OK, r.rc);
     assert_null(r.workflow.list[0].reason); /* no connector is loaded for it anyway */
-    assert_non_null(strstr(r.workflow.list[1].reason, "tutti loads no connectors"));
+    assert_non_null(strstr(r.workflow.list[1].reason, "HDF5 loads connectors since 1.14"));
+    assert_null(r.workflow.path);
+    tt_h5bench_free(&r.workflow);
+    read_text(&r, text, NULL, TT_H5BENCH_HDF5_CONNECTORS);
+    assert_null(r.workflow.list[1].reason);
+    assert_string_equal("(none)", value_of(&r, 0, "hdf5.vol"));
+    assert_string_equal("cache_ext config=x", value_of(&r, 1, "hdf5.vol"));
+    assert_string_equal("/l", r.workflow.library);
+    assert_string_equal("/a:/b", r.workflow.path);
+    assert_string_equal("liba.so", r.workflow.preload);
+    tt_h5bench_free(&r.workflow);
+    read_text(&r,
+              "{" MPI ", \"vol\": {\"preload\": \"/not/there.so\"}, \"file-system\": {}, "
+              "\"directory\": \"d\", \"benchmarks\": [" ONE("write", "\"MODE\": \"ASYNC\"") "]}",
+              NULL, TT_H5BENCH_HDF5_CONNECTORS);
+    assert_non_null(strstr(r.error.text, "'vol.preload' cannot be read"));
     tt_h5bench_free(&r.workflow);
 }
 

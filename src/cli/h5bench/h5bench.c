@@ -9,6 +9,7 @@
 #include "cli/h5bench/session.h"
 #include "plan/config.h"
 #include "plan/directory.h"
+#include "plan/registry.h"
 #include "report/outfile.h"
 
 /* ---- what it is asked for ---- */
@@ -85,12 +86,22 @@ static int check_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_bench
                : tt_fail(e, rc, "%.100s: benchmark '%.40s': %s", b->place, b->name, inner.text);
 }
 
+/* Event sets came to HDF5 with connectors that use them. */
+static enum tt_h5bench_backend backend_of(const struct tt_h5bench_session *s)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    const struct tt_backend *hdf5 = tt_find_backend("hdf5", &ignored);
+
+    if (s->backend && strcmp(s->backend, "hdf5") != 0)
+        return TT_H5BENCH_OTHER;
+    return hdf5 && hdf5->caps & TT_CAP_NONBLOCKING ? TT_H5BENCH_HDF5_CONNECTORS : TT_H5BENCH_HDF5;
+}
+
 static int prepare(struct tt_h5bench_session *s, struct tt_error *e)
 {
-    bool is_hdf5 = !s->backend || !strcmp(s->backend, "hdf5");
     struct tt_h5bench_past_context before = {s->results, s->data_directory};
     struct tt_h5bench_past past = {tt_h5bench_look_back, &before};
-    int rc = tt_h5bench_read(s->path, s->o->filter, is_hdf5, &past, &s->workflow, e);
+    int rc = tt_h5bench_read(s->path, s->o->filter, backend_of(s), &past, &s->workflow, e);
 
     for (size_t i = 0; rc == TT_OK && i < s->workflow.n; i++)
         rc = check_benchmark(s, &s->workflow.list[i], e);

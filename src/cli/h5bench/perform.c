@@ -383,6 +383,35 @@ static int exit_status(const struct tt_h5bench_session *s)
     return 0;
 }
 
+static int add_to_path(const char *name, const char *more, struct tt_error *e)
+{
+    const char *before = getenv(name);
+    char *text = NULL;
+    int rc = TT_OK;
+
+    if (!more)
+        return TT_OK;
+    if (asprintf(&text, "%s%s%s", before ? before : "", before && *before ? ":" : "", more) < 0 ||
+        setenv(name, text, 1) != 0)
+        rc = tt_fail_nomem(e, name);
+    free(text);
+    return rc;
+}
+
+/* As h5bench has it for connectors; all that is started from here on gets it. */
+static int set_environment(const struct tt_h5bench_workflow *w, struct tt_error *e)
+{
+    int rc = add_to_path("LD_LIBRARY_PATH", w->library, e);
+
+    if (rc == TT_OK)
+        rc = add_to_path("LD_PRELOAD", w->preload, e);
+    if (rc == TT_OK && w->path &&
+        (setenv("HDF5_PLUGIN_PATH", w->path, 1) != 0 ||
+         setenv("ABT_THREAD_STACKSIZE", "100000", 1) != 0))
+        rc = tt_fail_nomem(e, "HDF5_PLUGIN_PATH");
+    return rc;
+}
+
 /* A signal between two benchmarks waits for the next one, which it ends: files that later ones were
  * to use are removed in any case. */
 static void hold_signals(sigset_t *before)
@@ -408,7 +437,9 @@ int tt_h5bench_perform(struct tt_h5bench_session *s, struct tt_error *e)
         tt_h5bench_connector(stdout, s->workflow.connector);
     }
     fflush(stdout);
-    rc = run_all(s, e);
+    rc = set_environment(&s->workflow, e);
+    if (rc == TT_OK)
+        rc = run_all(s, e);
     if (!s->keep)
         left = visit_each(s, remove_data);
     if (s->made_directory)

@@ -3,12 +3,13 @@
 /* Parallel HDF5. A variable is a dataset (slashes in its path are groups); with the policy append
  * the step is its slowest dimension, with the policy group every step has a group of its own.
  * Records are compounds, strings have a fixed length, attributes stand on the dataset or the group.
- * Not here: event sets. */
+ */
 #include <stdlib.h>
 
 #include "base/agree.h"
 #include "io/backends/hdf5/parts.h"
 #include "io/chunk.h"
+#include "io/disk.h"
 #include "io/mpi_hints.h"
 #include "io/module.h"
 
@@ -43,6 +44,9 @@ static const struct tt_param params[] = {
      "oldest library that must be able to read the file", 0, 0, libvers},
     {"fill", TT_PARAM_CHOICE, AT(fill), "never", NULL,
      "write fill values into new chunks: never, or ifset as HDF5 does by itself", 0, 0, fills},
+    {"vol", TT_PARAM_TEXT, AT(vol), NULL, NULL,
+     "VOL connector and what it is told, as HDF5_VOL_CONNECTOR has it; found in HDF5_PLUGIN_PATH",
+     .placeholder = "NAME INFO"},
     {"hints", TT_PARAM_WORDS, AT(hints), NULL, NULL, "hints for MPI-IO, as key=value,key=value"},
     {NULL},
 };
@@ -55,6 +59,8 @@ static int check(const void *opts, struct tt_error *e)
 
     if (rc == TT_OK)
         rc = tt_hdf5_filters_check(o, e);
+    if (rc == TT_OK)
+        rc = tt_hdf5_check_connector(o, e);
     return rc == TT_OK ? tt_chunk_check(&o->chunk, "hdf5", e) : rc;
 }
 
@@ -140,6 +146,9 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     s->access = access_properties(file);
     if (s->access < 0)
         return tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e);
+    rc = tt_hdf5_set_connector(file, s->access, e);
+    if (rc != TT_OK)
+        return rc;
     s->transfer = H5Pcreate(H5P_DATASET_XFER);
     if (s->transfer < 0 ||
         H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
@@ -158,9 +167,12 @@ static int open_file(struct tt_file *file, struct tt_error *e)
                      : H5Fopen(path, update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, s->access);
     if (s->file < 0)
         return tt_hdf5_fail(file, create ? "H5Fcreate" : "H5Fopen", NULL, e);
-    if (H5Fget_vfd_handle(s->file, s->access, &handle) < 0)
-        return tt_hdf5_fail(file, "H5Fget_vfd_handle", NULL, e);
-    s->handle = *(MPI_File *)handle;
+    if (H5Fget_vfd_handle(s->file, s->access, &handle) >= 0) {
+        s->handle = *(MPI_File *)handle;
+    } else { /* a connector may store elsewhere, or not tell */
+        s->handle = MPI_FILE_NULL;
+        H5Eclear2(H5E_DEFAULT);
+    }
     H5Pclose(s->access); /* which also holds a communicator */
     s->access = -1;
     return TT_OK;
@@ -192,6 +204,8 @@ static int sync_file(struct tt_file *file, struct tt_error *e)
 {
     const struct hdf5_state *s = file->state;
 
+    if (s->handle == MPI_FILE_NULL)
+        return tt_disk_sync(file->spec->path, e);
     return tt_fail_mpi(e, MPI_File_sync(s->handle), "MPI_File_sync", file->spec->path);
 }
 
@@ -265,7 +279,8 @@ const struct tt_backend tt_backend_hdf5 = {
     .summary = "parallel HDF5: one dataset per variable",
     .kind = TT_BACKEND,
     .caps = TT_CAP_STORES | TT_CAP_CARRIES_LAYOUT | TT_CAP_UPDATES | TT_CAP_GROWS |
-            TT_CAP_CONVERTS | TT_CAP_BESIDE,
+            TT_CAP_CONVERTS | TT_CAP_BESIDE | TT_CAP_ONE_THREAD |
+            (TT_HDF5_CONNECTORS ? TT_CAP_NONBLOCKING : 0),
     .library = "hdf5",
     .ending = ".h5",
     .state_size = sizeof(struct hdf5_state),
@@ -279,6 +294,12 @@ const struct tt_backend tt_backend_hdf5 = {
     .define = tt_container_define,
     .write = tt_hdf5_write,
     .read = tt_hdf5_read,
+#if TT_HDF5_CONNECTORS
+    .ticket_size = sizeof(struct hdf5_ticket),
+    .submit = tt_hdf5_submit,
+    .wait = tt_hdf5_wait,
+    .most_submitted = tt_hdf5_most_submitted,
+#endif
     .sync = tt_container_sync,
     .close = tt_container_close,
     .query = tt_hdf5_query,

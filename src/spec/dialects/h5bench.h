@@ -28,7 +28,9 @@ struct tt_h5bench_benchmark {
 /* Benchmarks in the order of the file, each with what the file says for all of them. */
 struct tt_h5bench_workflow {
     char *directory; /* for data */
-    char *connector; /* that tutti does not load: overlap does what it would do; NULL: none */
+    char *connector; /* that HDF5 cannot load: overlap does what it would do; NULL: none */
+    /* Of "vol", for the environment of the ranks, as "a:b"; NULL: none. */
+    char *library, *path, *preload;
     size_t n;
     struct tt_h5bench_benchmark *list;
 };
@@ -55,11 +57,17 @@ struct tt_h5bench_past {
     void *context;
 };
 
+/* What transfers the data: another backend has no settings of hdf5, and converts nothing itself. */
+enum tt_h5bench_backend {
+    TT_H5BENCH_OTHER,
+    TT_H5BENCH_HDF5,
+    TT_H5BENCH_HDF5_CONNECTORS, /* an HDF5 that loads VOL connectors */
+};
+
 /* What is nonsense is an error with its place; what is known but cannot be done becomes the
- * benchmark's reason. filter (may be NULL) is a list of names, "write,read". Settings of hdf5 are
- * made only with is_hdf5: another backend has none of them, and converts nothing itself. past may
- * be NULL: nothing is known. */
-int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
+ * benchmark's reason. filter (may be NULL) is a list of names, "write,read". past may be NULL:
+ * nothing is known. */
+int tt_h5bench_read(const char *path, const char *filter, enum tt_h5bench_backend backend,
                     const struct tt_h5bench_past *past, struct tt_h5bench_workflow *w,
                     struct tt_error *e);
 void tt_h5bench_free(struct tt_h5bench_workflow *w);

@@ -51,10 +51,18 @@ static herr_t look_at(unsigned n, const H5E_error2_t *entry, void *data)
 int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
                  struct tt_error *e)
 {
+    int rc = tt_hdf5_fail_of(file, H5E_DEFAULT, call, variable, e);
+
+    H5Eclear2(H5E_DEFAULT);
+    return rc;
+}
+
+int tt_hdf5_fail_of(const struct tt_file *file, hid_t stack, const char *call, const char *variable,
+                    struct tt_error *e)
+{
     struct reason r = {"", 0};
 
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &r);
-    H5Eclear2(H5E_DEFAULT);
+    H5Ewalk2(stack, H5E_WALK_UPWARD, look_at, &r);
     for (char *c = r.text; *c; c++)
         if (*c == '\n')
             *c = ' ';

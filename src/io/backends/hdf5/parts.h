@@ -8,8 +8,11 @@
 #include "io/container.h"
 
 enum { HDF5_FILTERS = 8, HDF5_FILTER_VALUES = 16 };
+/* Connectors by name, and event sets. */
+#define TT_HDF5_CONNECTORS H5_VERSION_GE(1, 14, 0)
 
 struct hdf5_opts {
+    char *vol;  /* NULL: HDF5's default */
     int method; /* index: independent, collective */
     struct tt_counts chunk;
     struct tt_words filter; /* NAME:VALUE:VALUE each, in the order in which they are applied */
@@ -39,16 +42,29 @@ struct hdf5_slot {
 struct hdf5_state {
     struct tt_container container;
     hid_t access, file, transfer; /* properties of access, the file, properties of transfers */
-    MPI_File handle;              /* MPI's, below HDF5; belongs to HDF5 */
+    MPI_File handle;              /* MPI's, below HDF5; belongs to HDF5; MPI_FILE_NULL: none */
     struct hdf5_slot *slots;
     hid_t memory_type; /* of blocks with a memory_element, during the transfer */
     struct hdf5_filter filters[HDF5_FILTERS];
     uint32_t modes, causes; /* all that HDF5 said about collective transfers, or-ed */
+    /* while a block is submitted: the block, and the event set of its calls (-1: they block) */
+    const struct tt_block *submitting;
+    hid_t events;
+    uint64_t submitted, went_on; /* calls, and those that had not ended when they returned */
+};
+
+struct hdf5_ticket {
+    hid_t events; /* 0: none */
+    enum tt_direction direction;
 };
 
 /* A failed call: the innermost message and errno of HDF5's stack. variable may be NULL. */
 int tt_hdf5_fail(const struct tt_file *file, const char *call, const char *variable,
                  struct tt_error *e);
+
+/* The same of another stack of errors than HDF5's current one. */
+int tt_hdf5_fail_of(const struct tt_file *file, hid_t stack, const char *call, const char *variable,
+                    struct tt_error *e);
 
 /* The type of an element in memory and in the file; the caller closes it. */
 hid_t tt_hdf5_element_type(const struct tt_element *element);
@@ -86,6 +102,22 @@ int tt_hdf5_move(struct tt_file *file, struct tt_piece *p, struct tt_error *e); 
 int tt_hdf5_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
                   struct tt_error *e);
 int tt_hdf5_read(struct tt_file *file, uint64_t step, const struct tt_block *b, struct tt_error *e);
+
+/* ---- connector.c ---- */
+int tt_hdf5_check_connector(const struct hdf5_opts *o, struct tt_error *e);
+/* Load the connector that is asked for, for files that are opened with these properties. */
+int tt_hdf5_set_connector(const struct tt_file *file, hid_t access, struct tt_error *e);
+/* Returns TT_OK or TT_NOMEM. */
+int tt_hdf5_query_connector(const struct tt_file *file, struct tt_facts *facts);
+/* H5Dwrite or H5Dread of the piece, into the event set of the block that is being submitted. */
+herr_t tt_hdf5_call_async(struct hdf5_state *s, const struct tt_piece *p, hid_t type, hid_t memory,
+                          hid_t space);
+#if TT_HDF5_CONNECTORS
+unsigned tt_hdf5_most_submitted(const void *opts);
+int tt_hdf5_submit(struct tt_file *file, enum tt_direction direction, uint64_t step,
+                   const struct tt_block *b, struct tt_ticket *t, struct tt_error *e);
+int tt_hdf5_wait(struct tt_file *file, struct tt_ticket *t, struct tt_error *e);
+#endif
 
 /* Settings as given, read back and proven; also fills file->library_bytes. */
 int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e);

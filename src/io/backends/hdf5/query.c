@@ -77,16 +77,19 @@ static void query_method(struct query *q)
 {
     static const char key[] = "hdf5.method";
     const struct hdf5_state *s = q->state;
-    uint32_t seen[3] = {s->container.transfers > 0, s->modes, s->causes};
+    uint32_t seen[4] = {s->container.transfers > 0, s->modes, s->causes, s->went_on > 0};
     bool really;
 
-    MPI_Allreduce(MPI_IN_PLACE, seen, 3, MPI_UINT32_T, MPI_BOR, q->file->spec->comm);
+    MPI_Allreduce(MPI_IN_PLACE, seen, 4, MPI_UINT32_T, MPI_BOR, q->file->spec->comm);
     really = seen[1] & (H5D_MPIO_CHUNK_COLLECTIVE | H5D_MPIO_CONTIGUOUS_COLLECTIVE);
     if (!q->opts->method)
         add(q, key, "independent", "independent", seen[0] ? TT_IN_EFFECT : TT_UNCONFIRMED,
             "every rank transfers alone");
     else if (!seen[0])
         add(q, key, "collective", NULL, TT_UNCONFIRMED, "nothing was transferred");
+    else if (seen[3])
+        add(q, key, "collective", NULL, TT_UNCONFIRMED,
+            "HDF5 does not say how asynchronous transfers were made");
     else if (really && !(seen[1] & H5D_MPIO_CHUNK_INDEPENDENT) && !seen[2])
         add(q, key, "collective", "collective", TT_IN_EFFECT,
             "H5Pget_mpio_actual_io_mode after every transfer");
@@ -289,7 +292,8 @@ static void query_hints(struct query *q)
     const struct tt_words *hints = &q->opts->hints;
     MPI_Info info = MPI_INFO_NULL;
 
-    if (hints->n == 0 || MPI_File_get_info(q->state->handle, &info) != MPI_SUCCESS)
+    if (hints->n == 0 || q->state->handle == MPI_FILE_NULL ||
+        MPI_File_get_info(q->state->handle, &info) != MPI_SUCCESS)
         return;
     for (size_t i = 0; i < hints->n; i++) {
         const char *word = hints->words[i], *equals = strchr(word, '=');
@@ -314,7 +318,7 @@ static void account(struct tt_file *file)
     uint64_t payload = 0, steps = spec->policy == TT_OVERWRITE ? 1 : s->container.steps;
     MPI_Offset size = 0;
 
-    if (spec->access != TT_CREATE || file->rank != 0 ||
+    if (spec->access != TT_CREATE || file->rank != 0 || s->handle == MPI_FILE_NULL ||
         MPI_File_get_size(s->handle, &size) != MPI_SUCCESS)
         return;
     if (spec->policy == TT_APPEND && spec->steps > steps)
@@ -336,6 +340,8 @@ int tt_hdf5_query(struct tt_file *file, struct tt_facts *facts, struct tt_error 
     H5get_libversion(&major, &minor, &release);
     add(&q, "hdf5.version", NULL, words("%u.%u.%u", major, minor, release).text, TT_IN_EFFECT,
         "H5get_libversion");
+    if (q.rc == TT_OK)
+        q.rc = tt_hdf5_query_connector(file, facts);
     query_method(&q);
     if (file->spec->access == TT_CREATE) {
         query_chunk(&q);

@@ -149,6 +149,13 @@ static hid_t memory_space(const struct tt_piece *p, size_t element_size)
 
 /* ---- calls ---- */
 
+/* What lies in the block itself stays until wait; a copy on the way does not. */
+static bool may_go_on(const struct hdf5_state *s, const struct tt_piece *p)
+{
+    return s->submitting == p->block && s->events >= 0 && !p->block->memory_element &&
+           p->data != s->container.staging;
+}
+
 static int call(struct tt_file *file, const struct tt_piece *p, hid_t memory, hid_t space,
                 struct tt_error *e)
 {
@@ -158,13 +165,18 @@ static int call(struct tt_file *file, const struct tt_piece *p, hid_t memory, hi
     hid_t type = p->block->memory_element ? s->memory_type : slot->type;
     uint32_t local = 0, global = 0;
     H5D_mpio_actual_io_mode_t mode = H5D_MPIO_NO_COLLECTIVE;
-    herr_t rc = p->direction == TT_WRITING
-                    ? H5Dwrite(slot->dataset, type, memory, space, s->transfer, p->data)
-                    : H5Dread(slot->dataset, type, memory, space, s->transfer, p->data);
+    uint64_t went_on = s->went_on;
+    herr_t rc;
 
+    if (may_go_on(s, p))
+        rc = tt_hdf5_call_async(s, p, type, memory, space);
+    else
+        rc = p->direction == TT_WRITING
+                 ? H5Dwrite(slot->dataset, type, memory, space, s->transfer, p->data)
+                 : H5Dread(slot->dataset, type, memory, space, s->transfer, p->data);
     if (rc < 0)
         return fail(file, p, p->call, e);
-    if (o->method && H5Pget_mpio_actual_io_mode(s->transfer, &mode) >= 0 &&
+    if (o->method && s->went_on == went_on && H5Pget_mpio_actual_io_mode(s->transfer, &mode) >= 0 &&
         H5Pget_mpio_no_collective_cause(s->transfer, &local, &global) >= 0) {
         s->modes |= (uint32_t)mode;
         s->causes |= local | global;

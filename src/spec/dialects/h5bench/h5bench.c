@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spec/dialects/h5bench/parts.h"
 #include "spec/read.h"
@@ -41,7 +42,7 @@ static const struct {
 
 struct reader {
     const char *path;
-    bool is_hdf5;
+    bool is_hdf5, loads_connectors;
     struct tt_settings file;   /* all of it, with dotted keys */
     struct tt_settings common; /* for every benchmark */
     struct tt_settings *keys;  /* of every benchmark's configuration */
@@ -219,8 +220,8 @@ static struct tt_h5bench_content *content_of(const struct reader *r,
     return &contents[i];
 }
 
-/* The asynchronous connector is what overlap does here; others cannot be had. h5bench loads one for
- * asynchronous benchmarks only. */
+/* h5bench loads a connector for asynchronous benchmarks only. Where HDF5 cannot, overlap does what
+ * the asynchronous connector would do. */
 static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *b)
 {
     const struct tt_setting *given = tt_settings_find(&r->file, "vol.connector");
@@ -229,10 +230,40 @@ static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *
 
     if (!b->asynchronous || length == 0)
         return TT_OK;
+    if (given && r->loads_connectors) {
+        tt_settings_put(&b->settings, given->place, "hdf5.vol", "%s", name);
+        return TT_OK;
+    }
     if (length == 5 && !strncmp(name, "async", 5))
         return given && !r->w->connector ? keep_text(r, &r->w->connector, name) : TT_OK;
     return keep_text(r, &b->reason,
-                     "MODE ASYNC with a vol.connector other than async: tutti loads no connectors");
+                     "MODE ASYNC with a vol.connector other than async: HDF5 loads connectors "
+                     "since 1.14");
+}
+
+/* A list becomes a search path. Of what is preloaded, the loader itself only says that it is
+ * ignored. */
+static int keep_place(const struct reader *r, const char *key, char **to)
+{
+    const struct tt_setting *s = tt_settings_find(&r->file, key);
+    int rc = s && *s->value ? keep_text(r, to, s->value) : TT_OK;
+
+    for (char *c = *to; rc == TT_OK && c && *c; c++)
+        if (*c == ',')
+            *c = ':';
+    if (rc == TT_OK && to == &r->w->preload && *to && **to == '/' && !strpbrk(*to, ": ") &&
+        access(*to, R_OK) != 0)
+        rc = fail_at(r, s, "cannot be read, and so not be loaded");
+    return rc;
+}
+
+static int read_places(const struct reader *r)
+{
+    int rc = keep_place(r, "vol.library", &r->w->library);
+
+    if (rc == TT_OK)
+        rc = keep_place(r, "vol.path", &r->w->path);
+    return rc == TT_OK ? keep_place(r, "vol.preload", &r->w->preload) : rc;
 }
 
 /* The last benchmark before it that is run and writes a series of openPMD; NULL: none. */
@@ -336,17 +367,24 @@ static int read_benchmarks(struct reader *r, const char *filter)
 
 /* ---- all of it ---- */
 
-int tt_h5bench_read(const char *path, const char *filter, bool is_hdf5,
+int tt_h5bench_read(const char *path, const char *filter, enum tt_h5bench_backend backend,
                     const struct tt_h5bench_past *past, struct tt_h5bench_workflow *w,
                     struct tt_error *e)
 {
-    struct reader r = {.path = path, .is_hdf5 = is_hdf5, .past = past, .w = w, .e = e};
+    struct reader r = {.path = path,
+                       .is_hdf5 = backend != TT_H5BENCH_OTHER,
+                       .loads_connectors = backend == TT_H5BENCH_HDF5_CONNECTORS,
+                       .past = past,
+                       .w = w,
+                       .e = e};
     int rc;
 
     *w = (struct tt_h5bench_workflow){0};
     rc = load(&r);
     if (rc == TT_OK)
-        rc = tt_h5bench_read_driver(path, &r.file, is_hdf5, &r.common, e);
+        rc = tt_h5bench_read_driver(path, &r.file, r.is_hdf5, &r.common, e);
+    if (rc == TT_OK && r.loads_connectors)
+        rc = read_places(&r);
     if (rc == TT_OK)
         rc = read_benchmarks(&r, filter);
     for (size_t i = 0; r.keys && i < w->n; i++)
@@ -372,4 +410,7 @@ void tt_h5bench_free(struct tt_h5bench_workflow *w)
     free(w->list);
     free(w->directory);
     free(w->connector);
+    free(w->library);
+    free(w->path);
+    free(w->preload);
 }
