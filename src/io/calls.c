@@ -227,7 +227,7 @@ int tt__calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_e
 {
     const char *name = file->backend->name, *path = file->spec->path;
     bool transfer;
-    struct debt d;
+    struct debt d = {.error = 0}; /* gcc 14 does not see that take() fills it */
 
     if (!take(file->spec, closed, &d))
         return rc;
