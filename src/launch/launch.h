@@ -51,7 +51,8 @@ struct tt_launcher {
     const char *out;     /* file for the command's stdout, if that is not the ranks' */
     /* Ends what the command has started elsewhere; NULL: a signal to the command does. */
     void (*cancel)(const char *directory);
-    /* Makes what the command needs for itself on this machine, which sweep removes; NULL: nothing. */
+    /* Makes what the command needs for itself on this machine, which sweep removes; NULL: nothing.
+     */
     void (*prepare)(struct tt_job *job);
     /* Learns what the job is called while it runs, and removes by that name what it left on this
      * machine; NULL: it leaves nothing. */
@@ -69,8 +70,8 @@ struct tt_job {
     time_t start;
     char name[32];     /* among jobs of this MPI; empty while nobody knows */
     char session[128]; /* a temporary directory of its launcher; empty: it has none of its own */
-    bool told;     /* to end, by us */
-    bool noted;    /* how it ended */
+    bool told;         /* to end, by us */
+    bool noted;        /* how it ended */
     char directory[4096];
 };
 /* Between tt_processes_begin() and tt_processes_end(). */

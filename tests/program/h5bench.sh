@@ -69,11 +69,17 @@ no_data_left
 
 # What cannot be done is named, and the rest is done.
 workflow '{"benchmark": "openpmd", "configuration": {"operation": "read", "pattern": "sx"}}' '{"benchmark": "dlio", "configuration": {}}' \
-    "$(benchmark write l.h5 '"DIM_1": "9", "MODE": "LOG"')" "$(benchmark write a.h5 '"DIM_1": "9"')"
+    "$(benchmark append l.h5 '"DIM_1": "9", "MODE": "LOG"')" "$(benchmark write a.h5 '"DIM_1": "9"')"
 expect 1 "${h5bench[@]}" job.json --json all.json
 equal "$(statuses)" "not run not run not run done"
 grep -qE '^! [0-9] openpmd not run: no benchmark before it writes a series of openPMD$' out && grep -qE '^! [0-9] dlio not run: not planned$' out || fail "not named"
-grep -q 'MODE LOG: the log layer is not built yet' out || fail "the log layer is not named"
+grep -q 'MODE LOG: a log that is closed cannot be changed' out || fail "the log layer is not named"
+
+# MODE LOG is the layer log.
+workflow "$(benchmark write l.h5 '"DIM_1": "900", "MODE": "LOG"')" "$(benchmark read l.h5 '"DIM_1": "900", "MODE": "LOG"')"
+expect 0 "${h5bench[@]}" job.json --json all.json
+equal "$(statuses)" "done done"
+equal "$(jq -c '[.benchmarks[].result.layers[].name]' all.json)" '["log","log"]' layers
 
 # It starts ranks itself.
 expect 2 "${ranks[@]}" 2 "${h5bench[@]}" job.json

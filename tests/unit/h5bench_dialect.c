@@ -281,7 +281,7 @@ static void test_what_cannot_be_done(void **state)
         {"{\"benchmark\": \"amrex\", \"file\": \"y\", \"configuration\": "
          "{\"hdf5compression\": \"SZ@1\"}}",
          "expected ZLIB@LEVEL"},
-        {ONE("write", "\"MODE\": \"LOG\""), "the log layer is not built yet"},
+        {ONE("append", "\"MODE\": \"LOG\""), "a log that is closed cannot be changed"},
         {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
          "\"derivedtype\": \"true\"}}",
          "without a second dataset of records"},
@@ -341,7 +341,7 @@ static void test_filtered_chain(void **state)
     tt_h5bench_free(&r.workflow);
     free(text);
     text = around(MPI, ONE("write", "\"ALIGN\": \"NO\"") "," ONE(
-                           "write", "\"MODE\": \"LOG\"") "," ONE("read", "\"ALIGN\": \"NO\""));
+                           "write", "\"SUBFILING\": \"YES\"") "," ONE("read", "\"ALIGN\": \"NO\""));
     read_text(&r, text, NULL, true);
     assert_string_equal("yes", value_of(&r, 2, "particles.verify"));
     tt_h5bench_free(&r.workflow);

@@ -176,6 +176,8 @@ static void put_mode(struct translation *to)
     tt_h5bench_put(to->t, "MODE", "overlap", "%s", to->t->b->asynchronous ? "async" : "none");
     tt_h5bench_put(to->t, "MODE", "sync", "close");
     tt_h5bench_put(to->t, "MODE", "baseline", "0"); /* h5bench has no epochs without overlap */
+    if (p->mode == LOG)
+        tt_h5bench_put(to->t, "MODE", "layers", "log");
     if (!to->t->b->asynchronous)
         return;
     if (to->t->b->reads)
@@ -362,10 +364,10 @@ static int check(const struct translation *to)
     return TT_OK;
 }
 
-static const char *why_not(const struct h5bench_pattern *p)
+static const char *why_not(const struct h5bench_pattern *p, enum tt_h5bench_operation operation)
 {
-    if (p->mode == LOG)
-        return "MODE LOG: the log layer is not built yet";
+    if (p->mode == LOG && (operation == TT_H5BENCH_OVERWRITE || operation == TT_H5BENCH_APPEND))
+        return "MODE LOG: a log that is closed cannot be changed";
     if (p->subfiling)
         return "SUBFILING: the hdf5 backend writes one file, without subfiles";
     if (p->memory == STRIDED)
@@ -394,7 +396,7 @@ int tt_h5bench_translate(struct tt_h5bench_translation *t, enum tt_h5bench_opera
     if (rc == TT_OK) {
         b->csv_file = p.csv_file;
         p.csv_file = NULL;
-        why = why_not(&p);
+        why = why_not(&p, operation);
         if (why && !(b->reason = strdup(why)))
             rc = tt_fail_nomem(t->e, "a reason");
     }
