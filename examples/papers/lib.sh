@@ -42,10 +42,11 @@ servers_down() {
     unset 'on_exit[-1]'
 }
 
+file_system=ext4 # of the servers; btrfs compresses
 network_up() { # OPTION...: net, a file system of host b, mounted on a as far, with the reader's files
     on_exit+=("$testbed/network down $work/net" "$testbed/servers down $work/store")
     "$testbed/network" up 2M net "$@"
-    net/on b "$testbed/servers" up 1 200M store 10.77.1.2
+    net/on b "$testbed/servers" up 1 200M store 10.77.1.2 $file_system
     mkdir store/files
     for i in {1..16}; do head -c 1M /dev/urandom >"store/files/$i"; done
     sync -f store

@@ -357,7 +357,7 @@ static void samples_are_compared_within_the_loss(void **state)
     struct fixture *f = *state;
     struct tt_block b = rows(f, 0, ROWS);
     struct tt_error e = TT_ERROR_CLEAR;
-    char *path = scratch_path(&f->scratch, "ledger");
+    char *path = scratch_path(&f->scratch, f->scratch.rank == 0 ? "ledger.0" : "ledger.1");
     struct tt_ledger l, loaded;
 
     fill(f, 1);
