@@ -177,7 +177,7 @@ static int check_source(struct conversion *c, struct tt_error *e)
     if (!memcmp(found, hdf5, sizeof hdf5 - 1))
         return tt_fail(e, TT_UNSUPPORTED,
                        "'%s' is an HDF5 file: the bytes of its container lie in chunks that only "
-                       "HDF5 finds; convert reads files of posix, uring and mpiio",
+                       "HDF5 finds; convert reads files of posix, mmap, uring and mpiio",
                        c->from);
     return TT_OK;
 }

@@ -199,6 +199,26 @@ void tt_data_withdraw(struct tt_engine *engine, const char *path)
         tt_data_leave(engine, path);
 }
 
+/* An earlier run may have made other paths for the same target. What carries its mark goes with
+ * the first path, which tells of them. */
+static void remove_earlier(struct tt_engine *engine, const char *path)
+{
+    char id[TT_ID_LENGTH + 1], of_part[TT_ID_LENGTH + 1];
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_target target;
+
+    tt_mark_read(path, TT_MADE_FILE, id);
+    if (!id[0])
+        return;
+    if (tt_stack_target_at(&engine->p->stack, path, &target, &ignored) == TT_OK)
+        for (size_t i = 1; i < target.n; i++) {
+            tt_mark_read(target.list[i].path, TT_MADE_FILE, of_part);
+            if (!strcmp(id, of_part))
+                tt_remove_finished(target.list[i].path, &ignored);
+        }
+    tt_target_free(&target);
+}
+
 /* Never over what somebody has put there since we looked, where the file system can tell. */
 static int move_entry(const char *from, const char *to)
 {
@@ -268,6 +288,8 @@ int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, s
 
     if (!source)
         return tt_data_claim(engine, to, e);
+    if (source->next_part)
+        remove_earlier(engine, to);
     rc = rename_parts(engine, source, to, &parts, e);
     if (rc == TT_OK)
         rc = rename_one(engine, source, to, &target, e);
@@ -398,26 +420,6 @@ static int claim_path(struct tt_engine *engine, const struct tt_target_path *x, 
     if (rc == TT_OK && lstat(x->path, &st) == 0)
         return tt_fail(e, TT_FAILED, "'%s' exists; remove it or choose another path", x->path);
     return rc == TT_OK ? make_directory(engine, TT_MADE_BUNDLE, x->path, &there, e) : rc;
-}
-
-/* An earlier run may have made other paths for the same target. What carries its mark goes with
- * the first path, which tells of them. */
-static void remove_earlier(struct tt_engine *engine, const char *path)
-{
-    char id[TT_ID_LENGTH + 1], of_part[TT_ID_LENGTH + 1];
-    struct tt_error ignored = TT_ERROR_CLEAR;
-    struct tt_target target;
-
-    tt_mark_read(path, TT_MADE_FILE, id);
-    if (!id[0])
-        return;
-    if (tt_stack_target_at(&engine->p->stack, path, &target, &ignored) == TT_OK)
-        for (size_t i = 1; i < target.n; i++) {
-            tt_mark_read(target.list[i].path, TT_MADE_FILE, of_part);
-            if (!strcmp(id, of_part))
-                tt_remove_finished(target.list[i].path, &ignored);
-        }
-    tt_target_free(&target);
 }
 
 int tt__data_claim_target(struct tt_engine *engine, const struct tt_target *target,

@@ -99,11 +99,15 @@ static uint64_t find_base(const struct shape *s, int fd)
 
 static void window_open(struct window *w, const struct shape *s, int fd)
 {
+    struct stat st;
     void *map;
 
     w->fd = fd;
     w->base = find_base(s, fd);
     w->length = w->base + (s->first + (s->units - 1) * s->stride + 1) * UNIT_BYTES;
+    w->map = NULL;
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < w->length)
+        return; /* the data is elsewhere, and behind the end a mapping must not be touched */
     map = mmap(NULL, w->length, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
     w->map = map == MAP_FAILED ? NULL : map;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "io/calls.h"
+#include "io/disk.h"
 
 /* ---- facts ---- */
 
@@ -191,11 +192,16 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
                            "comes to it there is a container that grows",
                            stack->elements[i - 1]->name, layer->name);
         layout = layout || layer->kind == TT_LAYOUT_LAYER;
-        if (layer->caps & TT_CAP_NEEDS_RAW && !(backend->caps & TT_CAP_RAW))
-            return tt_fail(e, TT_USAGE,
-                           "layer %s keeps its bytes in several plain files, which %s does not "
-                           "write; use it on posix, uring or mpiio",
-                           layer->name, backend->name);
+        if (layer->caps & TT_CAP_NEEDS_RAW) {
+            const struct tt_backend *next = stack->elements[i + 1];
+            bool on_layout = next->kind == TT_LAYOUT_LAYER && next->caps & TT_CAP_CARRIES_LAYOUT;
+
+            if (!(backend->caps & TT_CAP_RAW) || on_layout)
+                return tt_fail(e, TT_USAGE,
+                               "layer %s keeps its bytes in several plain files, which %s does "
+                               "not write; use it on posix, mmap, uring or mpiio",
+                               layer->name, next->name);
+        }
     }
     if (layout && !(backend->caps & TT_CAP_CARRIES_LAYOUT))
         return tt_fail(e, TT_USAGE,
@@ -552,10 +558,13 @@ int tt_part_open(struct tt_file *file, const struct tt_file_spec *spec, struct t
         *part = x;
         return TT_OK;
     }
-    if (x->is_open) {
+    if (x->is_open) { /* the library was content, and the system was not */
+        struct tt_file gone = {.spec = spec, .made = x->made};
         struct tt_error ignored = TT_ERROR_CLEAR;
 
         tt_part_close(file, x, &ignored);
+        if (spec->access == TT_CREATE)
+            tt_disk_unmake(&gone);
         return rc;
     }
     tt_calls_end(spec->path);

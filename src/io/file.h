@@ -95,7 +95,7 @@ enum tt_capability {
     TT_CAP_UPDATES = 1 << 4,    /* opens files with TT_UPDATE */
     TT_CAP_GROWS = 1 << 5,      /* and lets unlimited variables grow then */
     TT_CAP_CONVERTS = 1 << 6,   /* takes blocks with a memory_element */
-    TT_CAP_NEEDS_RAW = 1 << 10, /* of a layout layer: stands only on raw files */
+    TT_CAP_NEEDS_RAW = 1 << 11, /* of a layout layer: stands only on raw files */
 };
 
 enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };

@@ -619,7 +619,8 @@ int tt_log_load(struct tt_log *log, uint64_t file_size, bool salvage, tt_log_fet
     size = word_at(start + 16);
     if (memcmp(start, TT_LOG_MAGIC, 8) != 0)
         return tt_fail(e, TT_CORRUPT,
-                       "'%s' does not begin like a file of the layers log and compress", log->path);
+                       "'%s' does not begin like a file of the layers log, compress or subfile",
+                       log->path);
     if (version != TT_LOG_VERSION)
         return tt_fail(e, TT_UNSUPPORTED,
                        "'%s' has version %" PRIu64 " of the log's format; this tutti reads %d",

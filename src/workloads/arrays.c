@@ -223,7 +223,16 @@ static int check_blocks(const struct arrays_options *o, uint64_t ranks, struct t
     for (uint64_t round = 0; round < o->sizes; round++) {
         struct shape s;
 
+        double memory, length = 1;
+
         shape_of(&s, o, ranks, round);
+        memory = (double)s.elements / (double)s.memory_block * (double)s.memory_stride;
+        for (int d = 0; d < s.n; d++)
+            length *= (double)s.count[d] * (double)s.stride[d] * (double)s.ranks[d];
+        if (memory > 0x1p40 || length > 0x1p56)
+            return tt_fail(e, TT_USAGE,
+                           "arrays.memory_stride or arrays.file_stride is too large: a tile has at "
+                           "most 2^40 elements with its gaps, an array 2^56");
         for (int d = 0; d < s.n; d++)
             if (s.tile[d] % s.block[d] || s.stride[d] < s.block[d])
                 return tt_fail(e, TT_USAGE,

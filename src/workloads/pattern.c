@@ -99,6 +99,10 @@ static int pattern_check(const struct tt_config *config, struct tt_error *e)
         return tt_fail(e, TT_USAGE, "pattern.shift needs pattern.reopen or pattern.phase=read");
     if (o->phase == TT_PATTERN_READ && !o->path)
         return tt_fail(e, TT_USAGE, "pattern.phase=read needs pattern.path");
+    if (o->phase != TT_PATTERN_WRITE && tt_stack_loss(&config->stack) > 0)
+        return tt_fail(e, TT_USAGE,
+                       "pattern compares every bit that it reads, but a layer or filter below may "
+                       "change values; leave out its bound, or use pattern.phase=write");
     if (o->phase == TT_PATTERN_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "pattern.phase=read needs a backend that keeps data");
     return tt_pattern_shape_check(o, config->run->ranks ? (int)config->run->ranks : 1, e);

@@ -38,12 +38,15 @@ grep -q 'HDF5 cannot write with filter lz4 (number 32004), so the run goes witho
 
 # How far a filter changes values is not known, so nobody can check them.
 expect 0 "${pattern[@]}" --hdf5.filter scaleoffset:0:3 --phase write
-expect 1 "${pattern[@]}" --hdf5.filter scaleoffset:0:3 --layers verify
+expect 1 "${pattern[@]}" --phase write --hdf5.filter scaleoffset:0:3 --layers verify
 one_line "layer verify cannot check .* nobody knows how far; leave verify out"
 
 usage "'deflat' is neither a filter's name nor its number, 1 to 65535 .did you mean 'deflate'.*" "${pattern[@]}" --hdf5.filter deflat
 usage "'65536' is neither" "${pattern[@]}" --hdf5.filter 65536
 usage "deflate has the levels 0 to 9, not 10" "${pattern[@]}" --hdf5.filter deflate:10
+usage "szip takes 4 .EC. or 32 .NN. and an even number of pixels from 2 to 32, not 4:0" "${pattern[@]}" --hdf5.filter szip:4:0
+usage "scaleoffset takes 0 .* or 2 .*, not 7:2" "${pattern[@]}" --hdf5.filter scaleoffset:7:2
+usage "pattern compares every bit" "${pattern[@]}" --hdf5.filter scaleoffset:0:2
 usage "deflate takes 1 parameter, not 2" "${pattern[@]}" --hdf5.filter deflate:1:2
 usage "shuffle takes 0 parameters, not 1" "${pattern[@]}" --hdf5.filter shuffle:1
 usage "'lz4:' lacks the number behind ':'" "${pattern[@]}" --hdf5.filter lz4:

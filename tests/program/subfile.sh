@@ -112,7 +112,10 @@ usage "subfile.stripe" "${pattern[@]}" --layers subfile --subfile.stripe 0
 usage "subfile.count and subfile.ranks both" "${pattern[@]}" --layers subfile --subfile.count 2 --subfile.ranks 2
 usage "layer throttle must stand before layout layer subfile" "${pattern[@]}" --layers subfile,throttle
 usage "layer subfile cannot stand on layer log" "${pattern[@]}" --layers subfile,log
-! has_backend hdf5 || usage "which hdf5 does not write; use it on posix, uring or mpiio" "${pattern[@]}" --layers subfile --backend hdf5
+expect 1 bash -c 'ulimit -n 256; exec "$@"' - "${pattern[@]}" -n 2 --layers subfile --subfile.count 400
+one_line "a rank would have [0-9]+ of the 400 subfiles open, but may have only 256 files; use fewer subfiles"
+no_data_left
+! has_backend hdf5 || usage "which hdf5 does not write; use it on posix, mmap, uring or mpiio" "${pattern[@]}" --layers subfile --backend hdf5
 
 # A call that fails below is told with its rank and file, and sync reaches every file.
 if [ -n "${FAULTS:-}" ]; then

@@ -128,6 +128,21 @@ static hid_t access_properties(const struct tt_file *file)
     return -1;
 }
 
+/* Properties of access and of transfers; each rank for itself. */
+static int make_properties(struct tt_file *file, struct tt_error *e)
+{
+    const struct hdf5_opts *o = file->opts;
+    struct hdf5_state *s = file->state;
+
+    if (tt_hdf5_set_connector(file, s->access, e) != TT_OK)
+        return e->code;
+    s->transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (s->transfer < 0 ||
+        H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
+        return tt_hdf5_fail(file, "H5Pset_dxpl_mpio", NULL, e);
+    return TT_OK;
+}
+
 static int prepare(struct tt_file *file, struct tt_error *e)
 {
     const struct hdf5_opts *o = file->opts;
@@ -144,16 +159,9 @@ static int prepare(struct tt_file *file, struct tt_error *e)
     if (rc != TT_OK)
         return rc;
     s->access = access_properties(file);
-    if (s->access < 0)
-        return tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e);
-    rc = tt_hdf5_set_connector(file, s->access, e);
-    if (rc != TT_OK)
-        return rc;
-    s->transfer = H5Pcreate(H5P_DATASET_XFER);
-    if (s->transfer < 0 ||
-        H5Pset_dxpl_mpio(s->transfer, o->method ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
-        return tt_hdf5_fail(file, "H5Pset_dxpl_mpio", NULL, e);
-    return tt_hdf5_filters_choose(file, e);
+    rc = s->access < 0 ? tt_hdf5_fail(file, "H5Pset_fapl_mpio", NULL, e) : make_properties(file, e);
+    rc = tt_file_agree(file, rc, e); /* a plug-in may be missing on one node */
+    return rc == TT_OK ? tt_hdf5_filters_choose(file, e) : rc;
 }
 
 static int open_file(struct tt_file *file, struct tt_error *e)

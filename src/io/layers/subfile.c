@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "spec/units.h"
 
 #define ENDLESS (UINT64_C(1) << 62)
+#define FILES_OF_OTHERS 64 /* that MPI and tutti have open in a rank */
 
 struct subfile_opts {
     uint64_t stripe, count, ranks;
@@ -101,6 +103,7 @@ static int choose_owners(struct tt_file *file, const int *leaders, int nleaders,
 {
     struct subfile_state *s = file->state;
     uint64_t n = s->set.n, size = (uint64_t)file->size;
+    struct rlimit limit;
 
     s->owners = malloc(n * sizeof *s->owners);
     if (!s->owners)
@@ -111,6 +114,11 @@ static int choose_owners(struct tt_file *file, const int *leaders, int nleaders,
                                                : (int)(i % size);
         s->nown += s->owners[i] == file->rank;
     }
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && s->nown + FILES_OF_OTHERS > limit.rlim_cur)
+        return tt_fail(e, TT_FAILED,
+                       "a rank would have %zu of the %" PRIu64 " subfiles open, but may have only "
+                       "%llu files; use fewer subfiles or more ranks, or raise ulimit -n",
+                       s->nown, n, (unsigned long long)limit.rlim_cur);
     s->own = calloc(s->nown + 1, sizeof *s->own);
     return s->own ? TT_OK : tt_fail_nomem(e, "the subfiles of a rank");
 }
@@ -366,7 +374,8 @@ static int lengthen(struct subfile_own *own, uint64_t length, struct tt_error *e
     if (rc == TT_OK && ftruncate(fd, (off_t)length) != 0)
         rc = tt_fail_call(e, errno, "ftruncate", own->path, (long long)length);
     close(fd);
-    own->end = length;
+    if (rc == TT_OK)
+        own->end = length;
     return rc;
 }
 
@@ -388,7 +397,9 @@ static int settle(struct tt_file *file, struct tt_error *e)
     s->set.size = size;
     for (size_t i = 0; rc == TT_OK && i < s->nown; i++)
         rc = lengthen(&s->own[i], tt_subfile_length(&s->set, s->own[i].number, size), e);
-    return tt_file_agree(file, rc, e);
+    rc = tt_file_agree(file, rc, e);
+    s->failed |= rc != TT_OK;
+    return rc;
 }
 
 static int subfile_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
@@ -417,8 +428,9 @@ static int subfile_read(struct tt_file *file, uint64_t step, const struct tt_blo
 static int subfile_sync(struct tt_file *file, struct tt_error *e)
 {
     struct subfile_state *s = file->state;
-    int rc = TT_OK;
+    int rc = s->failed ? TT_OK : settle(file, e);
 
+    s->synced = true;
     for (size_t i = 0; i < s->nown; i++) {
         int now = tt_file_sync(s->own[i].file, e);
 
@@ -438,6 +450,9 @@ static int subfile_close(struct tt_file *file, struct tt_error *e)
     if (rc == TT_OK && s->config >= 0 && !s->failed) {
         s->set.closed = true;
         rc = write_text(file, e);
+        if (rc == TT_OK && s->synced &&
+            fsync(s->config) != 0) /* data that is durable can be read */
+            rc = tt_fail_call(e, errno, "fsync", file->spec->path, -1);
     }
     return free_all(file, rc, e);
 }

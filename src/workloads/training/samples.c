@@ -151,9 +151,21 @@ void tt_training_name(uint64_t file, char name[TT_TRAINING_NAME])
 /* The length of what the layer subfile adds to a name; 0: it adds nothing. */
 static size_t subfile_ending(const char *text)
 {
-    int n = 0;
+    static const char *const words[] = {".subfile_", "_of_"};
+    const char *at = text;
 
-    return sscanf(text, ".subfile_%*u_of_%*u%n", &n) == EOF ? 0 : (size_t)n;
+    for (size_t i = 0; i < 2; i++) {
+        size_t digits;
+
+        if (strncmp(at, words[i], strlen(words[i])) != 0)
+            return 0;
+        at += strlen(words[i]);
+        digits = strspn(at, "0123456789");
+        if (digits == 0)
+            return 0;
+        at += digits;
+    }
+    return (size_t)(at - text);
 }
 
 bool tt_training_makes(const struct tt_training_options *o, const char *path)

@@ -163,6 +163,8 @@ int tt_hdf5_submit(struct tt_file *file, enum tt_direction direction, uint64_t s
     s->submitting = b;
     rc = direction == TT_WRITING ? tt_hdf5_write(file, step, b, e) : tt_hdf5_read(file, step, b, e);
     s->submitting = NULL;
+    if (rc != TT_OK) /* nobody may wait for what was taken before it failed */
+        tt_hdf5_wait(file, t, e);
     return rc;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/notice.h"
 
-enum { ZFP = 32013, SZ3 = 32024, ZFP_REVERSIBLE = 5 };
+enum { ZFP = 32013, ZFP_REVERSIBLE = 5 };
 
 /* The names and numbers that the HDF Group has registered. Parameters are as the filter takes them;
  * those of defaults are passed where none are given. */
@@ -18,22 +18,23 @@ static const struct known_filter {
     const char *name;
     H5Z_filter_t number;
     unsigned least, most; /* parameters */
+    bool keeps;           /* every value */
     unsigned ndefaults, defaults[2];
 } known[] = {
-    {"deflate", H5Z_FILTER_DEFLATE, 1, 1, 1, {6}}, /* zlib's own default */
-    {"shuffle", H5Z_FILTER_SHUFFLE, 0, 0},
-    {"fletcher32", H5Z_FILTER_FLETCHER32, 0, 0},
-    {"szip", H5Z_FILTER_SZIP, 2, 2, 2, {H5_SZIP_NN_OPTION_MASK, 32}},
-    {"nbit", H5Z_FILTER_NBIT, 0, 0},
-    {"scaleoffset", H5Z_FILTER_SCALEOFFSET, 2, 2},
-    {"bzip2", 307, 1, 1, 1, {9}},
-    {"lzf", 32000, 0, 0},
-    {"blosc", 32001, 0, 7},
-    {"lz4", 32004, 0, 1},
-    {"bitshuffle", 32008, 0, 5},
-    {"zfp", ZFP, 0, 6},
-    {"zstd", 32015, 0, 1},
-    {"sz3", SZ3, 0, HDF5_FILTER_VALUES},
+    {"deflate", H5Z_FILTER_DEFLATE, 1, 1, true, 1, {6}}, /* zlib's own default */
+    {"shuffle", H5Z_FILTER_SHUFFLE, 0, 0, true},
+    {"fletcher32", H5Z_FILTER_FLETCHER32, 0, 0, true},
+    {"szip", H5Z_FILTER_SZIP, 2, 2, true, 2, {H5_SZIP_NN_OPTION_MASK, 32}},
+    {"nbit", H5Z_FILTER_NBIT, 0, 0, true},
+    {"scaleoffset", H5Z_FILTER_SCALEOFFSET, 2, 2, false},
+    {"bzip2", 307, 1, 1, true, 1, {9}},
+    {"lzf", 32000, 0, 0, true},
+    {"blosc", 32001, 0, 7, true},
+    {"lz4", 32004, 0, 1, true},
+    {"bitshuffle", 32008, 0, 5, true},
+    {"zfp", ZFP, 0, 6, false}, /* unless it is reversible */
+    {"zstd", 32015, 0, 1, true},
+    {"sz3", 32024, 0, HDF5_FILTER_VALUES, false},
 };
 
 static const struct known_filter *find_known(const struct hdf5_filter *f)
@@ -77,6 +78,30 @@ static int take_name(const char *word, size_t length, struct hdf5_filter *f, str
                    word, H5Z_FILTER_MAX, TT_DID_YOU_MEAN(TT_NEAREST_ROW(f->name, known)));
 }
 
+/* Values that HDF5 takes at first, and fails or crashes with when data comes. */
+static int check_values(const struct hdf5_filter *f, struct tt_error *e)
+{
+    const unsigned *v = f->values;
+
+    if (f->number == H5Z_FILTER_DEFLATE && v[0] > 9)
+        return tt_fail(e, TT_USAGE, "hdf5.filter: deflate has the levels 0 to 9, not %u", v[0]);
+    if (f->number == H5Z_FILTER_SZIP &&
+        ((v[0] != H5_SZIP_EC_OPTION_MASK && v[0] != H5_SZIP_NN_OPTION_MASK) || v[1] < 2 ||
+         v[1] > H5_SZIP_MAX_PIXELS_PER_BLOCK || v[1] % 2))
+        return tt_fail(e, TT_USAGE,
+                       "hdf5.filter: szip takes %d (EC) or %d (NN) and an even number of pixels "
+                       "from 2 to %d, not %u:%u",
+                       H5_SZIP_EC_OPTION_MASK, H5_SZIP_NN_OPTION_MASK, H5_SZIP_MAX_PIXELS_PER_BLOCK,
+                       v[0], v[1]);
+    if (f->number == H5Z_FILTER_SCALEOFFSET &&
+        ((v[0] != H5Z_SO_FLOAT_DSCALE && v[0] != H5Z_SO_INT) || v[1] > 64))
+        return tt_fail(e, TT_USAGE,
+                       "hdf5.filter: scaleoffset takes %d (real numbers, then decimal places) or "
+                       "%d (integers, then bits), and at most 64, not %u:%u",
+                       H5Z_SO_FLOAT_DSCALE, H5Z_SO_INT, v[0], v[1]);
+    return TT_OK;
+}
+
 int tt_hdf5_filter_read(const char *word, struct hdf5_filter *f, struct tt_error *e)
 {
     size_t length = strcspn(word, ":");
@@ -107,10 +132,7 @@ int tt_hdf5_filter_read(const char *word, struct hdf5_filter *f, struct tt_error
         return tt_fail(e, TT_USAGE, "hdf5.filter: %s takes %s%u parameter%s, not %u", f->name,
                        k->least < k->most ? "at most " : "", k->most, k->most == 1 ? "" : "s",
                        f->n);
-    if (f->number == H5Z_FILTER_DEFLATE && f->values[0] > 9)
-        return tt_fail(e, TT_USAGE, "hdf5.filter: deflate has the levels 0 to 9, not %u",
-                       f->values[0]);
-    return TT_OK;
+    return check_values(f, e);
 }
 
 int tt_hdf5_filters_check(const struct hdf5_opts *o, struct tt_error *e)
@@ -141,10 +163,14 @@ double tt_hdf5_filters_loss(const void *opts)
     struct hdf5_filter f;
     bool loses = false;
 
+    /* Nobody knows what a filter that is not in the table does. */
     for (size_t i = 0; i < o->filter.n; i++)
-        if (tt_hdf5_filter_read(o->filter.words[i], &f, &ignored) == TT_OK)
-            loses |= f.number == H5Z_FILTER_SCALEOFFSET || f.number == SZ3 ||
-                     (f.number == ZFP && !(f.n > 0 && f.values[0] == ZFP_REVERSIBLE));
+        if (tt_hdf5_filter_read(o->filter.words[i], &f, &ignored) == TT_OK) {
+            const struct known_filter *k = find_known(&f);
+            bool reversible = f.number == ZFP && f.n > 0 && f.values[0] == ZFP_REVERSIBLE;
+
+            loses |= !(k && k->keeps) && !reversible;
+        }
     return loses ? INFINITY : 0;
 }
 

@@ -135,9 +135,10 @@ static void query_chunk(struct query *q)
         same ? "H5Pget_chunk of the dataset" : "cut to the variable's dimensions");
 }
 
-/* A filter of a dataset as it has it; its parameters may be more than were given. */
+/* A filter of a dataset as it has it; its parameters may be more than were given. skipped is NULL
+ * if nobody knows. */
 static void query_filter(struct query *q, const struct hdf5_filter *f, const char *given,
-                         hid_t properties, unsigned skipped)
+                         hid_t properties, const unsigned *skipped)
 {
     struct words key = words("hdf5.filter.%s", f->name), back = {""};
     int place = 0, n = properties >= 0 ? H5Pget_nfilters(properties) : 0;
@@ -157,57 +158,65 @@ static void query_filter(struct query *q, const struct hdf5_filter *f, const cha
         if (H5Pget_filter2(properties, (unsigned)place, &flags, &nvalues, values, 0, NULL, NULL) ==
             f->number)
             break;
+    /* HDF5 tells how many there are, also if that is more than there was room for. */
+    if (nvalues > sizeof values / sizeof *values)
+        nvalues = sizeof values / sizeof *values;
     for (size_t i = 0; place < n && i < nvalues; i++)
         numbers[i] = values[i];
     if (place < n)
         back = list(nvalues, numbers);
-    if (place == n || skipped >> place & 1)
+    if (place == n || (skipped && *skipped >> place & 1))
         add(q, key.text, given, place < n ? back.text : NULL, TT_NO_EFFECT,
             place < n ? "HDF5 stored the first chunk without it" : "the dataset does not have it");
     else
-        add(q, key.text, given, back.text, TT_IN_EFFECT, "H5Pget_filter of the dataset");
+        add(q, key.text, given, back.text, skipped ? TT_IN_EFFECT : TT_UNCONFIRMED,
+            skipped ? "H5Pget_filter of the dataset" : "HDF5 does not say how it stored a chunk");
 }
 
-/* A bit for each filter that HDF5 left out of the first chunk; 0 if nothing was written. */
-static unsigned skipped_filters(hid_t dataset)
+/* A bit for each filter that HDF5 left out of the first chunk; false if it does not tell, as where
+ * nothing was written. */
+static bool find_skipped(const struct hdf5_slot *slot, unsigned *mask)
 {
-    unsigned mask = 0;
 #if H5_VERSION_GE(1, 10, 5)
     hsize_t place[H5S_MAX_RANK], size;
     haddr_t at;
 
-    if (H5Dget_chunk_info(dataset, H5S_ALL, 0, place, &mask, &at, &size) < 0)
-        mask = 0;
+    if (H5Dget_chunk_info(slot->dataset, slot->space, 0, place, mask, &at, &size) >= 0)
+        return true;
+    H5Eclear2(H5E_DEFAULT);
 #else
-    (void)dataset;
+    (void)slot, (void)mask;
 #endif
-    return mask;
+    return false;
 }
 
 /* The filters of the first dataset that is open, and what all that are open gained. */
 static void query_filters(struct query *q)
 {
     const struct tt_file_spec *spec = q->file->spec;
-    hid_t first = -1, properties = -1;
+    const struct hdf5_slot *first = NULL;
+    hid_t properties = -1;
     double stored = 0, plain = 0;
     unsigned skipped = 0;
+    bool told = false;
 
     for (unsigned i = 0; i < spec->nvariables; i++) {
         const struct hdf5_slot *slot = &q->state->slots[i];
 
         if (slot->dataset < 0)
             continue;
-        first = first < 0 ? slot->dataset : first;
+        first = first ? first : slot;
         stored += (double)H5Dget_storage_size(slot->dataset);
         plain += (double)H5Sget_simple_extent_npoints(slot->space) *
                  (double)spec->variables[i].element->size;
     }
-    if (first >= 0) {
-        properties = H5Dget_create_plist(first);
-        skipped = skipped_filters(first);
+    if (first) {
+        properties = H5Dget_create_plist(first->dataset);
+        told = find_skipped(first, &skipped);
     }
     for (size_t i = 0; i < q->opts->filter.n; i++)
-        query_filter(q, &q->state->filters[i], q->opts->filter.words[i], properties, skipped);
+        query_filter(q, &q->state->filters[i], q->opts->filter.words[i], properties,
+                     told ? &skipped : NULL);
     if (properties >= 0)
         H5Pclose(properties);
     if (q->opts->filter.n > 0 && plain > 0)

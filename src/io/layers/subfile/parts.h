@@ -39,6 +39,7 @@ struct subfile_state {
     uint64_t end;   /* behind everything that this rank has written to the container */
     bool unsettled; /* there were writes since the files had their lengths; the same on all ranks */
     bool failed;    /* a write was lost; the same on all ranks */
+    bool synced;    /* somebody asked for durable data */
     /* kept between transfers: */
     size_t npieces, capacity;
     struct subfile_piece *pieces;

@@ -191,7 +191,6 @@ static int check_entries(MPI_Comm comm, struct check *c, const struct ordered *l
     }
 }
 
-/* Collective over comm, the ranks of the file. */
 /* The first path before it is read, since it may tell of the others. */
 static int check_owner(const struct tt_stack *stack, const char *path,
                        const struct tt_verify_owner *owner, struct tt_error *e)
@@ -207,6 +206,7 @@ static int check_owner(const struct tt_stack *stack, const char *path,
     return rc;
 }
 
+/* Collective over comm, the ranks of the file. */
 static int check_file(MPI_Comm comm, const struct tt_stack *stack, struct tt_ledger *l,
                       const struct tt_verify_owner *owner, struct tt_verify_report *report,
                       struct tt_error *e)

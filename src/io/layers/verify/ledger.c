@@ -227,19 +227,21 @@ int tt_ledger_note(struct tt_ledger *l, uint64_t step, const struct tt_block *b,
         return TT_NOMEM;
     key = entry_key(l, b->variable, step, selection);
     if (!map_get(&l->by_entry, key, &index)) {
-        size_t samples_capacity = l->entries_capacity;
-
         if (reserve(&l->entries, &l->entries_capacity, l->nentries, sizeof *l->entries) != TT_OK ||
-            (l->loss > 0 && reserve(&l->samples, &samples_capacity, l->nentries,
+            (l->loss > 0 && reserve(&l->samples, &l->samples_capacity, l->nentries,
                                     TT_LEDGER_SAMPLES * sizeof *l->samples) != TT_OK) ||
             map_put(&l->by_entry, key, l->nentries) != TT_OK)
             return TT_NOMEM;
         index = l->nentries++;
     }
     l->entries[index] = (struct tt_ledger_entry){b->variable, selection, step, hash};
-    if (l->loss > 0 && is_real(l, b->variable))
-        sample(b, l->spec.variables[b->variable].element->size,
-               l->samples + index * TT_LEDGER_SAMPLES);
+    if (l->loss > 0) {
+        double *samples = l->samples + index * TT_LEDGER_SAMPLES;
+
+        memset(samples, 0, TT_LEDGER_SAMPLES * sizeof *samples); /* all of them are saved */
+        if (is_real(l, b->variable))
+            sample(b, l->spec.variables[b->variable].element->size, samples);
+    }
     return TT_OK;
 }
 
@@ -251,12 +253,13 @@ bool tt_ledger_is_current(const struct tt_ledger *l, const struct tt_ledger_entr
 bool tt_ledger_agrees(const struct tt_ledger *l, const struct tt_ledger_entry *entry,
                       const struct tt_block *b)
 {
-    const double *want = l->samples + (size_t)(entry - l->entries) * TT_LEDGER_SAMPLES;
     size_t size = l->spec.variables[entry->variable].element->size;
     double found[TT_LEDGER_SAMPLES];
+    const double *want;
 
     if (!(l->loss > 0) || !is_real(l, entry->variable))
         return tt_block_hash(b, size) == entry->hash;
+    want = l->samples + (size_t)(entry - l->entries) * TT_LEDGER_SAMPLES;
     sample(b, size, found);
     for (size_t i = 0; i < TT_LEDGER_SAMPLES; i++)
         if (isfinite(want[i]) ? !(fabs(found[i] - want[i]) <= l->loss)

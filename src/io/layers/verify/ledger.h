@@ -27,7 +27,7 @@ struct tt_ledger {
     int rank, size;           /* in the run; of the file's communicator */
     struct tt_file_spec spec; /* comm and access are not kept */
     size_t nselections, nentries;
-    size_t selections_capacity, entries_capacity;
+    size_t selections_capacity, entries_capacity, samples_capacity;
     struct tt_selection *selections; /* each once, however often it was used */
     struct tt_ledger_entry *entries;
     double loss;      /* of f32 and f64: how far what is read may be from what was written */

@@ -470,7 +470,7 @@ static int read_file_mode(struct tt_h5bench_translation *t, const char *mode, ui
         *files = ranks;
         return TT_OK;
     }
-    if (strcmp(word, "MIF") != 0 || n != 2 || *files == 0)
+    if (strcmp(word, "MIF") != 0 || n != 2 || *files == 0 || *files > UINT32_MAX)
         return tt_fail(t->e, TT_USAGE,
                        "%.200s: parallel_file_mode: '%.40s' is not MIF with a number of files from "
                        "1 on, MIFFPP, or SIF with one file",

@@ -13,14 +13,19 @@
 
 #include "spec/units.h"
 
-/* Without the blanks around a number and before its unit. */
+/* Without the blanks around a number and before its unit; "1 6" stays what it is, and is wrong. */
 static char *squeeze(const char *value)
 {
     char *text = strdup(value), *to = text;
 
-    for (const char *at = text; at && *at; at++)
-        if (!isspace((unsigned char)*at))
+    for (const char *at = text; at && *at; at++) {
+        const char *next = at + strspn(at, " \t\r\n\v\f");
+
+        if (next == at)
             *to++ = *at;
+        else if (to > text && isdigit((unsigned char)*next) && isdigit((unsigned char)to[-1]))
+            *to++ = ' ';
+    }
     if (text)
         *to = '\0';
     return text;
