@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a sync has acknowledged is found by tutti convert after all processes of a run were killed, wherever they were.
+# processors: 1
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+needs cmp pgrep
+dump=$((64 * 64 * 8)) dumps=400
+stencil=("$TUTTI" run stencil -n 2 --quiet "${here[@]}" --size 64 --iterations $dumps --baseline 0 --keep)
+expect 0 "${stencil[@]}" --write every=1,series=append,path="$work/plain"
+
+# Ranks first: a launcher that ends lets them clean up.
+kill_all() {
+    local pids
+    pids=$(pgrep -f -- "perform $runs" || true)
+    # shellcheck disable=SC2086 # words
+    kill -9 $pids $(pgrep -f -- "$runs") 2>/dev/null || true
+}
+# killed WANTED OPTIONS...: a run that is killed after so many dumps; $synced is how many had been synced then.
+killed() {
+    local wanted=$1 pid
+    shift
+    rm -rf "$work"/target* "$runs"
+    synced=0
+    "${stencil[@]}" --compute 4ms --write every=1,series=append,path="$work/target" "$@" >out 2>err &
+    pid=$!
+    while [ "${synced:-0}" -lt "$wanted" ]; do
+        kill -0 $pid 2>/dev/null || { cat err; fail "the run ended by itself: $*"; }
+        sleep 0.02
+        synced=$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1) || true
+    done
+    kill_all
+    wait $pid 2>/dev/null || true
+    no_process_left
+}
+# found MOST-IN-FLIGHT: all dumps that had been acknowledged.
+found() {
+    local size=$(((synced - $1) * dump))
+    rm -f converted
+    expect 0 "$TUTTI" convert target converted
+    cmp -n $size converted plain || fail "not all of $synced dumps are there"
+    [ "$(stat -c %s converted)" -ge $size ] || fail "the file is too short"
+}
+
+backends=(posix)
+! has_backend mpiio || backends+=(mpiio)
+wanted=20
+for backend in "${backends[@]}"; do
+    for layers in log compress log,subfile verify,compress,subfile; do
+        options=(--backend "$backend" --layers "$layers")
+        [[ $layers != *subfile ]] || options+=(--subfile.count 3 --subfile.stripe 4k)
+        wanted=$((wanted + 7))
+        killed $wanted "${options[@]}" --sync dump
+        found 1 # the one that was about to end
+        killed $wanted "${options[@]}" --mode async+bg
+        found 3
+    done
+done
