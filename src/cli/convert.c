@@ -3,6 +3,7 @@
  * without it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,9 @@ static int load_set(struct conversion *c, struct tt_error *e)
     c->size = c->set.size;
     for (uint64_t i = 0; rc == TT_OK && i < c->set.n; i++) {
         rc = tt_subfile_check(&c->set, c->from, i, &length, e);
+        if (rc == TT_OK && length > (UINT64_C(1) << 62) / c->set.n)
+            rc = tt_fail(e, TT_CORRUPT, "'%s': subfile %" PRIu64 " is too long for one of %" PRIu64,
+                         c->from, i, c->set.n);
         end = tt_subfile_reach(&c->set, i, length);
         if (!c->set.closed && end > c->size)
             c->size = end;

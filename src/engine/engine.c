@@ -66,9 +66,21 @@ double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase)
     return tt_seconds((int64_t)engine->p->total_ns[phase]);
 }
 
-double tt_excluded_seconds(const struct tt_engine *engine)
+static void tally_all(const struct tt_engine *engine, int sign, struct tt_tally *tally)
 {
-    return tt_seconds(engine->p->unmeasured_ns);
+    for (int p = 0; p < TT_NPHASES; p++)
+        tally->spent[p] += sign * tt_phase_seconds(engine, (enum tt_phase)p);
+    tally->observed += sign * tt_seconds(tt_now_ns() - engine->p->unmeasured_ns);
+}
+
+void tt_tally_begin(const struct tt_engine *engine, struct tt_tally *tally)
+{
+    tally_all(engine, -1, tally);
+}
+
+void tt_tally_end(const struct tt_engine *engine, struct tt_tally *tally)
+{
+    tally_all(engine, 1, tally);
 }
 
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes)

@@ -37,9 +37,13 @@ int64_t tt_call_add(struct tt_engine *engine, enum tt_phase phase, enum tt_call 
 int64_t tt_passes_add(struct tt_engine *engine, int64_t since_ns);
 /* What this rank has spent on a phase so far, for results that the metrics do not have. */
 double tt_phase_seconds(const struct tt_engine *engine, enum tt_phase phase);
-/* What baseline epochs took so far, which is in no phase: a workload that looks at the clock itself
- * takes it off. */
-double tt_excluded_seconds(const struct tt_engine *engine);
+/* What this rank has spent on the parts of a run between begin and end, added up: by phases, and by
+ * the clock, less what baseline epochs took. */
+struct tt_tally {
+    double spent[TT_NPHASES], observed;
+};
+void tt_tally_begin(const struct tt_engine *engine, struct tt_tally *tally);
+void tt_tally_end(const struct tt_engine *engine, struct tt_tally *tally);
 void tt_count_communicated(struct tt_engine *engine, uint64_t bytes);
 /* For a workload that reads with threads of its own, past the series below: what they have read,
  * and the latencies they have seen. Like everything here from the main thread. */

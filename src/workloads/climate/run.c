@@ -53,11 +53,6 @@ struct history {
     struct tt_step_times *times;
 };
 
-/* What files took on this rank, while they were written or read. */
-struct tally {
-    double spent[TT_NPHASES], observed;
-};
-
 struct job {
     struct tt_engine *engine;
     const struct tt_climate_options *options;
@@ -70,7 +65,7 @@ struct job {
     struct history *now; /* the file that is open */
     struct tt_output *output;
     struct tt_series *series;
-    struct tally tallies[2]; /* by enum tt_direction */
+    struct tt_tally tallies[2]; /* of files that were written, or read: by enum tt_direction */
 };
 
 static bool writes(const struct job *c)
@@ -539,17 +534,12 @@ static int read_records(struct job *c, struct tt_error *e)
 static int tallied(struct job *c, enum tt_direction direction,
                    int (*act)(struct job *, struct tt_error *), struct tt_error *e)
 {
-    struct tally *t = &c->tallies[direction];
-    double excluded = tt_excluded_seconds(c->engine);
-    int64_t since = tt_now_ns();
+    struct tt_tally *t = &c->tallies[direction];
     int rc;
 
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->spent[p] -= tt_phase_seconds(c->engine, (enum tt_phase)p);
+    tt_tally_begin(c->engine, t);
     rc = act(c, e);
-    t->observed += tt_seconds(tt_now_ns() - since) - (tt_excluded_seconds(c->engine) - excluded);
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->spent[p] += tt_phase_seconds(c->engine, (enum tt_phase)p);
+    tt_tally_end(c->engine, t);
     return rc;
 }
 

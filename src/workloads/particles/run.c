@@ -12,12 +12,6 @@
 
 #define POISON 0xa5
 
-/* Times as h5bench defines them, of writing or of reading, on this rank: seconds of all that was
- * tallied. */
-struct tally {
-    double spent[TT_NPHASES], observed;
-};
-
 struct cloud {
     struct tt_engine *engine;
     const struct tt_particles_options *options;
@@ -37,7 +31,7 @@ struct cloud {
     struct tt_output *output;
     struct tt_series *series;
     uint64_t iteration, iterations;
-    struct tally writing, reading;
+    struct tt_tally writing, reading; /* as h5bench defines its times */
 };
 
 /* ---- preparation ---- */
@@ -341,19 +335,14 @@ static int read_all(struct cloud *c, struct tt_error *e)
     return each_step(c, read_step, e);
 }
 
-static int tallied(struct cloud *c, struct tally *t, int (*act)(struct cloud *, struct tt_error *),
-                   struct tt_error *e)
+static int tallied(struct cloud *c, struct tt_tally *t,
+                   int (*act)(struct cloud *, struct tt_error *), struct tt_error *e)
 {
-    double excluded = tt_excluded_seconds(c->engine);
-    int64_t since = tt_now_ns();
     int rc;
 
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->spent[p] -= tt_phase_seconds(c->engine, (enum tt_phase)p);
+    tt_tally_begin(c->engine, t);
     rc = act(c, e);
-    t->observed += tt_seconds(tt_now_ns() - since) - (tt_excluded_seconds(c->engine) - excluded);
-    for (int p = 0; p < TT_NPHASES; p++)
-        t->spent[p] += tt_phase_seconds(c->engine, (enum tt_phase)p);
+    tt_tally_end(c->engine, t);
     return rc;
 }
 
@@ -388,7 +377,7 @@ static int prepare(struct cloud *c, struct tt_error *e)
 /* ---- the end ---- */
 
 /* Without overlap the write that the caller makes has the making of groups and variables in it. */
-static void add_row(double *row, const struct tally *t, bool overlaps)
+static void add_row(double *row, const struct tt_tally *t, bool overlaps)
 {
     double calls = t->spent[TT_COPY] + t->spent[TT_SUBMIT] + t->spent[TT_WAIT] + t->spent[TT_LOAD];
 
@@ -401,7 +390,7 @@ static void add_row(double *row, const struct tally *t, bool overlaps)
     row[TT_PARTICLES_CLOSING] = t->spent[TT_CLOSE];
 }
 
-static void report_times(const struct tally *written, const struct tally *read,
+static void report_times(const struct tt_tally *written, const struct tt_tally *read,
                          struct tt_engine *engine)
 {
     bool overlaps = engine->config->run->overlap != TT_OVERLAP_NONE;
