@@ -39,6 +39,7 @@ found() {
     expect 0 "$TUTTI" convert target converted
     cmp -n $size converted plain || fail "not all of $synced dumps are there"
     [ "$(stat -c %s converted)" -ge $size ] || fail "the file is too short"
+    expect 0 "$TUTTI" clean "$(last_run)" # with the records in the node's memory
 }
 
 backends=(posix)
