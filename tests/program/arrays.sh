@@ -44,6 +44,7 @@ usage 'file_block 3 does not tile 8 elements of dimension 2' "${tiles[@]}" --til
 usage 'memory_block 5 does not divide a tile of 8 elements' "${tiles[@]}" --tile 8 --memory-block 5
 usage 'none is 0' "${tiles[@]}" --tile 8:0
 usage 'need arrays.tile' "${tiles[@]}" --attributes 3
+usage 'memory_stride or arrays.file_stride is too large' "${tiles[@]}" --tile 17179869184 --memory-block 1 --memory-stride 1073741824
 no_data_left
 
 # Tiles of 2 x 3 ranks, seen from outside: every value of a tile is its number.

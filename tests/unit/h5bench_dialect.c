@@ -512,6 +512,7 @@ static void test_macsio(void **state)
     gives(MACSIO("SIF", "\"compute_time\": 3, "), "parts.pause", "3s");
     refuses(MPI, MACSIO("MIF 0", ""), "'MIF 0' is not MIF with a number of files from 1 on");
     refuses(MPI, MACSIO("MIF -1", ""), "'MIF -1' is not MIF");
+    refuses(MPI, MACSIO("MIF 2", "\"num_dumps\": \"1 6\", "), "1 6"); /* not 16 */
     refuses(MPI, MACSIO("MIF", ""), "'MIF' is not MIF");
     refuses(MPI, MACSIO("MIF 2 x", ""), "'MIF 2 x' is not MIF");
     refuses(MPI, MACSIO("SIF 2", ""), "SIF with one file");
