@@ -41,6 +41,7 @@ static void join(struct tt_epoch *out, size_t *n, const struct tt_epoch_record *
     out->io = larger(out->io, tt_seconds(r->io_ns) + tt_seconds(r->files_ns));
     out->rest = larger(out->rest, tt_seconds(r->span_ns) - tt_seconds(r->visible_ns));
     out->visible = larger(out->visible, tt_seconds(r->visible_ns));
+    out->helper_cpu = larger(out->helper_cpu, tt_seconds(r->helper_cpu_ns));
     out->bytes += (double)r->bytes;
     if (r->iterations != out->iterations || baseline != out->baseline || settling != out->settling)
         out->complete = false;
@@ -56,6 +57,7 @@ static void join_reduced(struct tt_epoch *out, size_t *n, const struct tt_reduce
                                    .compute_ns = r->compute_ns,
                                    .io_ns = r->write_ns,
                                    .visible_ns = r->visible_ns,
+                                   .helper_cpu_ns = r->helper_cpu_ns,
                                    .bytes = r->bytes};
 
     join(out, n, &like);
@@ -200,21 +202,22 @@ static const struct tt_epoch *most_telling(const struct tt_run_data *run)
 
 /* ---- means and medians ---- */
 
-/* What is drawn as a whole: an epoch, or a row of them. Of overlapped ones span, compute and rest,
- * of baselines rest, io and compute. */
-#define COLUMNS 3
+/* What is drawn as a whole: an epoch, or a row of them. Of overlapped ones span, compute, rest and
+ * the helper's CPU time, of baselines rest, io and compute. */
+#define COLUMNS 4
 struct units {
     size_t n, epochs; /* epochs: in how many */
     double *values;
 };
 
-static void add_unit(struct units *u, double a, double b, double c)
+static void add_unit(struct units *u, double a, double b, double c, double d)
 {
     double *row = u->values + COLUMNS * u->n++;
 
     row[0] = a;
     row[1] = b;
     row[2] = c;
+    row[3] = d;
     u->epochs++;
 }
 
@@ -225,7 +228,7 @@ static void take_baselines(const struct tt_run_data *run, const struct tt_epoch 
         const struct tt_epoch *x = &run->epochs[i];
 
         if (counts_as(run, x, true) && same_work(x, like))
-            add_unit(u, x->rest, x->io, x->compute);
+            add_unit(u, x->rest, x->io, x->compute, 0);
     }
 }
 
@@ -236,7 +239,7 @@ static void take_overlapped(const struct tt_run_data *run, const struct tt_epoch
         const struct tt_epoch *x = &run->epochs[i];
 
         if (counts_as(run, x, false) && same_work(x, like))
-            add_unit(u, x->span, x->compute, x->rest);
+            add_unit(u, x->span, x->compute, x->rest, x->helper_cpu);
     }
 }
 
@@ -251,19 +254,20 @@ static bool is_asked_for(const struct tt_epoch *x)
 static void take_rows(const struct tt_run_data *run, const struct tt_epoch *like, struct units *u)
 {
     for (size_t first = 0, next; first < run->nepochs; first = next + 1) {
-        double span = 0, compute = 0, rest = 0, n;
+        double span = 0, compute = 0, rest = 0, helper_cpu = 0, n;
         bool alike = true;
 
         for (next = first; next < run->nepochs && is_asked_for(&run->epochs[next]); next++) {
             span += run->epochs[next].span;
             compute += run->epochs[next].compute;
             rest += run->epochs[next].rest;
+            helper_cpu += run->epochs[next].helper_cpu;
             alike = alike && same_work(&run->epochs[next], like);
         }
         n = (double)(next - first);
         if (next == run->nepochs || next == first || !alike)
             continue;
-        add_unit(u, span / n, compute / n, rest / n);
+        add_unit(u, span / n, compute / n, rest / n, helper_cpu / n);
         u->epochs += next - first - 1;
     }
 }
@@ -336,11 +340,13 @@ static int take_figures(struct tt_run_data *run, struct tt_error *e)
     f->bytes = like->bytes;
     f->mean = (struct tt_epoch_times){mean_of(&overlapped, 0), mean_of(&overlapped, 1),
                                       mean_of(&baselines, 0),  mean_of(&baselines, 1),
-                                      mean_of(&baselines, 2),  mean_of(&overlapped, 2)};
+                                      mean_of(&baselines, 2),  mean_of(&overlapped, 2),
+                                      mean_of(&overlapped, 3)};
     f->median =
         (struct tt_epoch_times){median_of(&overlapped, 0, room), median_of(&overlapped, 1, room),
                                 median_of(&baselines, 0, room),  median_of(&baselines, 1, room),
-                                median_of(&baselines, 2, room),  median_of(&overlapped, 2, room)};
+                                median_of(&baselines, 2, room),  median_of(&overlapped, 2, room),
+                                median_of(&overlapped, 3, room)};
     merge_units(&overlapped);
     merge_units(&baselines);
     rc = tt_bootstrap_means(

@@ -478,6 +478,16 @@ static struct tt_value formula_epoch_copy(const struct tt_run_data *run)
     return counted(run, run->joint[TT_JOINT_COPY] / (double)epochs);
 }
 
+static struct tt_value formula_epoch_helper_cpu(const struct tt_run_data *run)
+{
+    const char *why = missing_epochs(run, true, false);
+
+    if (why)
+        return unknown(why);
+    return run->figures.mean.helper_cpu > 0 ? known(run->figures.mean.helper_cpu)
+                                            : unknown("no helper moved the data");
+}
+
 static struct tt_value formula_copy_rate(const struct tt_run_data *run)
 {
     if (!(run->bytes_written > 0))
@@ -621,6 +631,7 @@ static bool holds_without_baselines(enum tt_metric_id id)
     case TT_METRIC_epoch_time_median:
     case TT_METRIC_epoch_compute:
     case TT_METRIC_epoch_bytes:
+    case TT_METRIC_epoch_helper_cpu:
     case TT_METRIC_t_init:
     case TT_METRIC_t_term:
     case TT_METRIC_compute_only:
@@ -664,6 +675,7 @@ static void leave_out_epochs(struct tt_run_data *run)
                                                   TT_METRIC_compute_only,
                                                   TT_METRIC_io_only,
                                                   TT_METRIC_epoch_copy,
+                                                  TT_METRIC_epoch_helper_cpu,
                                                   TT_METRIC_copy_rate};
     const struct tt_workload *w = tt_find_open(tt_workloads, tt_text_of(run->plan, "workload"));
 

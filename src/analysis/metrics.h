@@ -196,6 +196,9 @@
     X(epoch_copy, "s", "copying per epoch", TIME, RECORDS, 0, \
       "sum over dumps of the slowest rank's time in the copy / epochs: what asynchrony costs " \
       "the computation at least") \
+    X(epoch_helper_cpu, "s", "helper CPU per epoch", TIME, RECORDS, 0, \
+      "mean over the epochs of epoch_time of the CPU time that the helper thread took for the " \
+      "dump, on the rank where it took most; without a free CPU, computation waits for it") \
     X(copy_rate, "B/s", "copy rate", RATE, RECORDS, 0, \
       "bytes_written / sum over dumps of the slowest rank's time in the copy to staging " \
       "buffers; unknown unless overlap is async, where every dump is copied") \

@@ -21,6 +21,7 @@ struct tt_epoch {
     double span, compute, io, visible, bytes;
     double rest;  /* span without what is visible of I/O */
     double write; /* of io without opening and closing files */
+    double helper_cpu;
 };
 
 /* Over the epochs that did the same work, in seconds; 0 if there is none. */
@@ -29,6 +30,7 @@ struct tt_epoch_times {
     double compute_only, io_only; /* baseline epochs */
     double compute_alone;         /* likewise: what compute is in overlapped ones */
     double rest;                  /* overlapped epochs: span without what is visible of I/O */
+    double helper_cpu;            /* overlapped epochs: CPU time of the helper for the dump */
 };
 struct tt_epoch_figures {
     size_t overlapped, baselines; /* how many of each there were */

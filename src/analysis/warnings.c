@@ -419,6 +419,26 @@ static bool inflation(const struct tt_run_data *run, char text[TEXT])
            say(text, "I/O slows the computation beside it by %.0f %%", 100 * (value - 1));
 }
 
+/* Without a CPU of its own, what a helper computes comes on top: no overlap hides it. */
+static bool full_node(const struct tt_run_data *run, char text[TEXT])
+{
+    double cpus = tt_number_of(run->environment, "cpus");
+    double io = metric(run, TT_METRIC_io_only), copy = metric(run, TT_METRIC_epoch_copy);
+    double helper = metric(run, TT_METRIC_epoch_helper_cpu);
+    double visible = io * (1 - metric(run, TT_METRIC_hidden_fraction));
+    char all[TT_UNIT_TEXT], copying[TT_UNIT_TEXT], computing[TT_UNIT_TEXT];
+
+    if (!run->metrics[TT_METRIC_hidden_fraction].known || !(cpus > 0) ||
+        (double)neighbours(run) * (double)threads(run) < cpus)
+        return false;
+    return visible > 0.15 * io && copy + helper > visible / 2 &&
+           say(text,
+               "no CPU is free for I/O, and CPU time cannot be hidden: of %s of I/O per dump, the "
+               "copy takes %s and the helper %s; fewer ranks leave it a CPU",
+               tt_format_seconds(io, all), tt_format_seconds(copy, copying),
+               tt_format_seconds(helper, computing));
+}
+
 /* What the run itself took for the passes that were calibrated alone; of the slowest rank. */
 static bool calibration(const struct tt_run_data *run, char text[TEXT])
 {
@@ -571,32 +591,13 @@ static bool clocks_apart(const struct tt_run_data *run, char text[TEXT])
 }
 
 static rule *const rules[] = {
-    damaged_records,
-    too_short,
-    disturbed,
-    drift,
-    changed_rate,
-    imbalance,
-    not_synced,
-    cached_reads,
-    compressible,
-    uncovered,
-    straggler,
-    few_epochs,
-    hidden_uncertain,
-    oversubscribed,
-    cpu_pressure,
-    unreadable_counters,
-    unread_series,
-    inflation,
-    calibration,
-    faster_than_memory,
-    nothing_stored,
-    shaped,
-    hints_without_effect,
-    results_beside_data,
-    unknown_results,
-    clocks_apart,
+    damaged_records,     too_short,       disturbed,    drift,
+    changed_rate,        imbalance,       not_synced,   cached_reads,
+    compressible,        uncovered,       straggler,    few_epochs,
+    hidden_uncertain,    oversubscribed,  cpu_pressure, unreadable_counters,
+    unread_series,       inflation,       full_node,    calibration,
+    faster_than_memory,  nothing_stored,  shaped,       hints_without_effect,
+    results_beside_data, unknown_results, clocks_apart,
 };
 
 static bool has_text(const json_t *list, const char *text)

@@ -24,6 +24,7 @@ struct tt_output {
     int64_t epoch_start_ns;
     uint64_t totals[TT_NPHASES]; /* at the epoch's start */
     int64_t step_files_ns;       /* likewise */
+    int64_t helper_cpu_ns;       /* likewise */
     uint64_t last_iteration;     /* of the epoch's dump */
     struct choices *choices;     /* overlap=auto; else NULL */
 };
@@ -208,6 +209,7 @@ static void end_epoch(struct tt_output *o, uint32_t next)
     o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
     o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
     o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns;
+    o->epoch.helper_cpu_ns = o->engine->p->helper_cpu_ns - o->helper_cpu_ns;
     o->epoch.visible_ns = since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) +
                           since(o, TT_SYNC) + since(o, TT_OPEN) + since(o, TT_CLOSE);
     record = o->epoch;
@@ -253,6 +255,7 @@ static void begin_epoch(struct tt_output *o, uint64_t iteration, uint32_t kind)
     o->epoch = (struct tt_epoch_record){.epoch = o->epoch.epoch + 1, .kind = kind};
     memcpy(o->totals, o->engine->p->total_ns, sizeof o->totals);
     o->step_files_ns = o->engine->p->step_files_ns;
+    o->helper_cpu_ns = o->engine->p->helper_cpu_ns;
     o->epoch_start_ns = tt_now_ns();
 }
 

@@ -99,6 +99,7 @@ struct tt_engine_private {
         uint64_t iterations, last; /* in which something was computed; number of the last */
         int64_t ns;
     } passes;                   /* of `compute` */
+    int64_t helper_cpu_ns;      /* CPU time of the helper in dumps */
     int64_t step_files_ns;      /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;  /* of the measured time, monotonic */
     struct tt__clock clocks[2]; /* before the start, and after the end if all got there */

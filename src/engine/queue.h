@@ -39,6 +39,7 @@ struct tt_batch {
     char *buffer; /* of its own: a copy of the blocks' data, or the blocks' memory itself */
     size_t buffer_size, staged;
     int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
+    int64_t cpu_ns;                           /* of the thread of the pool that executed it */
     struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */
     bool ended;                     /* when it was started: there is nothing to wait for */
     /* The first failure. One from before the start is told to the others when ranks agree: a rank

@@ -494,6 +494,8 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
 
     if (s->writes.spec.executor != TT_BY_CALLER)
         tt_call_add(engine, TT_WAIT, TT_CALL_WAIT, t);
+    if (s->writes.spec.executor == TT_BY_POOL)
+        engine->p->helper_cpu_ns += b->cpu_ns;
     count_calls(s, b, TT_CALL_WRITE);
     if (d->file && rc == TT_OK && engine->config->run->sync == TT_SYNC_DEFERRED) {
         t = tt_now_ns();

@@ -72,6 +72,7 @@ struct tt_epoch_record {
     int64_t files_ns;   /* opening and closing files that only this dump has, wherever it ran */
     int64_t visible_ns; /* copy, submit, wait, sync, open and close in the main thread */
     uint64_t bytes;
+    int64_t helper_cpu_ns; /* CPU time of the helper for this dump */
 };
 
 /* What ranks do together in an iteration is over when the slowest of them is: times of which the
@@ -106,6 +107,7 @@ struct tt_reduced_epoch {
     int64_t write_ns, io_ns; /* without and with opening and closing files */
     int64_t rest_ns;         /* of the span, without what is visible */
     uint64_t bytes;
+    int64_t helper_cpu_ns;
 };
 
 /* What the reduced iterations of one rank add up to. */

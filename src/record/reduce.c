@@ -249,6 +249,7 @@ void tt_reduced_epoch_add(struct tt_reduced_epoch *r, const struct tt_epoch_reco
     r->io_ns = larger(r->io_ns, io);
     r->rest_ns = larger(r->rest_ns, rest);
     r->visible_ns = larger(r->visible_ns, e->visible_ns);
+    r->helper_cpu_ns = larger(r->helper_cpu_ns, e->helper_cpu_ns);
     r->bytes += e->bytes;
 }
 

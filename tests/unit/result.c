@@ -92,7 +92,8 @@ static void write_epochs(FILE *f, unsigned rank, uint32_t kind)
                                     .compute_ns = baseline ? 16 * SECOND / 10 : 2 * SECOND,
                                     .io_ns = SECOND / 2,
                                     .visible_ns = baseline ? SECOND / 2 : SECOND / 10,
-                                    .bytes = 1 << 20};
+                                    .bytes = 1 << 20,
+                                    .helper_cpu_ns = rank ? SECOND / 10 : 4 * SECOND / 10};
 
         if (last)
             r.span_ns = r.io_ns;
@@ -261,6 +262,7 @@ static void metrics_follow_their_definitions(void **unused)
     expect_metric(result, "inflation", 2 / 1.6);
     expect_metric(result, "copy_time", 0.04);
     expect_metric(result, "epoch_copy", 0.04 / 3);
+    expect_metric(result, "epoch_helper_cpu", 0.4);
     expect_metric(result, "copy_rate", 8 * MIB / 0.04);
     expect_metric(result, "t_init", 1);
     expect_metric(result, "t_term", 0.5);
@@ -514,7 +516,9 @@ static void doubts_are_warnings(void **unused)
     assert_true(warns(result, "without effect: cb_nodes=4"));
     assert_true(warns(result, "oversubscribed: 2 ranks of 1 thread on 1 CPUs"));
     assert_true(warns(result, "few epochs"));
-    assert_int_equal(n, 6); /* each once, and no others */
+    assert_true(warns(result, "of 500 ms of I/O per dump, the copy takes 13.3 ms and the helper "
+                              "400 ms; fewer ranks leave it a CPU"));
+    assert_int_equal(n, 7); /* each once, and no others */
     json_decref(result);
 }
 
