@@ -266,7 +266,7 @@ int tt_container_prepare(struct tt_file *file, const struct tt_library *library,
     if (rc == TT_OK)
         rc = tt_file_agree(file, library->prepare(file, e), e);
     if (rc == TT_OK)
-        rc = tt_disk_open_first(file, false, e);
+        rc = library->bundle ? tt_disk_open_bundle(file, e) : tt_disk_open_first(file, false, e);
     return rc == TT_OK ? TT_OK : give_up(file, rc, e);
 }
 

@@ -45,7 +45,9 @@ enum tt_lists {
  * wait for other ranks. */
 struct tt_library {
     bool hyperslabs;     /* slabs with blocks, and slabs of memory, need not be taken apart */
+    bool no_gaps;        /* slabs with gaps are taken apart, too */
     bool sorted;         /* boxes of a list come in the order of the file */
+    bool bundle;         /* the file is a directory, which the engine has made */
     bool defines_ahead;  /* all steps whose number is known are defined at open */
     unsigned byte_kinds; /* 1 << kind: elements that get a last dimension of their bytes */
     uint64_t no_length;  /* what a dimension without elements has, if it cannot be 0 */

@@ -278,6 +278,14 @@ static int plan(struct job *j, int *calls, struct tt_error *e)
 /* What all ranks must do alike in collective methods. */
 enum { CALLS, LISTED, FAILED, WORDS, AGREED = WORDS + 2 };
 
+static bool has_gaps(const struct tt_strided *s, int ndims)
+{
+    for (int i = 0; i < ndims; i++)
+        if (s->stride[i] > 1 && s->count[i] > 1)
+            return true;
+    return false;
+}
+
 /* Decides on lists and on the number of calls: of this rank, and of the rank with most. A rank that
  * finds no variable cannot take part, and after a write has failed further calls might crash or
  * never return: then nobody makes one. */
@@ -291,9 +299,11 @@ static int agree_on(struct job *j, int rc, int *mine, int *all, struct tt_error 
     int agreed[AGREED] = {0};
 
     *mine = n > 0;
-    p->listed = n > 0 && (l->hyperslabs ? p->block->file.kind == TT_SELECT_RUNS
-                                        : n > l->call_bytes / j->size ||
-                                              !tt_selection_is_strided(&p->block->file, &strided));
+    p->listed =
+        n > 0 && (l->hyperslabs ? p->block->file.kind == TT_SELECT_RUNS
+                                : n > l->call_bytes / j->size ||
+                                      !tt_selection_is_strided(&p->block->file, &strided) ||
+                                      (l->no_gaps && has_gaps(&strided, j->variable->ndims)));
     if (n > 0 && (!p->listed || l->lists == TT_LISTS_MIX))
         rc = plan(j, mine, e);
     agreed[CALLS] = *mine;

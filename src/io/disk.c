@@ -144,6 +144,41 @@ int tt_disk_open_first(struct tt_file *file, bool is_made, struct tt_error *e)
     return rc;
 }
 
+static int check_empty(int fd, const char *path, struct tt_error *e)
+{
+    DIR *all = fdopendir(dup(fd));
+    const struct dirent *x;
+    bool empty = true;
+
+    while (all && empty && (x = readdir(all)))
+        empty = !strcmp(x->d_name, ".") || !strcmp(x->d_name, "..");
+    if (!all)
+        return tt_fail_call(e, errno, "opendir", path, -1);
+    closedir(all);
+    return empty ? TT_OK : tt_fail_call(e, EEXIST, "open", path, -1);
+}
+
+int tt_disk_open_bundle(struct tt_file *file, struct tt_error *e)
+{
+    bool create = file->spec->access == TT_CREATE;
+    const char *path = file->spec->path;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (create ? O_NOFOLLOW : 0));
+    int rc = fd < 0 ? tt_fail_call(e, errno, "open", path, -1) : TT_OK;
+
+    if (rc == TT_OK && create && file->rank == 0) {
+        tt_disk_keep_made(file, fd);
+        rc = check_empty(fd, path, e);
+    }
+    rc = tt_file_agree(file, rc, e);
+    if (create && rc == TT_OK) {
+        tt_disk_share_made(file);
+        rc = tt_file_agree(file, tt_disk_check_made(file, fd, e), e);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 uint64_t tt_disk_free(const char *path)
 {
     struct statvfs fs;

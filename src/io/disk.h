@@ -12,6 +12,10 @@
  * in another way, also exclusively. Collective; ranks have agreed. */
 int tt_disk_open_first(struct tt_file *file, bool is_made, struct tt_error *e);
 
+/* The same where the file is a directory, which the engine has made: there is nothing in it yet,
+ * and it is the same one for all ranks. Collective; ranks have agreed. */
+int tt_disk_open_bundle(struct tt_file *file, struct tt_error *e);
+
 /* A path is not the file: somebody may put another one there meanwhile. Rank 0 keeps by its
  * descriptor what it has made and shares it (collective), others compare theirs, and after a
  * library has opened the path all look at it once more. */

@@ -32,6 +32,7 @@ struct tt_file_spec {
     unsigned nvariables;
     const struct tt_variable *variables;
     bool in_helper; /* calls come from a helper thread while another one uses MPI */
+    bool native;    /* dumps are submitted, since a probe has seen that they overlap; or by a probe */
     /* Ranks make as many transfers as they like, each on its own: write, read, submit and wait must
      * not wait for other ranks. Never with settings for which is_collective() says yes. */
     bool independent;

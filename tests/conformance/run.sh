@@ -94,7 +94,7 @@ run_case() { # FACTOR=VALUE...
     if [ "$how" = later ]; then
         expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase write --keep
         expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase read
-        rm -f "$data"/later*
+        rm -rf "$data"/later*
     else
         expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}"
     fi
