@@ -90,6 +90,29 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
     return rc;
 }
 
+static int claim_probe(struct tt_engine *engine, const char *path, struct tt_error *e)
+{
+    struct tt_target target;
+    int rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
+
+    if (rc == TT_OK)
+        rc = tt__data_claim_target(engine, &target, e);
+    tt_target_free(&target);
+    return rc;
+}
+
+/* The probe removes a file, but not a directory. What cannot be removed goes with the others. */
+static void leave_probe(struct tt_engine *engine, const char *path)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        tt_data_remove(engine, path, &ignored);
+    else if (access(path, F_OK) != 0)
+        tt_data_leave(engine, path);
+}
+
 /* Both shapes are probed before the measured time; which one a series has is known at its first
  * dump. A sync in the background needs the helper anyway. So does one shape of two if the library
  * lets only one thread in. */
@@ -107,13 +130,13 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
         path = tt_data_path(engine, contiguous ? "probe-contiguous" : "probe-scattered");
         rc = path ? TT_OK : tt_fail_nomem(e, "a path");
         if (rc == TT_OK && engine->rank == 0)
-            rc = tt_data_claim(engine, path, e);
+            rc = claim_probe(engine, path, e);
         rc = tt_agree(engine->comm, rc, e);
         if (rc == TT_OK)
             rc = tt_probe_native(&p->stack, engine->comm, path, contiguous, &p->probes[contiguous],
                                  e);
-        if (path && engine->rank == 0 && access(path, F_OK) != 0) /* else it goes with the others */
-            tt_data_leave(engine, path);
+        if (path && engine->rank == 0)
+            leave_probe(engine, path);
         p->nfiles = 0;
         free(path);
     }

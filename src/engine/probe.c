@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine/probe.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,13 +68,21 @@ static void renew(struct shape *s)
         s->data[i]++;
 }
 
+enum { MOST_INSIDE = 64 }; /* files of a directory that are looked at */
+
 /* The file as others see it. Read through a mapping where that can be had: some file systems let no
  * read pass a write of the same file. */
 struct window {
     int fd;
-    uint64_t base; /* where the variable begins */
+    bool directory; /* fd is one: a library fills it with files, and adds to their ends */
+    uint64_t base;  /* where the variable begins */
     size_t length;
     const char *map; /* NULL: by pread */
+    unsigned ninside;
+    struct {
+        ino_t inode;
+        off_t size;
+    } inside[MOST_INSIDE]; /* before the attempt */
 };
 
 /* A raw file begins with the variable, others with the library's own metadata. What has just been
@@ -102,10 +111,12 @@ static void window_open(struct window *w, const struct shape *s, int fd)
     struct stat st;
     void *map;
 
-    w->fd = fd;
+    *w = (struct window){.fd = fd};
+    w->directory = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    if (w->directory)
+        return;
     w->base = find_base(s, fd);
     w->length = w->base + (s->first + (s->units - 1) * s->stride + 1) * UNIT_BYTES;
-    w->map = NULL;
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size < w->length)
         return; /* the data is elsewhere, and behind the end a mapping must not be touched */
     map = mmap(NULL, w->length, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
@@ -128,11 +139,72 @@ static bool is_there(const struct window *w, const struct shape *s, uint64_t uni
     return memcmp(found, s->data + unit * UNIT, UNIT_BYTES) == 0;
 }
 
+/* ---- a directory ---- */
+
+/* Calls it for every regular file, until it returns a value above 0. */
+static double look_inside(struct window *w, const struct shape *s,
+                          double (*look)(struct window *, const struct shape *, int,
+                                         const struct stat *))
+{
+    DIR *all = fdopendir(openat(w->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const struct dirent *x;
+    double result = 0;
+
+    while (all && result <= 0 && (x = readdir(all))) {
+        int fd = openat(w->fd, x->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        struct stat st;
+
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            result = look(w, s, fd, &st);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (all)
+        closedir(all);
+    return result;
+}
+
+static double note_size(struct window *w, const struct shape *s, int fd, const struct stat *st)
+{
+    (void)s, (void)fd;
+    if (w->ninside < MOST_INSIDE) {
+        w->inside[w->ninside].inode = st->st_ino;
+        w->inside[w->ninside++].size = st->st_size;
+    }
+    return 0;
+}
+
+/* A rank's units lie one after the other there, behind what was in the file before. */
+static double count_units(struct window *w, const struct shape *s, int fd, const struct stat *st)
+{
+    size_t size = (size_t)st->st_size, from = 0;
+    const char *map, *first;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < w->ninside; i++)
+        if (w->inside[i].inode == st->st_ino)
+            from = (size_t)w->inside[i].size;
+    map = size > from ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (map == MAP_FAILED)
+        return 0;
+    first = memmem(map + from, size - from, s->data, UNIT_BYTES);
+    for (uint64_t i = 0; first && i < LOOKS; i++) {
+        uint64_t unit = i * (s->units - 1) / (LOOKS - 1);
+        size_t at = (size_t)(first - map) + unit * UNIT_BYTES;
+
+        n += at + UNIT_BYTES <= size && !memcmp(map + at, s->data + unit * UNIT, UNIT_BYTES);
+    }
+    munmap((void *)map, size);
+    return (double)n / LOOKS;
+}
+
 /* How much of the content has arrived, from samples all over it; the end, written last, first. */
-static double arrived(const struct window *w, const struct shape *s)
+static double arrived(struct window *w, const struct shape *s)
 {
     unsigned n = 0;
 
+    if (w->directory)
+        return look_inside(w, s, count_units);
     for (uint64_t i = LOOKS; i-- > 0;)
         n += is_there(w, s, i * (s->units - 1) / (LOOKS - 1));
     return (double)n / LOOKS;
@@ -166,7 +238,7 @@ static double share_of_submit(struct effort before, struct effort after, struct 
 }
 
 /* Makes no call into the library. */
-static void watch(const struct window *w, const struct shape *s, struct effort before,
+static void watch(struct window *w, const struct shape *s, struct effort before,
                   struct sight *sight)
 {
     struct effort after = effort_now();
@@ -185,13 +257,17 @@ static void watch(const struct window *w, const struct shape *s, struct effort b
 }
 
 /* One submitted write, watched (if there is a window yet) and completed. */
-static int attempt(struct tt_file *file, struct shape *s, const struct window *w,
+static int attempt(struct tt_file *file, struct shape *s, struct window *w,
                    struct tt_ticket *ticket, struct sight *sight, struct tt_error *e)
 {
     struct effort before;
     int rc, result;
 
     renew(s);
+    if (w && w->directory) {
+        w->ninside = 0;
+        look_inside(w, s, note_size);
+    }
     before = effort_now();
     rc = tt_file_submit(file, TT_WRITING, 0, &s->block, ticket, e);
     if (rc == TT_UNSUPPORTED)
@@ -320,6 +396,7 @@ int tt_probe_native(const struct tt_stack *stack, MPI_Comm comm, const char *pat
         rc =
             tt_agree(comm, tt_fail_mpi(e, MPI_Comm_dup(comm, &spec.comm), "MPI_Comm_dup", NULL), e);
     if (rc == TT_OK) {
+        spec.native = true;
         spec.steps = spec.nvariables = 1;
         spec.variables = &s.variable;
         rc = probe_file(stack, &spec, &s, out, e);

@@ -200,6 +200,8 @@ int tt_series_open(struct tt_engine *engine, const struct tt_series_spec *spec,
         .ngroups = spec->ngroups,
         .groups = spec->groups,
         .in_helper = engine->p->helper && (spec->by_helper || !engine->p->may_be_native),
+        .native = engine->p->may_be_native && !spec->by_helper &&
+                  (engine->p->probes[0].native || engine->p->probes[1].native),
         .independent = spec->independent,
         .plain = spec->plain,
         .nvariables = spec->nvariables,
@@ -229,7 +231,7 @@ uint64_t tt_series_growth(const struct tt_series *s, uint64_t step, uint64_t byt
 
     if (s->spec.access == TT_UPDATE)
         return tt_raw_size(&s->file_spec, s->spec.steps, 1) > s->there ? bytes : 0;
-    if (s->spec.policy == TT_OVERWRITE)
+    if (s->spec.policy == TT_OVERWRITE && !(tt_stack_caps(&s->engine->p->stack) & TT_CAP_KEEPS))
         return step == 0 ? bytes : 0;
     if (s->replaces)
         before = bytes_replaced(s, step);

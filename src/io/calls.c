@@ -30,7 +30,8 @@ static struct {
     const char *not_opened_path;
     struct {
         const char *path;
-        bool known; /* which file it is; from the first time it is opened */
+        bool inside; /* a file in the directory that path is */
+        bool known;  /* which file it is; from the first time it is opened */
         dev_t device;
         ino_t inode;
     } files[MOST_FILES];
@@ -45,7 +46,7 @@ void tt_calls_begin(const char *path)
     for (int i = 0; i < MOST_FILES; i++)
         if (!seen.files[i].path) {
             seen.files[i].path = path;
-            seen.files[i].known = false;
+            seen.files[i].known = seen.files[i].inside = false;
             break;
         }
     tt_calls.files++;
@@ -54,11 +55,13 @@ void tt_calls_begin(const char *path)
 
 void tt_calls_end(const char *path)
 {
+    bool found = false;
+
     pthread_mutex_lock(&seen.lock);
     for (int i = 0; i < MOST_FILES; i++)
-        if (seen.files[i].path == path) {
+        if (seen.files[i].path == path && (seen.files[i].inside || !found)) {
+            found = found || !seen.files[i].inside;
             seen.files[i].path = NULL;
-            break;
         }
     if (seen.not_opened_path == path)
         seen.not_opened_path = NULL;
@@ -147,6 +150,26 @@ void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct sta
     errno = error;
 }
 
+/* A file of a library that fills a directory: it counts as the directory's. */
+static void add_inside(const char *path, const struct stat *st)
+{
+    int free = -1;
+
+    for (int i = 0; i < MOST_FILES; i++) {
+        if (!seen.files[i].path && free < 0)
+            free = i;
+        if (seen.files[i].path == path && seen.files[i].inside &&
+            seen.files[i].device == st->st_dev && seen.files[i].inode == st->st_ino)
+            return;
+    }
+    if (free < 0)
+        return;
+    seen.files[free].path = path;
+    seen.files[free].inside = seen.files[free].known = true;
+    seen.files[free].device = st->st_dev;
+    seen.files[free].inode = st->st_ino;
+}
+
 void tt_calls_opened(const char *call, const char *path, int fd)
 {
     int error = errno;
@@ -156,11 +179,17 @@ void tt_calls_opened(const char *call, const char *path, int fd)
     opened = fd >= 0 && fstat(fd, &st) == 0;
     pthread_mutex_lock(&seen.lock);
     for (int i = 0; i < MOST_FILES; i++) {
-        if (!seen.files[i].path || strcmp(path, seen.files[i].path) != 0)
+        const char *known = seen.files[i].inside ? NULL : seen.files[i].path;
+        size_t n = known ? strlen(known) : 0;
+
+        if (!known || strncmp(path, known, n) != 0 || (path[n] && path[n] != '/'))
             continue;
         if (fd < 0 && error != EEXIST) {
             seen.not_opened = (struct debt){.call = call, .error = error};
-            seen.not_opened_path = seen.files[i].path;
+            seen.not_opened_path = known;
+        } else if (opened && path[n]) {
+            add_inside(known, &st);
+            seen.not_opened_path = NULL;
         } else if (opened) {
             seen.files[i].known = true;
             seen.files[i].device = st.st_dev;
@@ -207,8 +236,9 @@ static bool take(const struct tt_file_spec *spec, bool closed, struct debt *firs
     for (unsigned i = 0; i < tt_calls.debts;) {
         struct debt *d = &seen.list[i];
 
-        if ((!closed && !pthread_equal(d->thread, pthread_self())) || d->device != st.st_dev ||
-            d->inode != st.st_ino) {
+        if ((!closed && !pthread_equal(d->thread, pthread_self())) ||
+            ((d->device != st.st_dev || d->inode != st.st_ino) &&
+             path_of(d->device, d->inode) != spec->path)) {
             i++;
             continue;
         }

@@ -32,7 +32,7 @@ struct tt_file_spec {
     unsigned nvariables;
     const struct tt_variable *variables;
     bool in_helper; /* calls come from a helper thread while another one uses MPI */
-    bool native;    /* dumps are submitted, since a probe has seen that they overlap; or by a probe */
+    bool native; /* dumps are submitted, since a probe has seen that they overlap; or by a probe */
     /* Ranks make as many transfers as they like, each on its own: write, read, submit and wait must
      * not wait for other ranks. Never with settings for which is_collective() says yes. */
     bool independent;
@@ -92,6 +92,7 @@ enum tt_capability {
     TT_CAP_SYNCS_ALONE = 1 << 7, /* sync waits for no other rank */
     TT_CAP_ONE_THREAD = 1 << 10, /* not even two files may be used by two threads at a time */
     TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
+    TT_CAP_KEEPS = 1 << 12,      /* what is overwritten stays in the file: every dump adds to it */
     /* Of a stack only if every layer has them, too. A layer cannot take the others away. */
     TT_CAP_UPDATES = 1 << 4,    /* opens files with TT_UPDATE */
     TT_CAP_GROWS = 1 << 5,      /* and lets unlimited variables grow then */

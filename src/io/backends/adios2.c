@@ -403,7 +403,12 @@ static int open_reader(struct tt_file *file, struct tt_error *e)
     if (!r->io || adios2_set_engine(r->io, "BP5") != adios2_error_none)
         return tt_adios2_fail(file, "adios2_declare_io", NULL, e);
     r->engine = adios2_open(r->io, file->spec->path, adios2_mode_readRandomAccess);
-    return r->engine ? read_steps(file, e) : tt_adios2_fail(file, "adios2_open", NULL, e);
+    if (!r->engine)
+        return tt_adios2_fail(file, "adios2_open", NULL, e);
+    /* The first time, ranks ask together whether the writer is still there, and later not. */
+    if (adios2_perform_gets(r->engine) != adios2_error_none)
+        return tt_adios2_fail(file, "adios2_perform_gets", NULL, e);
+    return read_steps(file, e);
 }
 
 /* Everything that is there is also there for the reader. Collective. */
@@ -437,6 +442,53 @@ static int adios2_read(struct tt_file *file, uint64_t step, const struct tt_bloc
         rc = tt_container_failed_anywhere(file) ? TT_OK : renew_reader(file, e);
     }
     return rc == TT_OK ? tt_container_read(file, step, b, e) : rc;
+}
+
+/* ---- nonblocking ---- */
+
+/* ADIOS2 has taken the data when the step ends, and a thread of its own writes it. One step is
+ * written at a time: the next one begins when it is complete. */
+static int adios2_submit(struct tt_file *file, enum tt_direction direction, uint64_t step,
+                         const struct tt_block *b, struct tt_ticket *t, struct tt_error *e)
+{
+    const struct adios2_opts *o = file->opts;
+    struct adios2_state *s = file->state;
+    struct adios2_ticket *ticket = t->state;
+    int rc;
+
+    if (!o->async || o->method != ADIOS2_COLLECTIVE)
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "adios2 writes by itself only with adios2.method "
+                       "collective, and adios2.async other than off");
+    if (direction == TT_READING) {
+        *ticket = (struct adios2_ticket){0};
+        return adios2_read(file, step, b, e);
+    }
+    if (s->left == 0) /* a block that no dump has announced is one by itself */
+        s->left = 1;
+    rc = adios2_write(file, step, b, e);
+    ticket->step = s->ended + s->dirty;
+    return rc;
+}
+
+/* The next step begins where the one before is complete. Its own blocks may come later. */
+static int adios2_wait(struct tt_file *file, struct tt_ticket *t, struct tt_error *e)
+{
+    const struct adios2_ticket *ticket = t->state;
+    const struct adios2_state *s = file->state;
+
+    if (ticket->step < s->ended || (ticket->step == s->ended && !s->in_flight) ||
+        tt_container_failed_anywhere(file))
+        return TT_OK;
+    return flush(file, e);
+}
+
+/* By the blocks of dumps. Single transfers are put one after the other. */
+static unsigned adios2_most_submitted(const void *opts)
+{
+    const struct adios2_opts *o = opts;
+
+    return o->async && o->method == ADIOS2_COLLECTIVE;
 }
 
 /* ---- hooks of the container ---- */
@@ -768,10 +820,11 @@ const struct tt_backend tt_backend_adios2 = {
     .name = "adios2",
     .summary = "ADIOS2's BP5: a directory, and a step per dump",
     .kind = TT_BACKEND,
-    .caps = TT_CAP_STORES | TT_CAP_ONE_THREAD,
+    .caps = TT_CAP_STORES | TT_CAP_NONBLOCKING | TT_CAP_ONE_THREAD | TT_CAP_KEEPS,
     .library = "adios2",
     .ending = ".bp",
     .state_size = sizeof(struct adios2_state),
+    .ticket_size = sizeof(struct adios2_ticket),
     .opts_size = sizeof(struct adios2_opts),
     .params = params,
     .check = check,
@@ -782,6 +835,9 @@ const struct tt_backend tt_backend_adios2 = {
     .define = adios2_define,
     .write = adios2_write,
     .read = adios2_read,
+    .submit = adios2_submit,
+    .wait = adios2_wait,
+    .most_submitted = adios2_most_submitted,
     .use_buffers = adios2_use_buffers,
     .sync = tt_container_sync,
     .close = adios2_close_file,

@@ -64,6 +64,10 @@ struct adios2_state {
     uint64_t ended, boxes; /* steps that were ended; boxes that were put */
 };
 
+struct adios2_ticket {
+    uint64_t step; /* of ADIOS2, counted from 1: the one that the block is in; 0: it is complete */
+};
+
 /* A failed call, in one line. variable may be NULL. */
 int tt_adios2_fail(const struct tt_file *file, const char *call, const char *variable,
                    struct tt_error *e);
