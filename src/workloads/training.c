@@ -44,6 +44,18 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+/* Samples are files of a tree, which knows no directories inside. */
+static bool makes_directories(const struct tt_stack *stack)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_target target;
+    bool found = tt_stack_target_at(stack, "sample", &target, &ignored) == TT_OK &&
+                 target.list[0].is_directory;
+
+    tt_target_free(&target);
+    return found;
+}
+
 static int check_run(const struct tt_config *config, const struct tt_training_options *o,
                      struct tt_error *e)
 {
@@ -52,6 +64,10 @@ static int check_run(const struct tt_config *config, const struct tt_training_op
 
     if (!(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "training is not possible on %s, because it keeps nothing",
+                       run->backend);
+    if (makes_directories(&config->stack))
+        return tt_fail(e, TT_USAGE,
+                       "training is not possible on %s, because every file of it is a directory",
                        run->backend);
     if (!alone && o->workers > 1)
         return tt_fail(e, TT_USAGE,

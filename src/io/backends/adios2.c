@@ -621,8 +621,14 @@ static int open_file(struct tt_file *file, struct tt_error *e)
     return s->engine ? TT_OK : tt_adios2_fail(file, "adios2_open", NULL, e);
 }
 
-/* Variables need no room before they are written, and are looked up when they are read. */
-static int do_nothing(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+/* What was just written is looked up when it is read. */
+static int find(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
+{
+    return file->spec->access == TT_READ_ONLY ? tt_adios2_find(file, variable, step, e) : TT_OK;
+}
+
+/* Variables need no room before they are written. */
+static int extend(struct tt_file *file, unsigned variable, uint64_t step, struct tt_error *e)
 {
     (void)file, (void)variable, (void)step, (void)e;
     return TT_OK;
@@ -731,8 +737,8 @@ static const struct tt_library library = {
     .open = open_file,
     .define = tt_adios2_define,
     .define_group = tt_adios2_define_group,
-    .find = do_nothing,
-    .extend = do_nothing,
+    .find = find,
+    .extend = extend,
     .move = tt_adios2_move,
     .flush = flush,
     .sync = sync_file,

@@ -172,10 +172,13 @@ static bool matches(const adios2_variable *there, const struct tt_variable *v,
     size_t ndims = tt_adios2_shape(v, part, wanted);
     adios2_type type;
 
-    return adios2_variable_type(&type, there) == adios2_error_none && type == part->type &&
-           adios2_variable_ndims(&n, there) == adios2_error_none && n == ndims &&
-           adios2_variable_shape(found, there) == adios2_error_none &&
-           !memcmp(found, wanted, n * sizeof *found);
+    bool same = adios2_variable_type(&type, there) == adios2_error_none && type == part->type &&
+                adios2_variable_ndims(&n, there) == adios2_error_none && n == ndims &&
+                adios2_variable_shape(found, there) == adios2_error_none;
+
+    for (size_t i = 0; same && i < n; i++)
+        same = found[i] == wanted[i] || (i == 0 && v->unlimited && found[i] >= wanted[i]);
+    return same;
 }
 
 static int find_part(struct tt_file *file, unsigned variable, uint64_t step, unsigned i,
