@@ -10,8 +10,12 @@ tutti=$build/tutti
 work=$(mktemp -d "${TMPDIR:-/tmp}/tutti-bench.XXXXXX")
 shm=$(mktemp -d /dev/shm/tutti-bench.XXXXXX)
 disk=$work/disk
+tree_disk=$build/newer/bench # of hiding_adios2
 finish() {
-    [ ! -e "$disk.img" ] || "$source/testbed/throttled-disk" down "$disk"
+    local each
+    for each in "$disk" "$tree_disk"; do
+        [ ! -e "$each.img" ] || "$source/testbed/throttled-disk" down "$each"
+    done
     rm -rf "$work" "$shm"
 }
 trap finish EXIT
@@ -88,9 +92,9 @@ hiding_run() { # EVERY BACKEND
     metric inflation >>"$work/inflation.$2"
 }
 
-hiding() {
+hiding() { # [PLACE SIZE]: of the device, if it is seen under another path than $disk
     local status=0 every backend round
-    "$source/testbed/throttled-disk" up 512M 50M "$disk" 2>"$work/why" || status=$?
+    "$source/testbed/throttled-disk" up "${2:-512M}" 50M "${1:-$disk}" 2>"$work/why" || status=$?
     if [ $status -ne 0 ]; then
         note "async+bg on a throttled device" "not measured: $(cat "$work/why")"
         return
@@ -112,6 +116,18 @@ hiding() {
         note "  $backend: inflation of the computation beside it" \
             "$(printf '%8.3f' "$(median <"$work/inflation.$backend")")"
     done
+}
+
+# The same by ADIOS2, in the tree of Debian 13 that make check-testbed leaves. Every dump adds to a BP5 file.
+hiding_adios2() {
+    local tree=$build/newer tutti=$work/inside work=$shm disk=/bench backends=adios2
+    if [ ! -e "$tree/tutti/build/modules/backend_adios2.so" ]; then
+        note "async+bg at 50 MiB/s, adios2" "not measured: testbed/newer up $tree makes a tree that has it"
+        return
+    fi
+    printf '#!/bin/sh\nexec "%s" run "%s" tutti "$@"\n' "$source/testbed/newer" "$tree" >"$tutti"
+    chmod +x "$tutti"
+    hiding "$tree_disk" 1G
 }
 
 # Runtime of as many measured epochs with and without baselines, of which 61 and 97 dumps have 10 and 16: where a device
@@ -570,7 +586,7 @@ read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
-all=(kernel computing large_dump particles hiding asked_for tiny_runs discard memory content small_transfers transfers creates training counters measuring tracing starting
+all=(kernel computing large_dump particles hiding hiding_adios2 asked_for tiny_runs discard memory content small_transfers transfers creates training counters measuring tracing starting
     a_million many_runs many_ranks simulated coverage analyses verdicts model auto_regret packing reports page)
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 for figure in "${chosen[@]}"; do

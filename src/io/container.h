@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For backends over libraries whose files hold variables of their own: hdf5, netcdf, pnetcdf. The
- * container owns what does not depend on the library: opening and cleaning up, the failure that
- * sticks, the check for space before a flush, which variables are defined when, and how a block
- * becomes calls that every rank makes equally often. A library supplies the hooks below.
+/* For backends over libraries whose files hold variables of their own: hdf5, netcdf, pnetcdf,
+ * adios2. The container owns what does not depend on the library: opening and cleaning up, the
+ * failure that sticks, the check for space before a flush, which variables are defined when, and
+ * how a block becomes calls that every rank makes equally often. A library supplies the hooks
+ * below.
  *
  * A backend's state begins with a struct tt_container. Its prepare calls
  * tt_container_prepare(); open, define, write, read, sync and close of the table are those of the
