@@ -236,6 +236,8 @@ static int judge_read(struct tt_request *r, struct tt_error *e)
         bottom = bottom->below;
     if (!(bottom->backend->caps & TT_CAP_STORES))
         return TT_OK; /* there is nothing to be read */
+    if (e->code != TT_OK)
+        return e->code; /* an earlier request of the batch has failed, which tells more */
     tt_fail_call(e, 0, "read", file->spec->path, -1);
     snprintf(e->text, sizeof e->text,
              "variable '%s', step %llu: %s reported success, but left memory as it was; do not "

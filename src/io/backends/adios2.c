@@ -26,12 +26,10 @@
 #include "io/disk.h"
 #include "io/module.h"
 
-/* For the metadata of a step, and of each block in it. */
-enum { STEP_RESERVE = 64 << 10, BOX_RESERVE = 128 };
+enum { STEP_RESERVE = 64 << 10 }; /* for the metadata of a step */
 
 static const char *const methods[] = {"collective", "independent", NULL};
 static const char *const aggregations[] = {"default", "everyone", "serial", "shm", NULL};
-static const char *const asyncs[] = {"off", "naive", "guided", NULL};
 
 #define AT(field) offsetof(struct adios2_opts, field)
 static const struct tt_param params[] = {
@@ -40,8 +38,8 @@ static const struct tt_param params[] = {
      "collected "
      "in memory until the next step, a sync or close",
      .choices = methods},
-    {"async", TT_PARAM_CHOICE, AT(async), "naive", NULL,
-     "AsyncWrite, for dumps that overlap by nonblocking calls; off: never", .choices = asyncs},
+    {"async", TT_PARAM_BOOL, AT(async), "yes", NULL,
+     "AsyncWrite: dumps may overlap by the library's own thread, if the probe sees it write"},
     {"aggregation", TT_PARAM_CHOICE, AT(aggregation), "everyone", NULL,
      "AggregationType: everyone (EveryoneWrites), serial (EveryoneWritesSerial), shm "
      "(TwoLevelShm), "
@@ -65,24 +63,13 @@ static const struct tt_param params[] = {
 };
 
 /* ADIOS2 ignores what it does not know. */
-static const char *const known[] = {"AggregatorRatio",
-                                    "AsyncOpen",
-                                    "BufferVType",
-                                    "CollectiveMetadata",
-                                    "DirectIO",
-                                    "DirectIOAlignBuffer",
-                                    "DirectIOAlignOffset",
-                                    "GrowthFactor",
-                                    "InitialBufferSize",
-                                    "MaxOpenFilesAtOnce",
-                                    "MinDeferredSize",
-                                    "Profile",
-                                    "ProfileUnits",
-                                    "StatsBlockSize",
-                                    "StripeSize",
-                                    "Threads",
-                                    "UseOneTimeAttributes",
-                                    NULL};
+/* clang-format off */
+static const char *const known[] = {
+    "AggregatorRatio", "AsyncOpen", "BufferVType", "CollectiveMetadata", "DirectIO",
+    "DirectIOAlignBuffer", "DirectIOAlignOffset", "GrowthFactor", "InitialBufferSize",
+    "MaxOpenFilesAtOnce", "MinDeferredSize", "Profile", "ProfileUnits", "StatsBlockSize",
+    "StripeSize", "Threads", "UseOneTimeAttributes", NULL};
+/* clang-format on */
 
 static int check_parameter(const char *word, struct tt_error *e)
 {
@@ -208,8 +195,9 @@ static int begin_step(struct tt_file *file, struct tt_error *e)
     return rc;
 }
 
-/* ADIOS2 counts the steps of a variable by those in which it occurs. With a block of nothing from
- * rank 0 all variables of the dumps occur in all steps, and have the same numbers. */
+/* A variable is in the file if it was put, and ADIOS2 counts its steps by those in which it occurs.
+ * With a block of nothing from rank 0 every variable is there, and those of the dumps occur in all
+ * steps and have the same numbers. */
 static int put_nothing(struct tt_file *file, unsigned variable, struct tt_error *e)
 {
     static const size_t zeros[TT_CONTAINER_DIMS];
@@ -230,19 +218,18 @@ static int put_nothing(struct tt_file *file, unsigned variable, struct tt_error 
     return rc;
 }
 
-/* What rank 0 adds to a step, if there is room for all of it. */
-static int complete_step(struct tt_file *file, uint64_t bytes, struct tt_error *e)
+/* What rank 0 adds to a step. */
+static int complete_step(struct tt_file *file, struct tt_error *e)
 {
     struct adios2_state *s = file->state;
     int rc = TT_OK;
 
-    if (tt_disk_free(file->spec->path) < bytes + STEP_RESERVE)
-        return tt_fail_call(e, ENOSPC, "adios2_end_step", file->spec->path, -1);
     for (unsigned i = 0; rc == TT_OK && i < file->spec->nvariables; i++) {
         const struct tt_variable *v = &file->spec->variables[i];
 
-        if (v->per_step && !v->idle && !s->slots[i].put && s->slots[i].written)
+        if (!s->slots[i].put && (v->per_step || !s->slots[i].occurs) && s->slots[i].written)
             rc = put_nothing(file, i, e);
+        s->slots[i].occurs = true;
     }
     if (rc == TT_OK &&
         adios2_put(s->engine, s->step_variable, &s->step, adios2_mode_sync) != adios2_error_none)
@@ -250,19 +237,24 @@ static int complete_step(struct tt_file *file, uint64_t bytes, struct tt_error *
     return rc;
 }
 
-/* Before a collective call of the library, which a rank that has failed leaves the others in:
- * either all make it, or none does. */
+/* Before a collective call of the library, in which a rank that fails leaves the others: either all
+ * make it, or none does. */
 static int agree_to_write(struct tt_file *file, int rc, bool ends, struct tt_error *e)
 {
     struct adios2_state *s = file->state;
+    const char *path = file->spec->path;
     uint64_t bytes = s->pending;
     struct tt_told told = {1, &bytes, 0, NULL};
 
     rc = tt_agree_and_tell(file->spec->comm, rc, file->spec->in_helper, &told, e);
-    if (rc == TT_OK && file->rank == 0 && ends)
-        rc = complete_step(file, bytes, e);
-    if (ends)
-        rc = tt_file_agree(file, rc, e);
+    if (rc == TT_OK && file->rank == 0) {
+        if (tt_disk_free(path) < bytes + STEP_RESERVE)
+            rc = tt_fail_call(e, ENOSPC, ends ? "adios2_end_step" : "adios2_perform_data_write",
+                              path, -1);
+        else if (ends)
+            rc = complete_step(file, e);
+    }
+    rc = tt_file_agree(file, rc, e);
     s->container.failed |= rc != TT_OK;
     return rc;
 }
@@ -459,7 +451,7 @@ static int adios2_submit(struct tt_file *file, enum tt_direction direction, uint
     if (!o->async || o->method != ADIOS2_COLLECTIVE)
         return tt_fail(e, TT_UNSUPPORTED,
                        "adios2 writes by itself only with adios2.method "
-                       "collective, and adios2.async other than off");
+                       "collective, and adios2.async yes");
     if (direction == TT_READING) {
         *ticket = (struct adios2_ticket){0};
         return adios2_read(file, step, b, e);
@@ -556,7 +548,7 @@ static int set_parameters(struct tt_file *file, struct tt_error *e)
     if (rc == TT_OK && o->aggregation)
         rc = set(file, "AggregationType", types[o->aggregation], e);
     if (rc == TT_OK && o->async && file->spec->native)
-        rc = set(file, "AsyncWrite", asyncs[o->async], e);
+        rc = set(file, "AsyncWrite", "naive", e);
     if (rc == TT_OK)
         rc = set_number(file, "NumAggregators", o->aggregators, e);
     if (rc == TT_OK)

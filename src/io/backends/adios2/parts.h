@@ -9,10 +9,12 @@
 
 #include "io/container.h"
 
+enum { ADIOS2_BOX = 128 }; /* metadata of a block, about */
 enum adios2_method { ADIOS2_COLLECTIVE, ADIOS2_INDEPENDENT };
 
 struct adios2_opts {
-    int method, async, aggregation;
+    int method, aggregation;
+    bool async;
     uint64_t aggregators, subfiles, chunk, shm, stats;
     struct tt_words parameters; /* key=value */
 };
@@ -30,6 +32,7 @@ struct adios2_slot {
     unsigned reader;                   /* in which opening of the reader it was found, */
     uint64_t found;                    /* and for which step */
     bool put;                          /* in the step that is open */
+    bool occurs;                       /* in a step, as rank 0 knows */
 };
 
 /* What has just been written is read by an engine of its own. */
@@ -60,7 +63,7 @@ struct adios2_state {
     bool named;            /* the directory's entries are durable */
     uint64_t step;         /* the workload's */
     uint64_t left;         /* blocks of the dump that are still to come */
-    uint64_t pending;      /* bytes put by this rank that have not left */
+    uint64_t pending;      /* bytes put by this rank that have not left, with their metadata */
     uint64_t ended, boxes; /* steps that were ended; boxes that were put */
 };
 

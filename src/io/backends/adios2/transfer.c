@@ -66,7 +66,7 @@ static int put_boxes(const struct column *c, struct tt_error *e)
                        stays ? adios2_mode_deferred : adios2_mode_sync) != adios2_error_none)
             return failed(c, "adios2_put", e);
         data += bytes;
-        s->pending += bytes;
+        s->pending += bytes + ADIOS2_BOX;
         s->boxes++;
     }
     return TT_OK;
