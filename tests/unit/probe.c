@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,7 +28,8 @@ static char directory[] = "/tmp/tutti-probe-XXXXXX";
 enum when { IN_SUBMIT, BY_THREAD, IN_WAIT };
 struct fake_opts {
     enum when when;
-    off_t base; /* of the data in the file, behind what a library has there */
+    off_t base;  /* of the data in the file, behind what a library has there */
+    bool inside; /* the file is a directory, and each rank adds to a file of its own in it */
 };
 struct fake_state {
     int fd;
@@ -36,14 +38,18 @@ struct fake_ticket {
     pthread_t thread;
     int fd;
     off_t base;
+    bool inside;
     const struct tt_block *block;
 };
 
 static int fake_open(struct tt_file *file, struct tt_error *e)
 {
+    const struct fake_opts *o = file->opts;
     struct fake_state *s = file->state;
+    char path[96];
 
-    s->fd = open(file->spec->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    snprintf(path, sizeof path, o->inside ? "%s/data.%d" : "%s", file->spec->path, rank);
+    s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (o->inside ? O_APPEND : 0), 0666);
     return s->fd < 0 ? tt_fail_call(e, errno, "open", file->spec->path, -1) : TT_OK;
 }
 
@@ -59,6 +65,11 @@ static void *write_block(void *ticket)
     struct tt_extent_iter it;
     struct tt_extent x;
 
+    if (t->inside) {
+        size_t bytes = tt_selection_count(&t->block->file) * sizeof(uint64_t);
+
+        return write(t->fd, t->block->data, bytes) == (ssize_t)bytes ? NULL : ticket;
+    }
     tt_extents_begin(&it, t->block, sizeof(uint64_t));
     while (tt_extents_next(&it, &x))
         if (pwrite(t->fd, (char *)t->block->data + x.memory_offset, x.length,
@@ -76,6 +87,7 @@ static int fake_submit(struct tt_file *file, enum tt_direction direction, uint64
     (void)direction, (void)step;
     ticket->fd = ((struct fake_state *)file->state)->fd;
     ticket->base = o->base;
+    ticket->inside = o->inside;
     ticket->block = b;
     if (o->when == IN_SUBMIT)
         write_block(ticket);
@@ -175,6 +187,47 @@ static void a_thread_overlaps(void **state)
     }
 }
 
+static void probe_directory(const struct fake_opts *o, bool contiguous, struct tt_probe *out)
+{
+    struct tt_stack stack = {.n = 1, .elements = {&fake}, .opts = {o}};
+    struct tt_error e = TT_ERROR_CLEAR;
+    char path[64], own[96];
+
+    snprintf(path, sizeof path, "%s/bundle", directory);
+    snprintf(own, sizeof own, "%s/data.%d", path, rank);
+    if (rank == 0)
+        assert_int_equal(mkdir(path, 0777), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    assert_int_equal(tt_probe_native(&stack, MPI_COMM_WORLD, path, contiguous, out, &e), TT_OK);
+    assert_int_equal(unlink(own), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        assert_int_equal(rmdir(path), 0);
+}
+
+/* A library that fills a directory adds to the ends of its files. */
+static void a_directory_is_looked_into(void **state)
+{
+    struct fake_opts o = {.inside = true};
+    struct tt_probe p = {0};
+
+    (void)state;
+    for (int contiguous = 0; contiguous < 2; contiguous++) {
+        o.when = IN_SUBMIT;
+        probe_directory(&o, contiguous, &p);
+        assert_false(p.native);
+        assert_non_null(strstr(p.text, "before the call returned"));
+        o.when = IN_WAIT;
+        probe_directory(&o, contiguous, &p);
+        assert_false(p.native);
+        assert_true(p.fraction == 0);
+        o.when = BY_THREAD;
+        for (int i = 0; i < 20 && !p.native; i++)
+            probe_directory(&o, contiguous, &p);
+        assert_true(p.native);
+    }
+}
+
 static void mpiio_is_probed(void **state)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -202,6 +255,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(writing_inside_the_call_is_no_overlap),
         cmocka_unit_test(writing_in_wait_is_no_overlap),
         cmocka_unit_test(a_thread_overlaps),
+        cmocka_unit_test(a_directory_is_looked_into),
         cmocka_unit_test(mpiio_is_probed),
     };
     int failed, provided;
