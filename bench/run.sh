@@ -92,7 +92,7 @@ hiding_run() { # EVERY BACKEND
     metric inflation >>"$work/inflation.$2"
 }
 
-hiding() { # [PLACE SIZE]: of the device, if it is seen under another path than $disk
+hiding() { # [PLACE SIZE SECONDS]: of the device, if it is seen under another path than $disk; about what a dump takes
     local status=0 every backend round
     "$source/testbed/throttled-disk" up "${2:-512M}" 50M "${1:-$disk}" 2>"$work/why" || status=$?
     if [ $status -ne 0 ]; then
@@ -104,7 +104,7 @@ hiding() { # [PLACE SIZE]: of the device, if it is seen under another path than 
         run stencil --size 2048 --perturbation sine --iterations 100 --write every=0 --dir "$shm"
         metric runtime >>"$work/calibration"
     done
-    every=$(calculate '1.6 * 0.64 / ($t / 100) | ceil' t="$(sort -g "$work/calibration" | head -n 1)")
+    every=$(calculate '1.6 * $io / ($t / 100) | ceil' io="${3:-0.64}" t="$(sort -g "$work/calibration" | head -n 1)")
     for round in 1 2 3; do
         for backend in $backends; do hiding_run "$every" "$backend"; done
     done
@@ -127,7 +127,7 @@ hiding_adios2() {
     fi
     printf '#!/bin/sh\nexec "%s" run "%s" tutti "$@"\n' "$source/testbed/newer" "$tree" >"$tutti"
     chmod +x "$tutti"
-    hiding "$tree_disk" 1G
+    hiding "$tree_disk" 1G 0.95 # every dump makes new pages and metadata
 }
 
 # Runtime of as many measured epochs with and without baselines, of which 61 and 97 dumps have 10 and 16: where a device
