@@ -51,7 +51,7 @@ while IFS='|' read -r section theirs ours; do
     done < <(grep -oE '`[a-z_.]+: [^`]*`' <<<"$ours" | tr -d '`')
     for word in $(grep -oE '`-[^`]*`' <<<"$theirs" | tr -d '`'); do
         case $section in
-        IOR | mdtest | numio) has_option "${section,,}" "$word" || "$TUTTI" help "${section,,}" | grep -qE -- "^ *${word}[ ,[]" ;;
+        IOR | mdtest | numio) has_option "${section,,}" "$word" || grep -qE -- "^ *${word}[ ,[]" <<<"$("$TUTTI" help "${section,,}")" ;;
         fio) ! command -v fio >/dev/null || knows_fio "${word%%=*}" ;;
         esac || fail "$section does not have $word of migration.md"
     done

@@ -138,6 +138,22 @@ expect 2 "${ranks[@]}" 2 "${ior[@]}" -f "$work/script"
 grep -q '^tutti: -N 1, but the launcher started 2 ranks' err || fail "no word of another number of tasks in a script"
 expect 0 "${ior[@]}" -f "$work/script" # started by tutti, each test has its own number of tasks
 usage '^tutti: -p: files are not preallocated' "${ior[@]}" -p
+# What an interface does not have is passed over, as by IOR.
+expect 0 "${ior[@]}" -b 16k -t 16k -c
+one_line '^tutti: -c has no effect on POSIX$'
+# Hints of the environment and of a file, which wins.
+printf '%s\n' '# of a site' 'IOR_HINT__MPI__cb_nodes = 1' 'IOR_HINT__MPI__list=a,b' >hints
+export IOR_HINT__MPI__cb_buffer_size=1048576
+expect 0 "${ranks[@]}" 2 "${ior[@]}" -a MPIIO -c -b 64k -t 16k -U hints
+equal "$(jq -r '.parameters["mpiio.hints"]' "$(last_run)/plan.json")" 'cb_buffer_size=1048576,cb_nodes=1,list=a\,b' hints
+equal "$(jq -r '.facts[] | select(.key == "mpiio.cb_nodes").given' "$(last_run)/result.json")" 1 "cb_nodes as given"
+expect 0 "${ior[@]}" -b 16k -t 16k -U hints
+one_line '^tutti: -U has no effect on POSIX$'
+unset IOR_HINT__MPI__cb_buffer_size
+echo IOR_HINT__XFS__x=1 >hints
+usage "^tutti: hints:1: 'IOR_HINT__XFS__x=1.*' is not a hint of MPI or GPFS" "${ior[@]}" -a MPIIO -U hints
+expect 1 "${ior[@]}" -a MPIIO -U nosuch
+one_line "^tutti: open of 'nosuch'"
 # -E is for files that are there, which tutti does not write over.
 expect 0 "${ior[@]}" -b 16k -t 16k -w -k -E
 usage '^tutti: -E: .* is there and would be made anew' "${ior[@]}" -b 16k -t 16k -w -E
@@ -162,5 +178,4 @@ expect 0 "${ior[@]}" -n 2 -a DUMMY --json out.json
 equal "$(metric bytes_written) $(metric bytes_read)" "2097152 2097152" "bytes of no storage"
 no_data_left
 usage "'S3' is not one of POSIX" "${ior[@]}" -a S3
-usage 'has no collective transfers' "${ior[@]}" -c
 usage 'not a multiple' "${ior[@]}" -b 3m -t 2m

@@ -21,7 +21,7 @@
 struct ior {
     char *api, *file, *memory, *data, *format, *summary, *status_file, *script;
     char *reorder_seed, *offset_seed; /* may be negative */
-    char *label, *alignment;
+    char *label, *alignment, *hints;
     uint64_t block, transfer, segments, repetitions, distance, signature, minutes, tasks, chunk;
     uint64_t random_offset, reorder_random, verbose;
     double deadline;
@@ -106,6 +106,11 @@ static const struct tt_param params[] = {
     VALUE(NULL, "hdf5.chunkSize", TT_PARAM_COUNT, chunk, NULL, "N",
           "chunks of N elements of 8 bytes in HDF5"),
     SWITCH(NULL, "hdf5.collectiveMetadata", collective_metadata, "collective metadata in HDF5"),
+    VALUE("-U", "hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE",
+          "hints for MPI-IO, IOR_HINT__MPI__KEY=VALUE a line; the environment may have such, too"),
+    VALUE(NULL, "mpiio.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
+    VALUE(NULL, "hdf5.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
+    VALUE(NULL, "ncmpi.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
     SWITCH(NULL, "dryRun", dry_run, "check everything and print an estimate only"),
     SWITCH(NULL, "reorderTasksConstant", reorder, "the same as -C"),
     VALUE("-f", "scriptFile", TT_PARAM_TEXT, script, NULL, "SCRIPT", "run the tests of a script"),
@@ -129,7 +134,6 @@ static const char layout[] = "a layout would change the number: set it for the d
 static const char gpu[] = "buffers are in the memory of the CPU";
 static const char slow[] = "time that is not spent in transfers would be in the number";
 static const char views[] = "transfers are made at explicit offsets: use tutti run pattern";
-static const char hints[] = "use the hints of the backend, such as --mpiio.hints";
 static const struct tt_other_option others[] = {
     NOTE("-d", "interTestDelay", true, "tests follow each other at once"),
     NOTE("-H", "showHints", false, "hints are in every result: see --json"),
@@ -158,7 +162,6 @@ static const struct tt_other_option others[] = {
     REFUSE("-p", "preallocate", false, "files are not preallocated"),
     REFUSE("-P", "useSharedFilePointer", false, "there are no shared file pointers"),
     REFUSE("-S", "useStridedDatatype", false, views),
-    REFUSE("-U", "hintsFileName", true, hints),
     REFUSE("-V", "useFileView", false, views),
     REFUSE("-y", "dualMount", false, "there is one mount point"),
     REFUSE(NULL, "interIODelay", true, slow),
@@ -169,12 +172,9 @@ static const struct tt_other_option others[] = {
            "name the file that has the count: -O stoneWallingStatusFile=FILE"),
     REFUSE(NULL, "allocateBufferOnGPU", true, gpu),
     REFUSE(NULL, "gpuDirect", false, gpu),
-    REFUSE(NULL, "mpiio.hintsFileName", true, hints),
     REFUSE(NULL, "mpiio.preallocate", false, "files are not preallocated"),
     REFUSE(NULL, "mpiio.useStridedDatatype", false, views),
     REFUSE(NULL, "mpiio.useFileView", false, views),
-    REFUSE(NULL, "hdf5.hintsFileName", true, hints),
-    REFUSE(NULL, "ncmpi.hintsFileName", true, hints),
     REFUSE(NULL, "ncmpi.preallocate", false, "files are not preallocated"),
     REFUSE(NULL, "ncmpi.useStridedDatatype", false, views),
     REFUSE(NULL, "ncmpi.useFileView", false, views),
@@ -243,6 +243,71 @@ static void pass_over(const struct ior *p, const char *option)
     tt_notice_same("%s has no effect on %s", option, p->api);
 }
 
+/* IOR_HINT__MPI__KEY=VALUE as a word of a list, whose commas are written "\,"; IOR hands those of
+ * GPFS to MPI as well. Anything that is not called IOR_HINT is somebody else's, or a comment. */
+static int add_hint(FILE *list, const char *text, const char *place, struct tt_error *e)
+{
+    static const char prefix[] = "IOR_HINT__";
+    const char *key = text + sizeof prefix - 1;
+
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
+        return TT_OK;
+    if (!strncmp(key, "MPI__", 5))
+        key += 5;
+    else if (!strncmp(key, "GPFS__", 6))
+        key += 6;
+    else
+        return tt_fail(e, TT_USAGE, "%s: '%.60s' is not a hint of MPI or GPFS", place, text);
+    if (ftell(list) > 0)
+        fputc(',', list);
+    for (const char *at = key; *at; at++) {
+        if (*at == ',' || *at == '\\')
+            fputc('\\', list);
+        if (!isspace((unsigned char)*at))
+            fputc(*at, list);
+    }
+    return TT_OK;
+}
+
+static int read_hints(FILE *list, const char *name, struct tt_error *e)
+{
+    FILE *file = fopen(name, "re");
+    char text[MAX_LINE], place[MAX_LINE + 24];
+    int rc = file ? TT_OK : tt_fail_call(e, errno, "open", name, -1);
+
+    for (unsigned n = 1; rc == TT_OK && fgets(text, sizeof text, file); n++) {
+        snprintf(place, sizeof place, "%s:%u", name, n);
+        rc = strchr(text, '\n') || feof(file)
+                 ? add_hint(list, text, place, e)
+                 : tt_fail(e, TT_USAGE, "%s: the line is too long", place);
+    }
+    if (file)
+        fclose(file);
+    return rc;
+}
+
+/* Those of the file come last, as in IOR, and win. */
+static int put_hints(struct tt_settings *s, const struct ior *p, const char *backend,
+                     struct tt_error *e)
+{
+    char *text = NULL, key[32];
+    size_t size = 0;
+    FILE *list = open_memstream(&text, &size);
+    int rc = list ? TT_OK : tt_fail_nomem(e, "hints");
+
+    for (char **variable = environ; rc == TT_OK && *variable; variable++)
+        rc = add_hint(list, *variable, "the environment", e);
+    if (rc == TT_OK && p->hints)
+        rc = read_hints(list, p->hints, e);
+    if (list && fclose(list) != 0 && rc == TT_OK)
+        rc = tt_fail_nomem(e, "hints");
+    snprintf(key, sizeof key, "%s.hints", backend);
+    if (rc == TT_OK && size > 0)
+        tt_settings_put(s, p->hints ? "-U" : "IOR_HINT__", key, "%s", text);
+    free(text);
+    return rc;
+}
+
 static void put_hdf5(struct tt_settings *s, const struct ior *p)
 {
     bool is_hdf5 = !strcasecmp(p->api, "HDF5");
@@ -275,7 +340,9 @@ static int put_api(struct tt_settings *s, const struct ior *p, struct tt_error *
     if (apis[i].method)
         tt_settings_put(s, "-c", apis[i].method, p->collective ? "collective" : "independent");
     else if (p->collective)
-        return tt_fail(e, TT_USAGE, "-c: %s has no collective transfers", p->api);
+        pass_over(p, "-c");
+    if (!apis[i].method && p->hints)
+        pass_over(p, "-U");
     put_hdf5(s, p);
     if (p->madvise && !strcasecmp(p->api, "MMAP"))
         tt_settings_put(s, "mmap.madv_pattern", "mmap.advice",
@@ -290,7 +357,7 @@ static int put_api(struct tt_settings *s, const struct ior *p, struct tt_error *
         snprintf(key, sizeof key, "%s.odirect", apis[i].backend);
         tt_settings_put(s, "--posix.odirect", key, "yes");
     }
-    return TT_OK;
+    return apis[i].method ? put_hints(s, p, apis[i].backend, e) : TT_OK;
 }
 
 static int put_data(struct tt_settings *s, const struct ior *p, struct tt_error *e)

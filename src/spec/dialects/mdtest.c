@@ -75,6 +75,9 @@ static const struct tt_param params[] = {
 static const char gpu[] = "buffers are in the memory of the CPU";
 static const char commands[] =
     "no commands are run between phases: use a call for each of -C, -T, -E and -r";
+static const char elsewhere[] = "it belongs to an interface that makes no files here";
+static const char layout[] = "a layout would change the number: set it for the directory";
+static const char slow[] = "time that is not spent in calls would be in the number";
 static const struct tt_other_option others[] = {
     {"-B", NULL, false, false, "phases always begin and end with a barrier"},
     {"-p", NULL, true, false, "iterations follow each other at once"},
@@ -90,6 +93,20 @@ static const struct tt_other_option others[] = {
     {NULL, "savePerOpDataCSV", true, false, "calls are in the run directory: see tutti export"},
     {NULL, "warningAsErrors", false, false, "warnings are in the result: see tutti show"},
     {NULL, "GPUid", true, false, gpu},
+    {NULL, "mpiio.showHints", false, false, elsewhere},
+    {NULL, "mpiio.preallocate", false, false, elsewhere},
+    {NULL, "mpiio.useStridedDatatype", false, false, elsewhere},
+    {NULL, "mpiio.useFileView", false, false, elsewhere},
+    {NULL, "mpiio.hintsFileName", true, false, elsewhere},
+    {NULL, "hdf5.showHints", false, false, elsewhere},
+    {NULL, "hdf5.collectiveMetadata", false, false, elsewhere},
+    {NULL, "hdf5.individualDataSets", false, false, elsewhere},
+    {NULL, "hdf5.noFill", false, false, elsewhere},
+    {NULL, "hdf5.chunkSize", true, false, elsewhere},
+    {NULL, "hdf5.hintsFileName", true, false, elsewhere},
+    {NULL, "hdf5.setAlignment", true, false, elsewhere},
+    {NULL, "mmap.madv_dont_need", false, false, elsewhere},
+    {NULL, "mmap.madv_pattern", false, false, elsewhere},
     {"-c", NULL, false, true, "one task would make the files of all: use -S, or one task"},
     {"-g", NULL, false, true, "directories keep the layout that they inherit: see lfs setstripe"},
     {NULL, "run-cmd-before-phase", true, true, commands},
@@ -97,6 +114,18 @@ static const struct tt_other_option others[] = {
     {NULL, "allocateBufferOnGPU", true, true, gpu},
     {NULL, "gpuDirect", false, true, gpu},
     {NULL, "posix.odirect", false, true, "files are written through the page cache"},
+    {NULL, "posix.rangelocks", false, true, "files are written without locks"},
+    {NULL, "posix.lustre.stripecount", true, true, layout},
+    {NULL, "posix.lustre.stripesize", true, true, layout},
+    {NULL, "posix.lustre.startost", true, true, layout},
+    {NULL, "posix.lustre.pool", true, true, layout},
+    {NULL, "posix.beegfs.NumTargets", true, true, layout},
+    {NULL, "posix.beegfs.ChunkSize", true, true, layout},
+    {NULL, "dummy.delay-create", true, true, slow},
+    {NULL, "dummy.delay-close", true, true, slow},
+    {NULL, "dummy.delay-sync", true, true, slow},
+    {NULL, "dummy.delay-xfer", true, true, slow},
+    {NULL, "dummy.delay-only-rank0", false, true, slow},
     {0},
 };
 
