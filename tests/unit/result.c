@@ -717,6 +717,22 @@ static void a_busy_machine_is_the_reason(void **unused)
     json_decref(result);
 }
 
+/* With a CPU for the helper, its time does not come on top of the computation. */
+static void only_a_full_node_is_called_so(void **unused)
+{
+    static const char *const cpus[] = {"\"cpus\": 2", "\"cpus\": 3"};
+
+    (void)unused;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *result;
+
+        rewrite_ranks("\"cpus\": 1", cpus[i], NULL);
+        result = make();
+        assert_int_equal(warns(result, "no CPU is free for I/O"), i == 0);
+        json_decref(result);
+    }
+}
+
 /* The slowest rank's seconds an iteration, against 12 passes of 4 ms alone. */
 static void computation_is_compared_with_its_calibration(void **unused)
 {
@@ -931,6 +947,7 @@ int main(void)
         TEST(waits_are_shared_by_dumps_in_flight),
         TEST(a_busy_machine_is_the_reason),
         TEST(too_many_ranks_are_the_reason),
+        TEST(only_a_full_node_is_called_so),
         TEST(computation_is_compared_with_its_calibration),
         TEST(what_is_not_a_metric_is_named),
         TEST(without_overlap_nothing_is_hidden),
