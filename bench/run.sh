@@ -2,7 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The figures of speed, each a ratio inside one run, against its target: bench/run.sh BUILD [FIGURES...]
 # What cannot be measured here (no root for the throttled device) says so. Status 1 if a target is missed.
+#   bench/run.sh --names   the names of all figures
 set -euo pipefail
+all=(kernel computing large_dump particles hiding hiding_adios2 full_node asked_for tiny_runs logged discard memory content
+    small_transfers transfers creates training counters measuring tracing starting a_million many_runs many_ranks simulated coverage
+    analyses verdicts model auto_regret packing reports page)
+if [ "${1:-}" = --names ]; then
+    printf '%s\n' "${all[@]}"
+    exit
+fi
 source=$(realpath "$(dirname "$0")/..")
 build=$(realpath "$1")
 chosen=("${@:2}")
@@ -130,6 +138,22 @@ hiding_adios2() {
     hiding "$tree_disk" 1G 0.95 # every dump makes new pages and metadata
 }
 
+# As many ranks as CPUs, so that a helper has none of its own; in one run with enough epochs for an interval.
+full_node() {
+    local n backend said
+    n=$(nproc)
+    for backend in $backends; do
+        "$tutti" run stencil -n "$n" --size "$(calculate '2048 * ($n | sqrt) | floor' n="$n")" --iterations 2000 \
+            --write every=80 --mode async+bg --baseline 3 --backend "$backend" --dir "$work" --results "$work/runs" \
+            --min-free 0 --quiet --json "$work/out.json"
+        row "async+bg, $n ranks on $n CPUs, $backend: hidden fraction" "$(metric hidden_fraction)" '>=' 0.85
+        said=$(jq -r 'if any(.warnings[].text; startswith("no CPU is free")) then "; the report says why" else "" end' "$work/out.json")
+        note "  $backend: 95 % interval; speed-up over sync; inflation" "$(printf '%.2f to %.2f; %.2f; %.2f' \
+            $(jq '.metrics | (.hidden_fraction_low, .hidden_fraction_high, .speedup, .inflation).value // 0' \
+                "$work/out.json"))$said"
+    done
+}
+
 # Runtime of as many measured epochs with and without baselines, of which 61 and 97 dumps have 10 and 16: where a device
 # is the limit, which may rest in a baseline; where a throttle is, which sleeps; where computation is, which sleeps, too.
 asked_for_run() { # KIND BASELINE
@@ -165,15 +189,48 @@ asked_for() {
     done
 }
 
+# A climate model's record, whose largest variable a rank has in this many runs: with two ranks and the atmosphere's 72
+# levels, a run of one element for every second column on each level.
+climate_run() { # RUNS OPTIONS...
+    run climate --case F --files h1 --columns $(($1 * 2 / 72)) --sync never --dir "$shm" "${@:2}"
+}
+
+# A rank's time that is not spent in the library below, and the memory that a run of elements takes beyond its data.
 tiny_runs() {
-    local backend
+    local backend libraries runs
     for backend in $backends $("$tutti" list backends | grep -owE '^ *pnetcdf'); do
-        ranks "$build/bench/bench_tiny_runs" "$backend" "$shm/tiny" >"$work/tiny.json"
-        rm -f "$shm/tiny"
-        row "200,000 tiny runs, $backend: time outside the library" "$(jq .outside "$work/tiny.json")" '<' 0.05
-        note "  $backend: bytes of memory per run, library included" \
-            "$(printf '%8.1f' "$(jq .memory_per_run "$work/tiny.json")")"
+        libraries=$([ ! -e "$build/modules/backend_$backend.so" ] || ldd "$build/modules/backend_$backend.so" |
+            awk '/lib(hdf5|pnetcdf)/ { print $3 }')
+        LIBRARY_TIME=$work/inside.$backend LD_PRELOAD="$build/bench/bench_library_time.so $libraries" \
+            climate_run 200000 --records 3 --backend "$backend"
+        row "200,000 tiny runs, $backend: time outside the library" \
+            "$(awk '{ share = 1 - $2 / $1; if (share > most) most = share } END { print most + 0 }' "$work/inside.$backend")" '<' 0.05
+        for runs in 200000 400000 800000; do
+            climate_run $runs --records 1 --backend "$backend"
+            jq '.metrics | .peak_memory.value - .bytes_written.value / 2' "$work/out.json"
+        done >"$work/memory.$backend"
+        jq -n '[inputs] | [(.[1] - .[0]) / 200000, (.[2] - .[1]) / 400000]' "$work/memory.$backend" >"$work/per_run.json"
+        note "  $backend: bytes of memory per run beyond its data" "$(printf '%8.1f' "$(jq '.[1]' "$work/per_run.json")")"
+        row "  $backend: what further runs take, of what the first took" "$(jq '.[1] / .[0]' "$work/per_run.json")" '<=' 1.2
     done
+}
+
+# The atmosphere's history files as a log, and with every element at its place.
+logged_rate() { # OPTIONS...
+    "$tutti" run climate -n "$(nproc)" --case F --backend mpiio --mpiio.method collective --dir "$work" \
+        --results "$work/runs" --min-free 0 --quiet --json "$work/out.json" "$@"
+    metric open_to_close_rate
+}
+
+logged() {
+    local placed
+    for _ in 1 2 3; do
+        placed=$(logged_rate)
+        calculate '$log / $placed' placed="$placed" log="$(logged_rate --layers log)" >>"$work/logged"
+    done
+    row "F case, $(nproc) ranks, mpiio on $(df --output=fstype "$work" | tail -n 1): log of canonical" \
+        "$(median <"$work/logged")" '>=' 5
+    note "  in each round" "$(printf '%7.2f' $(<"$work/logged"))"
 }
 
 # Through the whole program, timing and counting included, over the whole runtime.
@@ -586,8 +643,6 @@ read -r load _ </proc/loadavg
 if [ "${load%.*}" -ge 1 ]; then
     echo "bench: the machine is busy (load $load): these figures may be wrong" >&2
 fi
-all=(kernel computing large_dump particles hiding hiding_adios2 asked_for tiny_runs discard memory content small_transfers transfers creates training counters measuring tracing starting
-    a_million many_runs many_ranks simulated coverage analyses verdicts model auto_regret packing reports page)
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 for figure in "${chosen[@]}"; do
     [[ " ${all[*]} " == *" $figure "* ]] || { echo "bench: '$figure' is none of ${all[*]}" >&2; exit 2; }

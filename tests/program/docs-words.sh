@@ -58,3 +58,8 @@ while IFS='|' read -r section theirs ours; do
     rows=$((rows + 1))
 done < <(awk -F ' \\| ' '/^## / { section = $0; sub(/^## /, "", section) } section != "" && /^\| / { sub(/^\| /, "", $1); print section "|" $1 "|" $2 }' "$SOURCE/docs/migration.md")
 [ $rows -gt 60 ] || fail "only $rows rows in the tables of migration.md"
+
+# Figures of speed: those that bench/run.sh has, and no others.
+bash "$SOURCE/bench/run.sh" --names | sort >names
+sed -n '/^## Figures/,/^## Beside/p' "$SOURCE/docs/testing.md" | sed -nE 's/^\| (`[^|]*) \|.*/\1/p' | grep -oE '[a-z0-9_]+' | sort >described
+diff names described >&2 || fail "the figures of testing.md are not those of bench/run.sh"
