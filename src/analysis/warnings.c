@@ -431,6 +431,9 @@ static bool full_node(const struct tt_run_data *run, char text[TEXT])
     if (!run->metrics[TT_METRIC_hidden_fraction].known || !(cpus > 0) ||
         (double)neighbours(run) * (double)threads(run) < cpus)
         return false;
+    /* A tenth of the node and more is not the kernel's own work for this I/O. */
+    if (is_disturbed(run) && metric(run, TT_METRIC_cpu_others) > 0.1 * cpus)
+        return false;
     return visible > 0.15 * io && copy + helper > visible / 2 &&
            say(text,
                "no CPU is free for I/O, and CPU time cannot be hidden: of %s of I/O per dump, the "

@@ -2,16 +2,23 @@
 #include "report/paragraph.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
+
+/* Open MPI's launcher gives every rank a terminal of its own and copies what comes out of it to
+ * wherever its output goes, perhaps a file. Such a one is not the terminal of the session. */
+bool tt_is_terminal(FILE *out)
+{
+    return isatty(fileno(out)) && tcgetsid(fileno(out)) == getsid(0);
+}
 
 static bool has_styles(FILE *out)
 {
     const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-    return isatty(fileno(out)) && !(no && *no) && terminal && *terminal &&
+    return tt_is_terminal(out) && !(no && *no) && terminal && *terminal &&
            strcmp(terminal, "dumb") != 0;
 }
 

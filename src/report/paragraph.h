@@ -3,10 +3,14 @@
 #ifndef TT_REPORT_PARAGRAPH_H
 #define TT_REPORT_PARAGRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define TT_WIDTH 80
+
+/* False also for the terminal that a launcher makes for each rank. */
+bool tt_is_terminal(FILE *out);
 
 /* Until TT_PLAIN; nothing at all unless out is a terminal that knows it and NO_COLOR is not set. */
 enum tt_style { TT_PLAIN, TT_BOLD, TT_GOOD, TT_DOUBTFUL, TT_BAD };

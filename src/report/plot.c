@@ -5,11 +5,12 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "report/paragraph.h"
 
 bool tt_shows_unicode(FILE *out)
 {
-    locale_t users = isatty(fileno(out)) ? newlocale(LC_CTYPE_MASK, "", (locale_t)0) : (locale_t)0;
+    locale_t users = tt_is_terminal(out) ? newlocale(LC_CTYPE_MASK, "", (locale_t)0) : (locale_t)0;
     bool shows = users && !strcmp(nl_langinfo_l(CODESET, users), "UTF-8");
 
     if (users)

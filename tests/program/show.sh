@@ -33,6 +33,9 @@ grep -q $'\e\\[1mtutti bulk' terminal && grep -q $'\e\\[1;32m *done' terminal ||
 sed 's/\x1b\[[0-9;]*m//g; s/\r$//' terminal | cmp - short || fail "styles change the text"
 TERM=dumb script -qec "$TUTTI show" /dev/null </dev/null | { ! grep -q $'\e'; } || fail "styles on a dumb terminal"
 NO_COLOR=1 script -qec "$TUTTI show" /dev/null </dev/null | { ! grep -q $'\e'; } || fail "styles against NO_COLOR"
+# A launcher may give ranks a terminal, and its own output be a file.
+expect 0 "${ranks[@]}" 2 "$TUTTI" run bulk --block 64k --transfer 16k --dir "$data" --results "$work/launched" --min-free 0
+! grep -q $'\e' out || fail "styles in a file behind a launcher"
 
 # The line of progress has the rate of the last second, and is gone at the end.
 script -qec "$TUTTI run bulk --read no --block 4m --transfer 64k --layers throttle --throttle.rate 1500k --dir $data --min-free 0" /dev/null </dev/null |

@@ -714,6 +714,7 @@ static void a_busy_machine_is_the_reason(void **unused)
         warns(result, "other processes used 0.2 CPUs, and a rank waited for a CPU in 50 %"));
     assert_false(warns(result, "imbalance"));
     assert_false(warns(result, "beside it by"));
+    assert_false(warns(result, "no CPU is free"));
     json_decref(result);
 }
 
