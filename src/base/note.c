@@ -83,11 +83,21 @@ void tt_notes_end(void)
     pthread_mutex_unlock(&moving);
 }
 
+static void note_as(int thread)
+{
+    tt_note_place = notes ? &notes->places[thread] : NULL;
+    if (notes)
+        notes->tasks[thread] = (uint32_t)gettid();
+}
+
 void tt_note_as_helper(void)
 {
-    tt_note_place = notes ? &notes->places[1] : NULL;
-    if (notes)
-        notes->tasks[1] = (uint32_t)gettid();
+    note_as(1);
+}
+
+void tt_note_as_mover(void)
+{
+    note_as(2);
 }
 
 bool tt_note_main_is_at_work(void)
@@ -192,10 +202,15 @@ static int suspicion(enum tt_doing doing)
     return doing == TT_DOING_WORK ? 1 : doing > TT_DOING_WORK ? 2 : 0;
 }
 
-/* A rank that waits for its helper is where that is. */
+/* A rank that waits for another of its threads is where that is. */
 static int thread_of(const struct tt_note_view *v)
 {
-    return suspicion(v->threads[1].doing) < suspicion(v->threads[0].doing);
+    int found = 0;
+
+    for (int i = 1; i < TT_NOTE_THREADS; i++)
+        if (suspicion(v->threads[i].doing) < suspicion(v->threads[found].doing))
+            found = i;
+    return found;
 }
 
 /* Looks are a fraction of a second apart: what began closer together began at once. */

@@ -35,8 +35,8 @@
 enum tt_doing { TT_DOINGS(TT_DOING) TT_NDOING };
 #undef TT_DOING
 
-/* The main thread and its helper. */
-enum { TT_NOTE_THREADS = 2, TT_NOTE_FILES = 16, TT_NOTE_PATH = 224 };
+/* The main thread, its helper, and the thread in which a layer makes calls. */
+enum { TT_NOTE_THREADS = 3, TT_NOTE_FILES = 16, TT_NOTE_PATH = 224 };
 
 /* A page of the file. A place is sequence << 32 | doing << 24 | number of the file. */
 struct tt_note {
@@ -101,8 +101,9 @@ uint32_t tt_note_file(const char *path);
 /* The main thread's notes begin; in memory until they are shared. */
 void tt_notes_begin(void);
 void tt_notes_end(void);
-/* This thread is the helper. */
+/* This thread is the helper, or that of a layer. */
 void tt_note_as_helper(void);
+void tt_note_as_mover(void);
 /* By the helper: whether the main thread computes or communicates, and waits for no I/O. */
 bool tt_note_main_is_at_work(void);
 /* From the main thread, while there is no helper. Where the file cannot be had, notes stay in

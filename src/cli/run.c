@@ -421,7 +421,7 @@ static bool may_overlap(const char *workload, size_t n, const struct tt_settings
         struct tt_config config = {0};
 
         may = tt_config_make(&config, workload, &list[i], &ignored) == TT_OK &&
-              config.run->overlap != TT_OVERLAP_NONE;
+              (config.run->overlap != TT_OVERLAP_NONE || tt_stack_has_thread(&config.stack));
         tt_config_free(&config);
     }
     return may;

@@ -15,6 +15,7 @@
 #include "base/note.h"
 #include "engine/private.h"
 #include "engine/spot_check.h"
+#include "io/node_cache.h"
 #include "node/page_cache.h"
 #include "plan/directory.h"
 
@@ -119,7 +120,7 @@ static int remove_made(struct tt_engine *engine, const struct tt_made_file *file
 {
     struct tt_made made = tt__made(file);
 
-    if (made.kind == TT_MADE_TREE || made.kind == TT_MADE_BUNDLE)
+    if (made.kind == TT_MADE_TREE || made.kind == TT_MADE_BUNDLE || made.kind == TT_MADE_CACHE)
         return tt_remove_tree(&engine->p->owner, &made, e);
     return tt_removal_check(tt_remove_made(&engine->p->owner, &made), file->path, e);
 }
@@ -167,7 +168,7 @@ int tt__data_check_mark(const char *path, struct tt_error *e)
 
 int tt_data_remove(struct tt_engine *engine, const char *path, struct tt_error *e)
 {
-    int rc = TT_OK;
+    int rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
 
     for (const struct tt_made_file *f = find_target(engine->p, path); f && rc == TT_OK;
          f = f->next_part)
@@ -288,9 +289,11 @@ int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, s
 
     if (!source)
         return tt_data_claim(engine, to, e);
-    if (source->next_part)
+    rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
+    if (rc == TT_OK && source->next_part)
         remove_earlier(engine, to);
-    rc = rename_parts(engine, source, to, &parts, e);
+    if (rc == TT_OK)
+        rc = rename_parts(engine, source, to, &parts, e);
     if (rc == TT_OK)
         rc = rename_one(engine, source, to, &target, e);
     if (rc != TT_OK)
@@ -353,6 +356,56 @@ int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e)
     if (rc == TT_OK) {
         p->data = tt__made(find_made(p, TT_MADE_DIRECTORY, p->data_directory));
         p->owner.data = &p->data;
+    }
+    return rc;
+}
+
+/* Of each layer that keeps files on the node, by its first rank. One that is there was made by
+ * another first rank of this run on the same machine. */
+int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
+{
+    const struct tt_stack *stack = &engine->p->stack;
+    int rc = TT_OK;
+
+    for (unsigned i = 0; i < stack->n && rc == TT_OK; i++) {
+        const struct tt_backend *x = stack->elements[i];
+        char *path;
+        bool there = false;
+
+        if (!x->local)
+            continue;
+        path = tt_node_cache_directory(x->local(stack->opts[i]),
+                                       tt_directory_id(engine->p->directory));
+        rc = path ? make_directory(engine, TT_MADE_CACHE, path, &there, e)
+                  : tt_fail_nomem(e, "a path");
+        if (there) {
+            tt_error_clear(e);
+            rc = TT_OK;
+        }
+        free(path);
+    }
+    return rc;
+}
+
+/* With spare, only if all of it has been moved. */
+int tt__data_remove_caches(struct tt_engine *engine, bool spare, struct tt_error *e)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rc = TT_OK;
+
+    for (struct tt_made_file *f = engine->p->made; f; f = f->next) {
+        int now;
+
+        if (f->kind != TT_MADE_CACHE || f->withdrawn)
+            continue;
+        now = spare ? tt_node_cache_check_moved(f->path, e) : TT_OK;
+        if (now == TT_OK)
+            now = remove_made(engine, f, e);
+        if (now == TT_OK) {
+            f->withdrawn = true;
+            tt_manifest_leave(engine->p->directory, f->kind, f->path, &ignored);
+        }
+        rc = rc == TT_OK ? now : rc;
     }
     return rc;
 }
@@ -501,9 +554,11 @@ static int look_at_directory(struct look *l, const char *path, struct tt_error *
 static int look_at_target(struct tt_engine *engine, struct look *l, const char *path,
                           struct tt_error *e)
 {
-    struct tt_target target;
-    int rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
+    struct tt_target target = {0};
+    int rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
 
+    if (rc == TT_OK)
+        rc = tt_stack_target_at(&engine->p->stack, path, &target, e);
     for (size_t i = 0; rc == TT_OK && i < target.n; i++)
         rc = target.list[i].is_directory ? look_at_directory(l, target.list[i].path, e)
                                          : look_at_file(l, target.list[i].path, e);

@@ -29,7 +29,13 @@
 /* Asynchrony needs MPI from two threads wherever a backend or its library uses MPI itself. */
 static int check_thread_level(const struct tt_config *config, int level, struct tt_error *e)
 {
-    if (config->run->overlap == TT_OVERLAP_NONE || level == MPI_THREAD_MULTIPLE)
+    if (level == MPI_THREAD_MULTIPLE)
+        return TT_OK;
+    if (tt_stack_has_thread(&config->stack))
+        return tt_fail(e, TT_FAILED,
+                       "a layer needs MPI_THREAD_MULTIPLE for its thread, which this MPI does not "
+                       "give; use --layers without it, or another MPI");
+    if (config->run->overlap == TT_OVERLAP_NONE)
         return TT_OK;
     return tt_fail(e, TT_FAILED,
                    "overlap needs MPI_THREAD_MULTIPLE, which this MPI does not give; use "
@@ -83,6 +89,8 @@ static int prepare_here(struct tt_engine *engine, int thread_level, struct tt_er
         rc = tt__data_adopt_dir(engine, e);
     if (rc == TT_OK && engine->rank == 0)
         rc = tt_stack_caps(&p->stack) & TT_CAP_STORES ? tt__data_make_directory(engine, e) : TT_OK;
+    if (rc == TT_OK && p->node_rank == 0)
+        rc = tt__data_make_caches(engine, e);
     if (rc == TT_OK && engine->rank == 0)
         rc = open_progress(engine, e);
     if (rc == TT_OK && engine->config->run->overlap != TT_OVERLAP_NONE)
@@ -216,7 +224,7 @@ static json_t *layer_costs(const struct tt_engine_private *p)
     for (unsigned i = 0; i + 1 < p->stack.n; i++) {
         const struct tt_cost *c = &p->costs[i], *below = c + 1;
 
-        json_array_append_new(costs, json_integer(c->ns - below->ns));
+        json_array_append_new(costs, json_integer(c->ns + c->beside_ns - below->ns));
         json_array_append_new(costs, json_integer(c->cpu_ns - below->cpu_ns + c->threads_ns));
         for (int d = TT_WRITING; d <= TT_READING; d++) {
             json_array_append_new(costs, json_integer((json_int_t)c->bytes[d]));
@@ -419,6 +427,11 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
 
     tt_note_begin(TT_DOING_REMOVE,
                   tt_note_file(p->data_directory ? p->data_directory : p->directory));
+    now = tt__data_remove_caches(engine, keep, &later);
+    if (rc == TT_OK && now != TT_OK)
+        *e = later;
+    rc = rc == TT_OK ? now : rc;
+    tt_error_clear(&later);
     if (!keep) {
         tt__data_remove_own(engine);
         tt_agree(comm, rc, &later); /* directories are empty only then */

@@ -215,6 +215,9 @@ int tt__data_check_mark(const char *path, struct tt_error *e);
  * of each node the node's manifest; the first rank removes what manifests still list. Where no
  * manifest is left, all do. Collective. */
 void tt__data_remove_own(struct tt_engine *engine);
+/* The directories of the run on each node, by the node's first rank. */
+int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e);
+int tt__data_remove_caches(struct tt_engine *engine, bool spare, struct tt_error *e);
 
 /* shared.c: whether all ranks see the run's own data directory, and that of a path which is the
  * same on all. Collective; rank 0 may write there. A directory is looked at once. */

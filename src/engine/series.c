@@ -633,6 +633,18 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
     return tt_series_close_timed(s, &unused, e);
 }
 
+/* What layers close in the background uses the variables of this series. */
+static int settle(struct tt_series *s, struct tt_error *e)
+{
+    struct tt_engine *engine = s->engine;
+    int64_t t = tt_now_ns();
+    int rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
+
+    rc = tt_agree(s->comm, tt__noted(s, rc, e), e);
+    tt_phase_add(engine, TT_CLOSE, t);
+    return rc;
+}
+
 int tt_series_close_timed(struct tt_series *s, int64_t *own_ns, struct tt_error *e)
 {
     struct tt_engine *engine;
@@ -656,6 +668,10 @@ int tt_series_close_timed(struct tt_series *s, int64_t *own_ns, struct tt_error 
         tt__phase_add_ns(engine, TT_SYNC, all.sync_ns);
         tt__phase_add_ns(engine, TT_IO_SYNC, all.sync_ns);
         *own_ns = all.close_ns;
+        rc = rc == TT_OK ? now : rc;
+    }
+    if (tt_stack_has_thread(&engine->p->stack)) {
+        now = settle(s, e);
         rc = rc == TT_OK ? now : rc;
     }
     tt__spot_check_settle(s->spot_check);

@@ -12,6 +12,7 @@
 #include "base/note.h"
 #include "io/calls.h"
 #include "io/disk.h"
+#include "io/node_cache.h"
 
 /* ---- facts ---- */
 
@@ -280,6 +281,27 @@ bool tt_stack_is_reentrant(const struct tt_stack *stack)
     return stack->n == 1 && !stack->elements[0]->library;
 }
 
+int tt_stack_settle(const struct tt_stack *stack, struct tt_cost *costs, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->settle) {
+            int now = stack->elements[i]->settle(costs ? costs + i : NULL, e);
+
+            rc = rc == TT_OK ? now : rc;
+        }
+    return rc;
+}
+
+bool tt_stack_has_thread(const struct tt_stack *stack)
+{
+    for (unsigned i = 0; i < stack->n; i++)
+        if (stack->elements[i]->settle)
+            return true;
+    return false;
+}
+
 size_t tt_stack_ticket_size(const struct tt_stack *stack)
 {
     size_t size = 1;
@@ -424,6 +446,18 @@ int tt_below_close(struct tt_file *file, struct tt_error *e)
     return close_chain(file->below, e);
 }
 
+struct tt_file *tt_below_detach(struct tt_file *file)
+{
+    struct tt_file *top = calloc(1, sizeof *top);
+
+    if (!top)
+        return NULL;
+    top->below = file->below;
+    file->below = NULL;
+    file->detached = true;
+    return top;
+}
+
 /* Libraries wait for ever for the other end of a pipe, and HDF5 in a directory. */
 static int check_source(const struct tt_stack *stack, const char *path, struct tt_error *e)
 {
@@ -454,6 +488,8 @@ static const struct tt_file *backend_of(const struct tt_file *file)
 static int judged(const struct tt_file *file, int rc, bool closed, struct tt_error *e)
 {
     file = backend_of(file);
+    if (file->detached) /* a thread may just be at it, and judges itself */
+        return rc;
     return file->spec ? tt_calls_judge(file, rc, closed, e) : rc;
 }
 
@@ -470,6 +506,8 @@ int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
                      stack->elements[stack->n - 1]->name);
     if (rc == TT_OK && spec->access != TT_CREATE)
         rc = check_source(stack, spec->path, e);
+    if (rc == TT_OK && spec->access != TT_CREATE && backend_of(file)->backend->caps & TT_CAP_STORES)
+        rc = tt_node_cache_check_target(spec->path, e);
     rc = tt_agree(spec->comm, rc, e);
     tt_calls_begin(spec->path);
     if (rc == TT_OK)
@@ -514,9 +552,16 @@ static void add_costs(const struct tt_file *file, struct tt_cost *costs)
         costs->ns += file->cost.ns;
         costs->cpu_ns += file->cost.cpu_ns;
         costs->threads_ns += file->cost.threads_ns;
+        costs->beside_ns += file->cost.beside_ns;
         costs->bytes[TT_WRITING] += file->cost.bytes[TT_WRITING];
         costs->bytes[TT_READING] += file->cost.bytes[TT_READING];
     }
+}
+
+void tt_below_free(struct tt_file *detached, struct tt_cost *costs)
+{
+    add_costs(detached->below, costs);
+    free_chain(detached);
 }
 
 int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns,

@@ -11,6 +11,7 @@
 #include "spec/param.h"
 
 struct tt_file;
+struct tt_cost;
 
 enum tt_access {
     TT_CREATE, /* the file must not exist yet: tutti never overwrites what it did not make */
@@ -93,6 +94,8 @@ enum tt_capability {
     TT_CAP_ONE_THREAD = 1 << 10, /* not even two files may be used by two threads at a time */
     TT_CAP_BESIDE = 1 << 8,      /* opens by MPI-IO, which may make PATH.locktest.RANK meanwhile */
     TT_CAP_KEEPS = 1 << 12,      /* what is overwritten stays in the file: every dump adds to it */
+    /* Of a layout layer: tutti convert finds out by itself how to read what it writes. */
+    TT_CAP_CONVERTIBLE = 1 << 13,
     /* Of a stack only if every layer has them, too. A layer cannot take the others away. */
     TT_CAP_UPDATES = 1 << 4,    /* opens files with TT_UPDATE */
     TT_CAP_GROWS = 1 << 5,      /* and lets unlimited variables grow then */
@@ -112,8 +115,8 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for check, list, prepare, define, submit and wait (both), wait_any,
- * use_buffers, most_submitted, is_collective, loss and query.
+ * not. NULL is allowed for check, list, local, prepare, define, submit and wait (both), wait_any,
+ * use_buffers, most_submitted, is_collective, loss, settle and query.
  * tt_file_query asks every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -136,6 +139,9 @@ struct tt_backend {
      * there, as far as this process can see, without MPI. NULL: the one file. */
     int (*list)(const void *opts, const struct tt_file_spec *spec, struct tt_target *target,
                 struct tt_error *e);
+    /* A directory on the storage of each node, in which a layer keeps files of the run. The engine
+     * makes tutti-ID.HOST.cache there before the first file is opened, and removes it at the end. */
+    const char *(*local)(const void *opts);
     /* What comes before the library's own call: ranks agree, properties and hints are made, rank 0
      * makes the file, which alone of this is timed as open. Collective, and ranks have agreed when
      * it returns. It leaves nothing behind if it fails; else open is next. May be NULL. */
@@ -172,6 +178,10 @@ struct tt_backend {
     int (*sync)(struct tt_file *file, struct tt_error *e);
     /* Frees everything in every case; the first error is kept and the clean-up still finished. */
     int (*close)(struct tt_file *file, struct tt_error *e);
+    /* Of a layer with a thread that makes the calls below: waits until files are closed that were
+     * left to it, on this rank, and returns the first failure since it was asked last. What their
+     * calls took is added to costs, of this element and those below; NULL: nobody asks. */
+    int (*settle)(struct tt_cost *costs, struct tt_error *e);
     /* Settings as given, read back and proven. Collective; called before close. */
     int (*query)(struct tt_file *file, struct tt_facts *facts, struct tt_error *e);
 };
@@ -186,6 +196,9 @@ struct tt_file_identity {
 struct tt_cost {
     int64_t ns, cpu_ns; /* cpu_ns: of the calling thread */
     int64_t threads_ns; /* CPU time of other threads that worked for this element, which adds it */
+    /* Where a thread of this element makes the calls below: how long it worked, less how long
+     * callers waited for it, so that ns and this together hold the time below. */
+    int64_t beside_ns;
     uint64_t bytes[2];  /* of the blocks that came to it, by enum tt_direction */
 };
 
@@ -208,6 +221,7 @@ struct tt_file {
      */
     struct tt_file_identity *made_all;
     uint32_t note; /* the file's number in what the rank notes of its calls */
+    bool detached; /* what was below it is closed later; see tt_below_detach */
     bool layered;  /* it is a layer, or below one */
     struct tt_cost cost;
     uint64_t library_bytes[2];    /* bytes moved beyond the payload, where the backend knows */
@@ -264,6 +278,12 @@ int tt_stack_target(const struct tt_stack *stack, const struct tt_file_spec *spe
 int tt_stack_target_at(const struct tt_stack *stack, const char *path, struct tt_target *target,
                        struct tt_error *e);
 
+/* Waits for what layers do after a file was closed; see settle of struct tt_backend. costs has
+ * TT_MAX_STACK. Not collective. */
+int tt_stack_settle(const struct tt_stack *stack, struct tt_cost *costs, struct tt_error *e);
+/* Whether a layer makes calls in a thread of its own, for which MPI has to be prepared. */
+bool tt_stack_has_thread(const struct tt_stack *stack);
+
 /* Open the whole stack; collective, and ranks have agreed when it returns. *out is NULL on failure.
  */
 int tt_file_open(const struct tt_stack *stack, const struct tt_file_spec *spec,
@@ -284,6 +304,11 @@ int tt_file_close_timed(struct tt_file *file, int64_t *own_ns, int64_t *stack_ns
  * other operations on it. */
 int tt_below_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_error *e);
 int tt_below_close(struct tt_file *file, struct tt_error *e);
+/* For a layer that closes the elements below after its own close has returned: takes them away from
+ * the file, under a file of their own, which the layer closes by tt_below_close and frees. Until
+ * then it keeps the spec they were opened on. */
+struct tt_file *tt_below_detach(struct tt_file *file);
+void tt_below_free(struct tt_file *detached, struct tt_cost *costs);
 /* For layers that keep several files below, each of this rank alone (MPI_COMM_SELF): opens one of
  * them. The first is file->below itself, whose facts are asked for. *part is NULL on failure. */
 int tt_part_open(struct tt_file *file, const struct tt_file_spec *spec, struct tt_file **part,

@@ -216,7 +216,8 @@ int tt_worker_command(const struct tt_config *config, const char *directory,
         tt_command_add(out, "--ranks");
         tt_command_add(out, "%llu", (unsigned long long)config->run->ranks);
     }
-    if (!command && config->run->overlap != TT_OVERLAP_NONE)
+    if (!command &&
+        (config->run->overlap != TT_OVERLAP_NONE || tt_stack_has_thread(&config->stack)))
         tt_command_add(out, "--overlap");
     if (config->run->module)
         tt_command_add_array(out, (char *[]){"--module", config->run->module, NULL});

@@ -16,8 +16,8 @@
 #include "plan/control.h"
 #include "plan/directory.h"
 
-static const char *const kinds[TT_MADE_KINDS] = {"file", "directory", "parent",
-                                                 "tree", "beside",    "bundle"};
+static const char *const kinds[TT_MADE_KINDS] = {"file",   "directory", "parent", "tree",
+                                                 "beside", "bundle",    "cache"};
 
 /* ---- writing ---- */
 

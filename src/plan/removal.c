@@ -16,10 +16,12 @@
 #include <xxhash.h>
 
 #include "base/note.h"
+#include "io/node_cache.h"
 #include "plan/directory.h"
 #include "plan/workload.h"
 
 #define DATA_PREFIX "tutti-"
+#define CACHE_SUFFIX ".cache"
 #define OPEN_SUFFIX " open"
 #define LOCK_SUFFIX ".locktest."
 
@@ -210,6 +212,15 @@ static bool is_data_name(const char *name, size_t length, const char *id)
            !strncmp(name + prefix, id, length - prefix);
 }
 
+/* "tutti-ID.HOST.cache" */
+static bool is_cache_name(const char *name, const char *id)
+{
+    size_t n = strlen(name), data = sizeof DATA_PREFIX - 1 + strlen(id);
+
+    return n > data + sizeof CACHE_SUFFIX && name[data] == '.' && is_data_name(name, data, id) &&
+           !strcmp(name + n - (sizeof CACHE_SUFFIX - 1), CACHE_SUFFIX);
+}
+
 /* ---- deciding ---- */
 
 enum place_of_it { ELSEWHERE, IN_DATA_DIRECTORY };
@@ -234,7 +245,9 @@ static enum tt_removal judge(const struct tt_owner *o, const struct tt_made *mad
     if (where == IN_DATA_DIRECTORY)
         return TT_REMOVED;
     /* Else the name says it: no other run and no other program gives that one. */
-    if (made->kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), o->id) &&
+    if ((made->kind == TT_MADE_CACHE
+             ? is_cache_name(x->name, o->id)
+             : made->kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), o->id)) &&
         (!o->anybodys || (known && !x->has_marks)))
         return TT_REMOVED;
     return TT_UNPROVEN;
@@ -537,7 +550,7 @@ static void fell(struct felling *f, int directory)
 
 int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e)
 {
-    bool whole = made->kind == TT_MADE_BUNDLE;
+    bool whole = made->kind == TT_MADE_BUNDLE || made->kind == TT_MADE_CACHE;
     struct felling *f = NULL;
     struct entry x;
     enum tt_removal how = decide(owner, made, &x);
@@ -666,12 +679,13 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 
     if (made->kind == TT_MADE_BESIDE)
         return remove_beside(o, made, e);
-    if (made->kind == TT_MADE_TREE || made->kind == TT_MADE_BUNDLE) {
+    if (made->kind == TT_MADE_TREE || made->kind == TT_MADE_BUNDLE ||
+        made->kind == TT_MADE_CACHE) {
         struct stat st;
         bool there = lstat(made->path, &st) == 0;
 
         rc = tt_remove_tree(o, made, e);
-        *removed += rc == TT_OK && there;
+        *removed += rc == TT_OK && there && made->kind != TT_MADE_CACHE;
         return rc;
     }
     how = tt_remove_made(o, made);
@@ -689,6 +703,18 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
     return tt_removal_check(how, made->path, e);
 }
 
+/* What a cache has is completed by what is in the target: if one is spared, so are the others. */
+static int check_caches(const struct tt_made_list *all, struct tt_error *e)
+{
+    struct stat st;
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < all->n && rc == TT_OK; i++)
+        if (all->list[i].kind == TT_MADE_CACHE && lstat(all->list[i].path, &st) == 0)
+            rc = tt_node_cache_check_moved(all->list[i].path, e);
+    return rc;
+}
+
 /* An unfinished manifest, or one with lines that are none, is used as far as it goes. */
 static int remove_all(const char *directory, struct tt_owner *o, uint64_t *removed,
                       struct tt_error *e)
@@ -696,12 +722,14 @@ static int remove_all(const char *directory, struct tt_owner *o, uint64_t *remov
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_made_list all;
     struct tt_config config = {0};
-    int rc = tt_manifest_read(directory, &all, e);
+    int rc = tt_manifest_read(directory, &all, e), spared;
 
     if (all.n > 0 &&
         tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         o->config = &config;
     o->place = tt_place_here();
+    spared = o->anybodys ? check_caches(&all, e) : TT_OK;
+    rc = rc == TT_OK ? spared : rc;
     for (size_t i = 0; i < all.n; i++) {
         const char *slash = strrchr(all.list[i].path, '/');
 
@@ -709,7 +737,7 @@ static int remove_all(const char *directory, struct tt_owner *o, uint64_t *remov
             is_data_name(slash + 1, strlen(slash + 1), o->id))
             o->data = &all.list[i];
     }
-    for (size_t i = 0; i < all.n; i++) {
+    for (size_t i = 0; i < all.n && spared == TT_OK; i++) {
         const struct tt_made *made = &all.list[i];
         struct tt_error why = TT_ERROR_CLEAR;
         int now = remove_one(o, made, removed, &why);

@@ -21,6 +21,7 @@ layers() { # STACK
     case $1 in
     none) ;;
     throttle) echo --layers throttle --throttle.rate 400m --throttle.buffer 64k --throttle.ops 20000 ;;
+    *cache*) cache "$1" ;;
     *subfile) subfile "$1" ;;
     verify,log) echo --layers "$1" --log.segment 4k ;;
     verify,compress) echo --layers "$1" --compress.codec zstd --compress.block 1k --compress.threads 2 ;;
@@ -32,6 +33,23 @@ layers() { # STACK
     verify,short-writes) echo --layers verify,fault --fault.rate 0.5 --fault.action short ;;
     verify,short-reads) echo --layers verify,fault --fault.call read --fault.rate 0.5 --fault.action short ;;
     *) echo --layers "$1" ;;
+    esac
+}
+
+# In the data directory, where nothing may be left. The small one has room for some of what two ranks write, the returning one
+# closes files later.
+cache() { # STACK
+    local options=(--cache.dir "$data") stack=$1
+    case $1 in
+    *small-cache*) options+=(--cache.size 40k) ;;
+    *local-cache*) options+=(--cache.sync local --cache.size 100k) ;;
+    *returning-cache*) options+=(--cache.close return) ;;
+    esac
+    stack=${stack/small-cache/cache} stack=${stack/local-cache/cache} stack=${stack/returning-cache/cache}
+    case $stack in
+    *subfile) echo "${options[@]}" "$(subfile "$stack")" ;;
+    *short-writes*) echo --layers "${stack/short-writes/fault}" --fault.rate 0.5 --fault.action short "${options[@]}" ;;
+    *) echo --layers "$stack" "${options[@]}" ;;
     esac
 }
 

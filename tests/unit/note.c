@@ -27,7 +27,7 @@ static void wait_all(struct tt_note_view views[RANKS])
         views[i].threads[0].doing = TT_DOING_AGREE;
         views[i].threads[0].changed_ns = 40 * SECOND;
         views[i].threads[0].sequence = 7;
-        views[i].threads[1].doing = TT_DOING_IDLE;
+        views[i].threads[1].doing = views[i].threads[2].doing = TT_DOING_IDLE;
         snprintf(views[i].threads[0].path, TT_NOTE_PATH, "/data/out");
     }
 }

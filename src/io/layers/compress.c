@@ -82,6 +82,7 @@ const struct tt_backend tt_layer_compress = {
     .name = "compress",
     .summary = "each rank appends its requests to its own part of a container, packed in blocks",
     .kind = TT_LAYOUT_LAYER,
+    .caps = TT_CAP_CONVERTIBLE,
     .state_size = sizeof(struct tt_logged),
     .opts_size = sizeof(struct compress_opts),
     .params = params,

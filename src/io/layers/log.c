@@ -29,6 +29,7 @@ const struct tt_backend tt_layer_log = {
     .name = "log",
     .summary = "each rank appends its requests to its own part of a container, with an index",
     .kind = TT_LAYOUT_LAYER,
+    .caps = TT_CAP_CONVERTIBLE,
     .state_size = sizeof(struct tt_logged),
     .opts_size = sizeof(struct log_opts),
     .params = params,

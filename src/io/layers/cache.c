@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A request layer: a write goes to storage of the node and returns, and a thread moves it to the
+ * target (io/layers/cache/jobs.c). What is read of a file that is only read is kept there, too, for
+ * all ranks of the node, and the next step is read ahead.
+ *
+ * What does not fit goes through: the caller waits until the mover has come to it. So does all of
+ * it after the node's storage has failed; what was only there and cannot be read is an error.
+ *
+ * A file that is being written is read from the target, after all that was written has been moved
+ * there. Left out: keeping what was written for readers after the close, reading ahead in a series
+ * of a file per step, changing a file that is there (TT_UPDATE), and blocks of other records in
+ * memory. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "base/agree.h"
+#include "io/calls.h"
+#include "io/layers/cache/parts.h"
+#include "spec/units.h"
+
+static const char *const sync_names[] = {
+    [CACHE_SYNC_TARGET] = "target", [CACHE_SYNC_LOCAL] = "local", NULL};
+static const char *const close_names[] = {
+    [CACHE_CLOSE_WAIT] = "wait", [CACHE_CLOSE_RETURN] = "return", NULL};
+
+#define AT(field) offsetof(struct cache_opts, field)
+static const struct tt_param params[] = {
+    {"dir", TT_PARAM_TEXT, AT(dir), NULL, NULL,
+     "a directory on storage of each node, in which the run makes one of its own",
+     .placeholder = "DIR"},
+    {"size", TT_PARAM_BYTES, AT(size), "1g", "B",
+     "bytes that all ranks of a node may have there; what does not fit goes to the target at once",
+     0, INT64_C(1) << 60},
+    {"sync", TT_PARAM_CHOICE, AT(sync), "target", NULL,
+     "what a sync waits for: data is durable in the target, or in the storage of the node",
+     .choices = sync_names},
+    {"close", TT_PARAM_CHOICE, AT(close), "wait", NULL,
+     "wait: closing a file waits until all of it has been moved; return: the files of a series "
+     "with a file per step are closed in the background, and the end of the series waits",
+     .choices = close_names},
+    {"read_ahead", TT_PARAM_BOOL, AT(read_ahead), "yes", NULL,
+     "after a step was read, read the next one into the cache"},
+    {NULL},
+};
+
+static int cache_check(const void *opts, struct tt_error *e)
+{
+    const struct cache_opts *o = opts;
+
+    if (!o->dir || !o->dir[0])
+        return tt_fail(e, TT_USAGE,
+                       "layer cache needs cache.dir, a directory on storage of the node, such as "
+                       "/dev/shm");
+    return TT_OK;
+}
+
+static const char *cache_local(const void *opts)
+{
+    return ((const struct cache_opts *)opts)->dir;
+}
+
+static struct cache *cache_of(const struct tt_file *file)
+{
+    return *(struct cache **)file->state;
+}
+
+/* ---- files that are closed in the background ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct cache *first, *last;
+    int rc;
+    struct tt_error error;
+} closing = {.lock = PTHREAD_MUTEX_INITIALIZER, .error = TT_ERROR_CLEAR};
+
+static void leave_closing(struct cache *c)
+{
+    pthread_mutex_lock(&closing.lock);
+    *(closing.first ? &closing.last->next : &closing.first) = c;
+    closing.last = c;
+    pthread_mutex_unlock(&closing.lock);
+}
+
+static struct cache *take_closing(void)
+{
+    struct cache *c;
+
+    pthread_mutex_lock(&closing.lock);
+    c = closing.first;
+    if (c)
+        closing.first = c->next;
+    pthread_mutex_unlock(&closing.lock);
+    return c;
+}
+
+static int cache_settle(struct tt_cost *costs, struct tt_error *e)
+{
+    struct cache *c;
+    int rc = TT_OK;
+
+    while ((c = take_closing())) {
+        int now = tt__job_wait(c->closing, e);
+
+        rc = rc == TT_OK ? now : rc;
+        if (costs) {
+            costs->beside_ns += c->busy_ns;
+            costs->threads_ns += c->busy_cpu_ns;
+        }
+        tt_below_free(c->top, costs ? costs + 1 : NULL);
+        tt__cache_free(c);
+    }
+    return rc;
+}
+
+/* ---- opening ---- */
+
+/* Only what tutti convert can complete after a crash may be acknowledged before it is there. */
+static int check_local(const struct tt_file *file, struct tt_error *e)
+{
+    const struct tt_file *x = file->below;
+    bool convertible = true;
+
+    for (; x->below; x = x->below)
+        convertible = convertible && (x->backend->kind == TT_REQUEST_LAYER ||
+                                      x->backend->caps & TT_CAP_CONVERTIBLE);
+    if (convertible && x->backend->caps & TT_CAP_RAW)
+        return TT_OK;
+    return tt_fail(e, TT_UNSUPPORTED,
+                   "cache.sync local needs a file that tutti convert can complete after a crash: "
+                   "one of posix, mmap, uring or mpiio, alone or below log, compress or subfile");
+}
+
+static bool defines(const struct tt_file *file)
+{
+    while ((file = file->below))
+        if (file->backend->define)
+            return true;
+    return false;
+}
+
+static int prepare(struct tt_file *file, struct cache *c, struct tt_error *e)
+{
+    const struct cache_opts *o = file->opts;
+    const char *slash = file->directory ? strrchr(file->directory, '/') : NULL;
+    const char *id = slash ? slash + 1 : file->directory ? file->directory : "alone";
+    int rc = TT_OK;
+
+    c->opts = o;
+    c->top = file;
+    c->below = file->below;
+    c->rank = file->rank;
+    c->size = file->size;
+    c->writes = file->spec->access != TT_READ_ONLY;
+    c->alone = file->size == 1 || file->spec->independent;
+    c->defines = defines(file);
+    c->spec = *file->spec;
+    c->path = strdup(file->spec->path);
+    c->spec.path = c->path;
+    c->spec.in_helper = true;
+    c->store.fd = -1;
+    tt_error_clear(&c->error);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->store.lock, NULL);
+    /* Made now: without memory at the end others would wait for this rank. */
+    c->closing = tt__job_make(c, CACHE_CLOSE, 0, NULL, false, e);
+    if (!c->path || !c->closing)
+        return tt_fail_nomem(e, "an open file");
+    if (c->writes && o->sync == CACHE_SYNC_LOCAL)
+        rc = check_local(file, e);
+    return rc == TT_OK
+               ? tt__store_open(&c->store, o, id, file->directory != NULL, file->rank, e)
+               : rc;
+}
+
+static int call_below(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
+                      struct tt_error *e)
+{
+    struct cache_job *j = tt__job_make(c, act, step, b, false, e);
+
+    if (!j)
+        return e->code;
+    tt__job_submit(j);
+    return tt__job_wait(j, e);
+}
+
+/* What tells the content that is read from another one, and what tells others that this file is not
+ * whole. */
+static void look_at_target(struct cache *c)
+{
+    const struct cache_opts *o = c->opts;
+    struct stat st;
+
+    if (stat(c->path, &st) == 0)
+        c->version =
+            (struct cache_version){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+                                   (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+                                       (uint64_t)st.st_mtim.tv_nsec};
+    c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
+    if (c->marked && c->rank == 0) /* where attributes are not known, nobody is told */
+        (void)!setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory,
+                        strlen(c->store.directory), 0);
+}
+
+/* Below, then the store: its file says which target it belongs to. */
+static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
+{
+    int rc;
+
+    if (file->spec->comm != MPI_COMM_SELF)
+        MPI_Comm_dup(file->spec->comm, &c->spec.comm);
+    tt_calls_begin(c->path);
+    rc = tt_file_agree(file, call_below(c, CACHE_OPEN, 0, NULL, e), e);
+    if (rc == TT_OK)
+        look_at_target(c);
+    if (rc == TT_OK && c->writes)
+        rc = tt_file_agree(
+            file, tt__store_begin(&c->store, &c->spec, file->rank, file->size, e), e);
+    return rc;
+}
+
+static int cache_open(struct tt_file *file, struct tt_error *e)
+{
+    struct cache *c = calloc(1, sizeof *c);
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int rc = c ? tt__mover_start(e) : tt_fail_nomem(e, "an open file");
+    bool started = rc == TT_OK, agreed;
+
+    if (started)
+        rc = prepare(file, c, e);
+    rc = tt_file_agree(file, rc, e);
+    agreed = rc == TT_OK;
+    if (agreed)
+        rc = open_both(file, c, e);
+    if (rc == TT_OK) {
+        *(struct cache **)file->state = c;
+        return TT_OK;
+    }
+    if (agreed) { /* all ranks know, and each that has opened the file below closes it */
+        tt__job_submit(c->closing);
+        tt__job_wait(c->closing, &ignored);
+    } else if (started) {
+        tt__store_close(&c->store, false);
+        if (c->closing)
+            tt__job_drop(c->closing);
+    }
+    if (started)
+        tt__cache_free(c);
+    else
+        free(c);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+static int cache_define(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    struct cache_job *j;
+
+    if (!c->defines)
+        return TT_OK;
+    if (!c->writes)
+        return call_below(c, CACHE_DEFINE, step, NULL, e);
+    j = tt__job_make(c, CACHE_DEFINE, step, NULL, false, e);
+    if (!j)
+        return e->code;
+    tt__job_submit(j);
+    return TT_OK;
+}
+
+/* Room in the store: what need not be there goes, then the caller waits for the mover. */
+static bool make_room(struct cache *c, uint64_t bytes)
+{
+    struct cache_store *s = &c->store;
+
+    tt__jobs_reap(c, false);
+    while (!s->broken && bytes <= s->limit) {
+        if (tt__store_reserve(s, bytes))
+            return true;
+        if (!tt__store_release(s, false) && !tt__piece_evict(s, bytes) && !tt__jobs_reap(c, true) &&
+            !tt__store_release(s, true))
+            return false;
+    }
+    return false;
+}
+
+/* False: there is no room. */
+static bool write_to_store(struct cache *c, uint64_t step, const struct tt_block *b, uint64_t bytes,
+                           struct tt_error *e)
+{
+    struct cache_job *j;
+
+    if (!make_room(c, bytes))
+        return false;
+    j = tt__job_make(c, CACHE_MOVE, step, b, true, e);
+    if (j && tt__store_append(&c->store, &c->spec, step, c->calls, b, &j->position, &j->blocks)) {
+        j->bytes = bytes;
+        c->calls++;
+        c->counts[CACHE_MOVED] += bytes;
+        tt__job_submit(j);
+        return true;
+    }
+    tt__store_unreserve(&c->store, bytes);
+    if (j)
+        tt__job_drop(j);
+    tt_error_clear(e); /* without memory it goes through, too */
+    return false;
+}
+
+static int write_through(struct cache *c, uint64_t step, const struct tt_block *b, uint64_t bytes,
+                         struct tt_error *e)
+{
+    int rc;
+
+    if (bytes > 0)
+        tt__store_pass(&c->store, &c->spec, step, c->calls, b);
+    rc = call_below(c, CACHE_THROUGH, step, b, e);
+    c->calls++;
+    c->counts[CACHE_PASSED] += bytes;
+    return rc;
+}
+
+/* A rank that moves nothing still makes the call below, for which it need not wait. */
+static int write_nothing(struct cache *c, uint64_t step, const struct tt_block *b,
+                         struct tt_error *e)
+{
+    struct tt_block none = *b;
+    struct cache_job *j;
+
+    if (c->alone)
+        return TT_OK;
+    none.file.kind = none.memory.kind = TT_SELECT_NONE;
+    j = tt__job_make(c, CACHE_MOVE, step, &none, true, e);
+    if (!j)
+        return e->code;
+    c->calls++;
+    tt__job_submit(j);
+    return TT_OK;
+}
+
+static int cache_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                       struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    uint64_t bytes =
+        tt_selection_count(&b->file) * file->spec->variables[b->variable].element->size;
+    int rc = tt__cache_failure(c, e), now;
+
+    if (rc != TT_OK || bytes == 0) {
+        now = write_nothing(c, step, b, e);
+        return rc == TT_OK ? now : rc;
+    }
+    if (write_to_store(c, step, b, bytes, e))
+        return TT_OK;
+    return write_through(c, step, b, bytes, e);
+}
+
+/* A sync of the store is one of the target in the background, after which the store need not keep
+ * what was acknowledged. */
+static int cache_sync(struct tt_file *file, struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    struct cache_job *j = tt__job_make(c, CACHE_SYNC, 0, NULL, false, e);
+    int rc;
+
+    if (!j)
+        return e->code;
+    tt__job_submit(j);
+    if (c->writes && c->store.local && tt__store_acknowledge(&c->store, c->calls))
+        return tt__cache_failure(c, e);
+    rc = tt__job_wait(j, e);
+    if (rc == TT_OK)
+        rc = tt__cache_failure(c, e);
+    if (rc == TT_OK)
+        c->store.unsafe = false;
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* Of a file that is being written: what any rank has written before comes first. */
+static int read_written(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                        struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    size_t element_size = file->spec->variables[b->variable].element->size;
+    bool covers = true;
+    int rc = TT_OK, now;
+
+    if (!c->alone) {
+        now = call_below(c, CACHE_NOTHING, 0, NULL, e);
+        rc = tt_file_agree(file, now == TT_OK ? tt__cache_failure(c, e) : now, e);
+    } else if (c->size > 1 && tt_selection_count(&b->file) > 0) {
+        rc = tt__store_covers(&c->store, step, b, element_size, &covers, e);
+    }
+    if (rc == TT_OK && !covers)
+        rc = tt_fail(e, TT_FAILED,
+                     "'%s', variable '%s', step %llu: this rank has not written all that it reads; "
+                     "what other ranks have in their caches is found once the file is opened again",
+                     c->path, file->spec->variables[b->variable].path, (unsigned long long)step);
+    if (rc != TT_OK && c->alone)
+        return rc;
+    now = call_below(c, CACHE_READ, step, b, e);
+    return rc == TT_OK ? now : rc;
+}
+
+/* The same selection of the next step, if it is there and not in the cache yet. */
+static bool wants_ahead(const struct cache *c, uint64_t step, const struct tt_block *b,
+                        char name[CACHE_NAME])
+{
+    const struct tt_variable *v = &c->spec.variables[b->variable];
+
+    if (tt_selection_count(&b->file) == 0)
+        return false;
+    tt__piece_name(&c->version, step + 1, b, v->element->size, name);
+    return !c->store.broken && !tt__piece_has(&c->store, name);
+}
+
+static void start_ahead(struct cache *c, uint64_t step, const struct tt_block *b, bool may)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_block nothing = *b;
+    char name[CACHE_NAME] = "";
+    bool wants = may && wants_ahead(c, step, b, name);
+    struct cache_job *j;
+
+    if (c->alone && !wants)
+        return;
+    nothing.file.kind = nothing.memory.kind = TT_SELECT_NONE;
+    tt__jobs_reap(c, false);
+    j = tt__job_make(c, CACHE_READ_AHEAD, step + 1, wants ? b : &nothing, true, &ignored);
+    if (!j)
+        return;
+    j->bytes = wants ? tt_selection_count(&b->file) *
+                           c->spec.variables[b->variable].element->size
+                     : 0;
+    memcpy(j->name, name, sizeof name);
+    tt__job_submit(j);
+}
+
+static void keep_piece(struct cache *c, const char *name, const struct tt_block *b,
+                       size_t element_size)
+{
+    uint64_t bytes = tt_selection_count(&b->file) * element_size;
+    struct tt_run run;
+    char *packed;
+
+    if (tt_selection_is_contiguous(&b->memory, &run)) {
+        tt__piece_put(&c->store, name, (char *)b->data + run.start * element_size, bytes);
+        return;
+    }
+    packed = malloc(bytes + 1);
+    if (packed) {
+        tt_block_pack(b, element_size, packed);
+        tt__piece_put(&c->store, name, packed, bytes);
+    }
+    free(packed);
+}
+
+/* Where calls below are made together, all ranks make them as soon as one has to. */
+static int cache_read(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                      struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    const struct tt_variable *v = &file->spec->variables[b->variable];
+    uint64_t bytes = tt_selection_count(&b->file) * v->element->size;
+    struct tt_block rest = *b;
+    char name[CACHE_NAME];
+    int missed = 0, below, rc = TT_OK;
+
+    if (c->writes)
+        return read_written(file, step, b, e);
+    if (bytes > 0) {
+        tt__piece_name(&c->version, step, b, v->element->size, name);
+        missed = c->store.broken || !tt__piece_get(&c->store, name, b, v->element->size);
+        c->counts[missed ? CACHE_MISSED : CACHE_FOUND] += bytes;
+    }
+    if (!missed)
+        rest.file.kind = rest.memory.kind = TT_SELECT_NONE;
+    below = missed;
+    if (!c->alone)
+        tt_file_max(file, 1, &below);
+    if (below)
+        rc = call_below(c, CACHE_READ, step, &rest, e);
+    if (rc == TT_OK && missed)
+        keep_piece(c, name, b, v->element->size);
+    if (c->opts->read_ahead && v->per_step && c->spec.policy != TT_OVERWRITE &&
+        step + 1 < c->spec.steps)
+        start_ahead(c, step, b, rc == TT_OK);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static int cache_close(struct tt_file *file, struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    struct tt_file *top = NULL;
+    int rc;
+
+    if (c->writes && c->opts->close == CACHE_CLOSE_RETURN && file->spec->comm != MPI_COMM_SELF &&
+        file->spec->steps == 1)
+        top = tt_below_detach(file);
+    if (top) {
+        c->top = top;
+        rc = tt__cache_failure(c, e);
+        file->cost.beside_ns -= c->waited_ns;
+        c->waited_ns = 0;
+        tt__job_submit(c->closing);
+        leave_closing(c);
+        return rc;
+    }
+    tt__job_submit(c->closing);
+    rc = tt__job_wait(c->closing, e);
+    file->cost.beside_ns += c->busy_ns - c->waited_ns;
+    file->cost.threads_ns += c->busy_cpu_ns;
+    tt__cache_free(c);
+    return rc;
+}
+
+static void add_up(struct tt_file *file, uint64_t *counts)
+{
+    MPI_Request request;
+
+    if (file->size == 1)
+        return;
+    MPI_Iallreduce(MPI_IN_PLACE, counts, CACHE_COUNTS, MPI_UINT64_T, MPI_SUM, file->spec->comm,
+                   &request);
+    tt_file_wait_requests(file, 1, &request, MPI_STATUS_IGNORE);
+}
+
+/* The elements below are asked next, by the caller: the mover rests meanwhile. */
+static int cache_query(struct tt_file *file, struct tt_facts *facts, struct tt_error *e)
+{
+    struct cache *c = cache_of(file);
+    char text[128], amounts[3][TT_UNIT_TEXT];
+    uint64_t counts[CACHE_COUNTS];
+    int rc = call_below(c, CACHE_NOTHING, 0, NULL, e);
+
+    if (rc != TT_OK)
+        return rc;
+    memcpy(counts, c->counts, sizeof counts);
+    add_up(file, counts);
+    for (int i = 0; i < 3; i++)
+        tt_format_bytes((double)counts[c->writes ? CACHE_MOVED + i : CACHE_FOUND + i], amounts[i]);
+    if (c->writes)
+        snprintf(text, sizeof text, "%s by the cache, %s past it", amounts[0], amounts[1]);
+    else
+        snprintf(text, sizeof text, "%s from the cache, %s not; %s read ahead", amounts[0],
+                 amounts[1], amounts[2]);
+    if (tt_facts_add(facts, c->writes ? "cache.written" : "cache.read", NULL, text, TT_IN_EFFECT,
+                     "counted on all ranks, of one file") != TT_OK)
+        return tt_fail_nomem(e, "facts");
+    return TT_OK;
+}
+
+const struct tt_backend tt_layer_cache = {
+    .name = "cache",
+    .summary = "writes go to storage of the node and are moved to the target in the background",
+    .kind = TT_REQUEST_LAYER,
+    .state_size = sizeof(struct cache *),
+    .opts_size = sizeof(struct cache_opts),
+    .params = params,
+    .check = cache_check,
+    .local = cache_local,
+    .open = cache_open,
+    .define = cache_define,
+    .write = cache_write,
+    .read = cache_read,
+    .sync = cache_sync,
+    .close = cache_close,
+    .settle = cache_settle,
+    .query = cache_query,
+};

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank keeps on its node: a file of its writes, and a share of the node's limit. Room of
+ * what has been moved is given back by punching holes; where the file system cannot do that, the
+ * store fills up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/notice.h"
+#include "io/layers/cache/parts.h"
+
+enum { BLOCK = 64 << 10, CHUNK = 1 << 20, PAGE = 4096, SEGMENT = 64 << 20 };
+
+/* ---- opening ---- */
+
+void tt__store_break(struct cache_store *s, const char *call, int why)
+{
+    if (s->broken)
+        return;
+    s->broken = true;
+    if (s->usage ? atomic_exchange(&s->usage->told, 1) == 0 : s->tells)
+        tt_notice("layer cache writes through from here on: %s in '%s': %s", call, s->directory,
+                  strerror(why));
+}
+
+/* Filled before anybody sees it, and mapped only then: a store to a page that finds no space ends
+ * the process. */
+static int make_usage(const char *directory, const char *path)
+{
+    char temporary[PATH_MAX], page[PAGE] = "";
+    int fd, rc = -1, why;
+
+    if (snprintf(temporary, sizeof temporary, "%s/.usage.XXXXXX", directory) >= PATH_MAX)
+        return ENAMETOOLONG;
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    errno = ENOSPC;
+    if (write(fd, page, sizeof page) == PAGE)
+        rc = link(temporary, path) == 0 || errno == EEXIST ? 0 : -1;
+    why = errno;
+    close(fd);
+    unlink(temporary);
+    return rc == 0 ? 0 : why;
+}
+
+static int map_usage(struct cache_store *s)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    void *map;
+    int fd, why = 0;
+
+    if (snprintf(path, sizeof path, "%s/" TT_NODE_CACHE_USAGE, s->directory) >= PATH_MAX)
+        return ENAMETOOLONG;
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        why = make_usage(s->directory, path);
+        fd = why ? -1 : open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (fd < 0)
+        return why ? why : errno;
+    if (fstat(fd, &st) != 0 || st.st_size < PAGE)
+        why = EINVAL;
+    map = why ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map != MAP_FAILED)
+        s->usage = map;
+    else if (!why)
+        why = errno;
+    close(fd);
+    return why;
+}
+
+int tt__store_open(struct cache_store *s, const struct cache_opts *opts, const char *id,
+                   bool is_made, int rank, struct tt_error *e)
+{
+    char *dir = realpath(opts->dir, NULL);
+    int why = errno;
+
+    s->limit = opts->size;
+    s->local = opts->sync == CACHE_SYNC_LOCAL;
+    s->tells = rank == 0;
+    s->directory = tt_node_cache_directory(dir ? dir : opts->dir, id);
+    if (!s->directory)
+        return tt_fail_nomem(e, "a path");
+    if (!is_made) {
+        s->made_directory = mkdir(s->directory, 0777) == 0;
+        if (!s->made_directory && errno != EEXIST) {
+            free(dir);
+            return tt_fail_call(e, errno, "mkdir", s->directory, -1);
+        }
+    }
+    why = dir ? map_usage(s) : why;
+    free(dir);
+    if (why)
+        tt__store_break(s, "open", why);
+    return TT_OK;
+}
+
+static int put(struct cache_store *s, const void *data, size_t n, uint64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = pwrite(s->fd, (const char *)data + done, n - done, (off_t)(offset + done));
+
+        if (put < 0 && errno != EINTR)
+            return errno;
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+static int sync_directory(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = 0;
+
+    if (fd < 0 || fsync(fd) != 0)
+        why = errno;
+    if (fd >= 0)
+        close(fd);
+    return why;
+}
+
+/* The head and, where a sync is one of the store, the front of the log. */
+static int write_front(struct cache_store *s, const struct tt_node_cache_head *head,
+                       struct tt_error *e)
+{
+    char *text = tt_node_cache_text(head, e);
+    unsigned char *front = text && s->local ? tt_log_front(&s->log) : NULL;
+    int why = 0;
+
+    if (text && s->local && !front)
+        tt_fail_nomem(e, "the head of a log");
+    if (e->code == TT_OK) {
+        s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        why = s->fd < 0 ? errno : put(s, text, TT_NODE_CACHE_HEAD, 0);
+        if (!why && front)
+            why = put(s, front, s->log.base, TT_NODE_CACHE_HEAD);
+        if (!why && s->local)
+            why = sync_directory(s->directory);
+    }
+    free(front);
+    free(text);
+    if (why) {
+        tt__store_break(s, "open", why);
+        if (s->fd >= 0) {
+            close(s->fd);
+            unlink(s->path);
+        }
+        s->fd = -1;
+    }
+    return e->code;
+}
+
+int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int rank, int size,
+                    struct tt_error *e)
+{
+    struct tt_node_cache_head head = {
+        .rank = (uint64_t)rank, .ranks = (uint64_t)size, .local = s->local};
+    char here[PATH_MAX] = "";
+    struct stat st;
+    int rc = tt_log_begin(&s->log, spec, 1, SEGMENT, BLOCK, NULL, e);
+
+    if (rc != TT_OK || s->broken)
+        return rc;
+    head.target = realpath(spec->path, NULL);
+    if (head.target && stat(head.target, &st) == 0)
+        head.inode = st.st_ino;
+    else if (!head.target && (spec->path[0] == '/' || getcwd(here, sizeof here)) &&
+             asprintf(&head.target, "%s%s%s", here, here[0] ? "/" : "", spec->path) < 0)
+        head.target = NULL; /* there is no file: the backend stores nothing */
+    if (head.target)
+        s->path = tt_node_cache_writes(s->directory, head.target, head.rank);
+    rc = s->path ? write_front(s, &head, e) : tt_fail_nomem(e, "a path");
+    free(head.target);
+    return rc;
+}
+
+/* ---- room ---- */
+
+bool tt__store_reserve(struct cache_store *s, uint64_t bytes)
+{
+    uint64_t used;
+
+    if (!s->usage)
+        return false;
+    used = atomic_load(&s->usage->bytes);
+    while (used <= s->limit && bytes <= s->limit - used)
+        if (atomic_compare_exchange_weak(&s->usage->bytes, &used, used + bytes))
+            return true;
+    return false;
+}
+
+void tt__store_unreserve(struct cache_store *s, uint64_t bytes)
+{
+    atomic_fetch_sub(&s->usage->bytes, bytes);
+}
+
+static uint64_t offset_of(const struct cache_store *s, uint64_t position)
+{
+    return TT_NODE_CACHE_HEAD + s->log.base + position;
+}
+
+/* Takes those before a call from the list; the caller frees. */
+static struct cache_stored *take_before(struct cache_store *s, uint64_t call)
+{
+    struct cache_stored *first = s->oldest, *last = NULL;
+
+    while (s->oldest && s->oldest->call < call) {
+        last = s->oldest;
+        s->oldest = last->next;
+    }
+    if (!s->oldest)
+        s->newest = NULL;
+    if (!last)
+        return NULL;
+    last->next = NULL;
+    return first;
+}
+
+static void punch(struct cache_store *s, const struct cache_stored *x)
+{
+    uint64_t bytes = (x->bytes + PAGE - 1) / PAGE * PAGE;
+
+    if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)offset_of(s, x->position), (off_t)bytes) != 0)
+        return;
+    tt__store_unreserve(s, x->bytes);
+    pthread_mutex_lock(&s->lock);
+    s->held -= x->bytes;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool tt__store_release(struct cache_store *s, bool also_unsafe)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct cache_stored *gone, *next;
+    uint64_t until;
+
+    pthread_mutex_lock(&s->lock);
+    also_unsafe = also_unsafe && s->local && s->durable >= s->acknowledged;
+    until = s->local && !also_unsafe ? s->durable : s->moved;
+    gone = take_before(s, until);
+    pthread_mutex_unlock(&s->lock);
+    if (!gone)
+        return false;
+    /* The number is in storage before the data is gone, or the data would be missed later. */
+    if (s->local && (tt_node_cache_set_moved(s->fd, s->path, until, &e) != TT_OK ||
+                     fdatasync(s->fd) != 0))
+        tt__store_break(s, "fdatasync", errno);
+    s->unsafe = s->unsafe || also_unsafe;
+    for (struct cache_stored *x = gone; x; x = next) {
+        next = x->next;
+        if (!s->local || !s->broken)
+            punch(s, x);
+        free(x);
+    }
+    return true;
+}
+
+int tt__store_moved(struct cache_store *s, uint64_t call, bool durable, struct tt_error *e)
+{
+    pthread_mutex_lock(&s->lock);
+    s->moved = call > s->moved ? call : s->moved;
+    if (durable)
+        s->durable = call;
+    pthread_mutex_unlock(&s->lock);
+    if (!s->local)
+        tt__store_release(s, false);
+    else if (durable && s->fd >= 0)
+        return tt_node_cache_set_moved(s->fd, s->path, call, e);
+    return TT_OK;
+}
+
+/* ---- writes ---- */
+
+static bool grow(char **buffer, size_t *size, size_t wanted)
+{
+    if (*size >= wanted && *buffer)
+        return true;
+    free(*buffer);
+    *buffer = malloc(wanted + 1);
+    *size = *buffer ? wanted : 0;
+    return *buffer != NULL;
+}
+
+/* The bytes of the request in one piece: in memory as they are, or gathered. */
+static const char *gather(struct cache_store *s, const struct tt_block *b, size_t element_size,
+                          uint64_t bytes)
+{
+    struct tt_run run;
+
+    if (tt_selection_is_contiguous(&b->memory, &run))
+        return (const char *)b->data + run.start * element_size;
+    if (!grow(&s->gathered, &s->gathered_size, bytes))
+        return NULL;
+    tt_block_pack(b, element_size, s->gathered);
+    return s->gathered;
+}
+
+static struct tt_log_block *make_blocks(uint64_t bytes, bool stored)
+{
+    uint64_t n = (bytes + BLOCK - 1) / BLOCK;
+    struct tt_log_block *blocks = calloc(n + 1, sizeof *blocks);
+
+    for (uint64_t k = 0; blocks && stored && k < n; k++)
+        blocks[k].stored = (uint32_t)(k + 1 < n ? BLOCK : bytes - k * BLOCK);
+    return blocks;
+}
+
+/* Checksums are made of what is in the processor's cache anyway, just before it is copied. */
+static int put_blocks(struct cache_store *s, const char *data, uint64_t bytes, uint64_t offset,
+                      struct tt_log_block *blocks)
+{
+    int why = 0;
+
+    for (uint64_t at = 0; at < bytes && !why; at += CHUNK) {
+        uint64_t n = bytes - at < CHUNK ? bytes - at : CHUNK;
+
+        for (uint64_t k = at / BLOCK; s->local && k * BLOCK < at + n; k++)
+            blocks[k].hash = XXH3_64bits(data + k * BLOCK, blocks[k].stored);
+        why = put(s, data + at, n, offset + at);
+    }
+    return why;
+}
+
+static bool note_write(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
+                       uint64_t call, uint64_t position, const struct tt_block *b,
+                       const struct tt_log_block *blocks)
+{
+    struct tt_log_entry x = {b->variable, 0, step, call, position};
+    size_t element_size = spec->variables[b->variable].element->size;
+
+    x.bytes = tt_selection_count(&b->file) * element_size;
+    return tt_log_index_add(&s->index, &x, b, element_size, blocks,
+                            tt_log_nblocks(&s->log, &x)) == TT_OK;
+}
+
+bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
+                      uint64_t call, const struct tt_block *b, uint64_t *position,
+                      struct tt_log_block **blocks)
+{
+    size_t element_size = spec->variables[b->variable].element->size;
+    uint64_t bytes = tt_selection_count(&b->file) * element_size;
+    const char *data = gather(s, b, element_size, bytes);
+    struct cache_stored *x = calloc(1, sizeof *x);
+    struct tt_log_block *made = make_blocks(bytes, true);
+    int why = data && x && made ? 0 : ENOMEM;
+
+    *position = (s->position + PAGE - 1) / PAGE * PAGE;
+    if (!why)
+        why = put_blocks(s, data, bytes, offset_of(s, *position), made);
+    if (!why && !note_write(s, spec, step, call, *position, b, made))
+        why = ENOMEM;
+    if (why) {
+        tt__store_break(s, "write", why);
+        free(x);
+        free(made);
+        return false;
+    }
+    s->position = *position + bytes;
+    *x = (struct cache_stored){NULL, call, *position, bytes};
+    pthread_mutex_lock(&s->lock);
+    *(s->newest ? &s->newest->next : &s->oldest) = x;
+    s->newest = x;
+    s->held += bytes;
+    pthread_mutex_unlock(&s->lock);
+    *blocks = s->local ? made : NULL;
+    if (!s->local)
+        free(made);
+    return true;
+}
+
+void tt__store_pass(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
+                    uint64_t call, const struct tt_block *b)
+{
+    uint64_t bytes =
+        tt_selection_count(&b->file) * spec->variables[b->variable].element->size;
+    struct tt_log_block *none = make_blocks(bytes, false);
+
+    if (none)
+        note_write(s, spec, step, call, s->position, b, none);
+    free(none);
+    s->unsafe = true;
+}
+
+int tt__store_fetch(struct cache_store *s, uint64_t position, uint64_t bytes,
+                    const struct tt_log_block *blocks, void **out, struct tt_error *e)
+{
+    uint64_t offset = offset_of(s, position), done = 0;
+
+    if (!grow(&s->fetched, &s->fetched_size, bytes))
+        return tt_fail_nomem(e, "a request");
+    while (done < bytes) {
+        ssize_t got = pread(s->fd, s->fetched + done, bytes - done, (off_t)(offset + done));
+
+        if (got < 0 && errno != EINTR)
+            return tt_fail_call(e, errno, "read", s->path, (long long)(offset + done));
+        if (got == 0)
+            return tt_fail(e, TT_CORRUPT,
+                           "'%s' ends at offset %llu: %llu bytes were only there and are lost",
+                           s->path, (unsigned long long)(offset + done),
+                           (unsigned long long)(bytes - done));
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    for (uint64_t k = 0; blocks && k * BLOCK < bytes; k++)
+        if (XXH3_64bits(s->fetched + k * BLOCK, blocks[k].stored) != blocks[k].hash)
+            return tt_fail(e, TT_CORRUPT, "'%s': the block at offset %llu is not what was written",
+                           s->path, (unsigned long long)(offset + k * BLOCK));
+    *out = s->fetched;
+    return TT_OK;
+}
+
+/* ---- syncs ---- */
+
+/* The index of what is new, and the slot that tells where it is. It shares no page with a request,
+ * which may become a hole. */
+static int write_index(struct cache_store *s, size_t *size)
+{
+    uint64_t slot = tt_log_slot(&s->log, 0, s->slot);
+    int why;
+
+    s->position = (s->position + PAGE - 1) / PAGE * PAGE;
+    if (tt_log_index_record(&s->index, 0, s->position, false, &s->record, size) != TT_OK)
+        return ENOMEM;
+    why = put(s, s->record.data, *size, offset_of(s, s->position));
+    if (!why)
+        why = put(s, s->record.data + *size, TT_LOG_SLOT, TT_NODE_CACHE_HEAD + slot);
+    return why;
+}
+
+bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
+{
+    size_t size = 0;
+    struct stat st;
+    int why = 0;
+
+    if (s->broken || s->unsafe)
+        return false;
+    if (fstat(s->fd, &st) != 0 || st.st_nlink == 0)
+        why = ENOENT; /* somebody has removed it: after a crash it is nowhere */
+    if (!why && s->index.all.n > s->index.recorded) {
+        why = write_index(s, &size);
+        if (!why && fdatasync(s->fd) != 0)
+            why = errno;
+        if (!why) {
+            tt_log_index_recorded(&s->index, s->position, size);
+            s->position += size;
+            s->slot ^= 1;
+        }
+    }
+    if (why) {
+        tt__store_break(s, "sync", why);
+        return false;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->acknowledged = call;
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
+/* ---- reading what is being written ---- */
+
+int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block *b,
+                     size_t element_size, bool *covers, struct tt_error *e)
+{
+    struct tt_log *log = &s->log;
+    struct tt_extent_iter it;
+    struct tt_extent x;
+    int rc = tt_log_take(log, 0, &s->index, s->taken, e);
+
+    *covers = true;
+    if (rc == TT_OK) {
+        s->taken = s->index.all.n;
+        rc = tt_log_look_up(log, b->variable, step, e);
+    }
+    if (rc != TT_OK)
+        return rc;
+    tt_extents_begin(&it, b, element_size);
+    while (*covers && tt_extents_next(&it, &x)) {
+        uint64_t at = x.file_offset, end = at + x.length;
+
+        for (size_t i = 0; i < log->nmap && at < end; i++)
+            if (log->map[i].start <= at && at < log->map[i].start + log->map[i].length)
+                at = log->map[i].start + log->map[i].length;
+        *covers = at >= end;
+    }
+    return TT_OK;
+}
+
+/* ---- closing ---- */
+
+static void remove_writes(struct cache_store *s)
+{
+    struct stat ours, there;
+
+    if (fstat(s->fd, &ours) == 0 && lstat(s->path, &there) == 0 && ours.st_ino == there.st_ino)
+        unlink(s->path);
+}
+
+void tt__store_close(struct cache_store *s, bool keep)
+{
+    struct cache_stored *next;
+
+    if (s->fd >= 0) {
+        if (!keep || !s->local || s->acknowledged <= s->durable)
+            remove_writes(s);
+        close(s->fd);
+    }
+    for (struct cache_stored *x = s->oldest; x; x = next) {
+        next = x->next;
+        free(x);
+    }
+    if (s->usage) {
+        tt__store_unreserve(s, s->held);
+        munmap(s->usage, PAGE);
+    }
+    if (s->made_directory && !keep) {
+        tt__pieces_remove(s);
+        rmdir(s->directory);
+    }
+    pthread_mutex_destroy(&s->lock);
+    tt_log_free(&s->log);
+    free(s->index.all.data);
+    free(s->record.data);
+    free(s->gathered);
+    free(s->fetched);
+    free(s->path);
+    free(s->directory);
+    *s = (struct cache_store){.fd = -1};
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/node_cache.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+enum { MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1, MOVED_DIGITS = 20 };
+
+/* ---- names ---- */
+
+char *tt_node_cache_directory(const char *dir, const char *id)
+{
+    char *path, host[65] = "";
+
+    gethostname(host, sizeof host - 1);
+    return asprintf(&path, "%s/tutti-%s.%s.cache", dir, id, host) < 0 ? NULL : path;
+}
+
+char *tt_node_cache_writes(const char *directory, const char *target, uint64_t rank)
+{
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    char *path;
+
+    return asprintf(&path, "%s/%.100s-%08x-%05" PRIu64 TT_NODE_CACHE_WRITES, directory, name,
+                    XXH32(target, strlen(target), 0), rank) < 0
+               ? NULL
+               : path;
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t n = strlen(name), m = strlen(ending);
+
+    return n > m && !strcmp(name + n - m, ending);
+}
+
+/* ---- the head ---- */
+
+/* A path may hold anything but NUL: what could end the line is written as %XX. */
+static void put_path(FILE *out, const char *path)
+{
+    for (; *path; path++)
+        if ((unsigned char)*path < ' ' || *path == 127 || *path == '%')
+            fprintf(out, "%%%02X", (unsigned char)*path);
+        else
+            fputc(*path, out);
+}
+
+char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e)
+{
+    char *text = NULL, *whole;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out) {
+        fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %0*" PRIu64 "\n", TT_NODE_CACHE_VERSION,
+                MOVED_DIGITS, head->moved);
+        fprintf(out, "rank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64 "\nsync %s\ntarget ",
+                head->rank, head->ranks, head->inode, head->local ? "local" : "target");
+        put_path(out, head->target);
+        fprintf(out, "\nend\n");
+    }
+    if (!out || fclose(out) != 0) {
+        free(text);
+        tt_fail_nomem(e, "the head of a cache file");
+        return NULL;
+    }
+    whole = length < TT_NODE_CACHE_HEAD ? calloc(1, TT_NODE_CACHE_HEAD) : NULL;
+    if (whole)
+        memcpy(whole, text, length);
+    else
+        tt_fail(e, TT_USAGE, "'%.200s...' is too long a path for layer cache", head->target);
+    free(text);
+    return whole;
+}
+
+int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e)
+{
+    char digits[MOVED_DIGITS + 1];
+
+    snprintf(digits, sizeof digits, "%0*" PRIu64, MOVED_DIGITS, moved);
+    if (pwrite(fd, digits, MOVED_DIGITS, MOVED_AT) != MOVED_DIGITS)
+        return tt_fail_call(e, errno, "write", path, MOVED_AT);
+    return TT_OK;
+}
+
+static bool take_number(const char **at, const char *key, uint64_t *out)
+{
+    size_t n = strlen(key);
+    char *end;
+
+    if (strncmp(*at, key, n) != 0 || !isdigit((unsigned char)(*at)[n]))
+        return false;
+    errno = 0;
+    *out = strtoull(*at + n, &end, 10);
+    *at = end;
+    return errno == 0;
+}
+
+static bool take_target(const char *text, char **out)
+{
+    char *to;
+
+    if (text[0] != '/' || !(to = *out = malloc(strlen(text) + 1)))
+        return false;
+    for (; *text; text++) {
+        if (*text != '%') {
+            *to++ = *text;
+            continue;
+        }
+        if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
+            return false;
+        *to = (char)strtol((char[]){text[1], text[2], 0}, NULL, 16);
+        if (!*to++)
+            return false;
+        text += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* What a line says; false: it is none that belongs there. */
+static bool take_line(const char *line, size_t number, struct tt_node_cache_head *head)
+{
+    switch (number) {
+    case 2:
+        return take_number(&line, "moved ", &head->moved) && !*line;
+    case 3:
+        return take_number(&line, "rank ", &head->rank) &&
+               take_number(&line, " of ", &head->ranks) && !*line && head->rank < head->ranks;
+    case 4:
+        return take_number(&line, "inode ", &head->inode) && !*line;
+    case 5:
+        head->local = !strcmp(line, "sync local");
+        return head->local || !strcmp(line, "sync target");
+    case 6:
+        return !strncmp(line, "target ", 7) && take_target(line + 7, &head->target);
+    default:
+        return !strcmp(line, "end");
+    }
+}
+
+static int parse(const char *path, char *text, struct tt_node_cache_head *head, struct tt_error *e)
+{
+    char *rest = text, *line;
+    const char *at;
+    uint64_t version;
+
+    for (size_t number = 1; number <= 7; number++) {
+        if (!rest || !strchr(rest, '\n'))
+            return tt_fail(e, TT_CORRUPT, "'%s' is cut short: line %zu of its head is missing",
+                           path, number);
+        at = line = strsep(&rest, "\n");
+        if (number > 1 ? !take_line(line, number, head)
+                       : !take_number(&at, TT_NODE_CACHE_MAGIC, &version) || *at)
+            return tt_fail(e, TT_CORRUPT, "'%s', line %zu: '%.60s' is not what tutti writes there",
+                           path, number, line);
+        if (number == 1 && version != TT_NODE_CACHE_VERSION)
+            return tt_fail(e, TT_UNSUPPORTED,
+                           "'%s' has version %" PRIu64 " of the cache's format; this tutti reads "
+                           "version %d",
+                           path, version, TT_NODE_CACHE_VERSION);
+    }
+    return TT_OK;
+}
+
+bool tt_node_cache_begins(const char *start, size_t n)
+{
+    size_t length = strlen(TT_NODE_CACHE_MAGIC);
+
+    return n >= length && !memcmp(start, TT_NODE_CACHE_MAGIC, length);
+}
+
+/* ---- a file that was left ---- */
+
+/* Behind the end there is nothing: what should be there is then seen to be damaged. */
+static int get(const struct tt_node_cache *c, char *to, uint64_t n, uint64_t offset,
+               struct tt_error *e)
+{
+    for (uint64_t done = 0; done < n;) {
+        ssize_t got = pread(c->fd, to + done, n - done, (off_t)(offset + done));
+
+        if (got < 0 && errno != EINTR)
+            return tt_fail_call(e, errno, "read", c->path, (long long)(offset + done));
+        if (got == 0)
+            memset(to + done, 0, n - done);
+        done = got == 0 ? n : done + (got > 0 ? (uint64_t)got : 0);
+    }
+    return TT_OK;
+}
+
+int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs, void *to,
+                        struct tt_error *e)
+{
+    char *at = to;
+
+    for (size_t i = 0; rc == TT_OK && i < n; at += runs[i++].length)
+        rc = get(cache, at, runs[i].length, TT_NODE_CACHE_HEAD + runs[i].start, e);
+    return rc;
+}
+
+int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_error *e)
+{
+    char text[TT_NODE_CACHE_HEAD + 1] = "";
+    struct stat st;
+    int rc;
+
+    *out = (struct tt_node_cache){.path = strdup(path), .fd = -1};
+    if (!out->path)
+        return tt_fail_nomem(e, "a path");
+    out->log.path = out->path;
+    out->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (out->fd < 0 || fstat(out->fd, &st) != 0)
+        return tt_fail_call(e, errno, "open", path, -1);
+    if (!S_ISREG(st.st_mode))
+        return tt_fail(e, TT_FAILED, "'%s' is not a file", path);
+    rc = get(out, text, TT_NODE_CACHE_HEAD, 0, e);
+    if (rc == TT_OK && !tt_node_cache_begins(text, sizeof text))
+        rc = tt_fail(e, TT_CORRUPT, "'%s' does not begin like a file of the layer cache", path);
+    if (rc == TT_OK)
+        rc = parse(path, text, &out->head, e);
+    if (rc == TT_OK && out->head.local && st.st_size < TT_NODE_CACHE_HEAD)
+        rc = tt_fail(e, TT_CORRUPT, "'%s' ends at offset %lld, inside of its head", path,
+                     (long long)st.st_size);
+    if (rc == TT_OK && out->head.local)
+        rc = tt_log_load(&out->log, (uint64_t)st.st_size - TT_NODE_CACHE_HEAD, true,
+                         tt_node_cache_fetch, out, e);
+    return rc;
+}
+
+void tt_node_cache_free(struct tt_node_cache *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    tt_log_free(&c->log);
+    free(c->head.target);
+    free(c->path);
+    *c = (struct tt_node_cache){.fd = -1};
+}
+
+bool tt_node_cache_holds(const struct tt_node_cache *c)
+{
+    for (size_t i = 0; i < c->log.n; i++)
+        if (c->log.entries[i].call >= c->head.moved)
+            return true;
+    return false;
+}
+
+/* ---- a directory of them ---- */
+
+static int is_writes(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
+}
+
+static bool is_of(const char *path, const char *target)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_node_cache c;
+    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK || !strcmp(c.head.target, target);
+
+    tt_node_cache_free(&c);
+    return is;
+}
+
+int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
+                       struct tt_error *e)
+{
+    struct dirent **entries = NULL;
+    int found = scandir(directory, &entries, is_writes, alphasort), rc = TT_OK;
+
+    *n = 0;
+    *list = found < 0 ? NULL : calloc((size_t)found + 1, sizeof **list);
+    if (found < 0)
+        return tt_fail_call(e, errno, "opendir", directory, -1);
+    for (int i = 0; i < found; i++) {
+        char *path = NULL;
+
+        if (!*list || asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
+            rc = tt_fail_nomem(e, "the files of a cache");
+        else if (!target || is_of(path, target))
+            (*list)[(*n)++] = path;
+        else
+            free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+static int check_moved(const char *path, struct tt_error *e)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    struct tt_node_cache c;
+    int rc = tt_node_cache_load(path, &c, &why);
+    char text[400];
+
+    if (rc != TT_OK) {
+        tt_error_format(&why, text, sizeof text);
+        rc = tt_fail(e, TT_BUSY, "%s; the cache it is in is left alone", text);
+    } else if (tt_node_cache_holds(&c)) {
+        rc = tt_fail(e, TT_BUSY,
+                     "'%s' is left alone, with its run's data: it has what was acknowledged of "
+                     "'%s' and was not moved; tutti convert '%s' DST finishes that",
+                     path, c.head.target, c.head.target);
+    }
+    tt_node_cache_free(&c);
+    return rc;
+}
+
+int tt_node_cache_check_moved(const char *directory, struct tt_error *e)
+{
+    char **list;
+    size_t n;
+    int rc = tt_node_cache_list(directory, NULL, &list, &n, e);
+
+    for (size_t i = 0; i < n; i++) {
+        if (rc == TT_OK)
+            rc = check_moved(list[i], e);
+        free(list[i]);
+    }
+    free(list);
+    return rc;
+}
+
+int tt_node_cache_check_target(const char *path, struct tt_error *e)
+{
+    char directory[PATH_MAX];
+    ssize_t n = getxattr(path, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
+
+    if (n < 0)
+        return TT_OK;
+    directory[n] = '\0';
+    return tt_fail(e, TT_FAILED,
+                   "'%s' is not whole: its run ended while some of it was only in '%s'; tutti "
+                   "convert '%s' DST takes what was acknowledged from both",
+                   path, directory, path);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The files that the layer cache keeps on the storage of a node. tutti convert and tutti clean read
+ * them without MPI and without the run.
+ *
+ * A run has one directory on each node, DIR/tutti-ID.HOST.cache, with:
+ *
+ *   usage                    bytes that the ranks of the node use; they map it
+ *   NAME-HASH-RANK.writes    what a rank has written to a target and not moved yet
+ *   KEY.piece                what was read of a target, named by what it is; then its checksum
+ *
+ * A file of writes begins with a text of TT_NODE_CACHE_HEAD bytes:
+ *
+ *   tutti cache 1
+ *   moved 00000000000000000012      requests before this one need not be moved any more
+ *   rank 3 of 8
+ *   inode 1234                      of the target
+ *   sync local
+ *   target /path/to/data
+ *   end
+ *
+ * Behind it is a log of one rank (io/log.h). Its index is written only where sync is local: then
+ * the requests in it that have not been moved are acknowledged, and may be nowhere else. The call
+ * of a request is its number among those of all ranks. */
+#ifndef TT_IO_NODE_CACHE_H
+#define TT_IO_NODE_CACHE_H
+
+#include "io/log.h"
+
+#define TT_NODE_CACHE_VERSION 1
+#define TT_NODE_CACHE_MAGIC "tutti cache "
+enum { TT_NODE_CACHE_HEAD = 16384 };
+#define TT_NODE_CACHE_WRITES ".writes"
+#define TT_NODE_CACHE_PIECE ".piece"
+#define TT_NODE_CACHE_USAGE "usage"
+/* Of the target while any of it is only in caches: their directory on the node of rank 0. */
+#define TT_NODE_CACHE_MARK "user.tutti.cache"
+
+/* Of a run on this node; the caller frees. */
+char *tt_node_cache_directory(const char *dir, const char *id);
+/* Of what a rank writes to a target; the caller frees. */
+char *tt_node_cache_writes(const char *directory, const char *target, uint64_t rank);
+
+struct tt_node_cache_head {
+    uint64_t moved, rank, ranks, inode;
+    bool local;
+    char *target; /* absolute */
+};
+/* The text, TT_NODE_CACHE_HEAD bytes; NULL: no memory. TT_USAGE and NULL if the path is too long.
+ */
+char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e);
+/* Writes the number into the head of an open file. */
+int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e);
+
+/* A file of writes that was left behind. */
+struct tt_node_cache {
+    char *path;
+    int fd;
+    struct tt_node_cache_head head;
+    struct tt_log log; /* what was acknowledged, if sync is local */
+};
+bool tt_node_cache_begins(const char *start, size_t n);
+/* Free it in every case. */
+int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_error *e);
+void tt_node_cache_free(struct tt_node_cache *c);
+/* For requests of its log. */
+int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs, void *to,
+                        struct tt_error *e);
+/* Whether it has anything that was acknowledged and need be moved. */
+bool tt_node_cache_holds(const struct tt_node_cache *c);
+
+/* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
+ * which the caller frees. A file that cannot be read is taken for one of the target. */
+int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
+                       struct tt_error *e);
+/* TT_BUSY and a line if any file there has what is nowhere else, or cannot be understood. */
+int tt_node_cache_check_moved(const char *directory, struct tt_error *e);
+/* TT_FAILED and a line if the mark says that the target is not whole. */
+int tt_node_cache_check_target(const char *path, struct tt_error *e);
+
+#endif
