@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tutti convert: a file that was written through a layout layer becomes the file that posix writes
- * without it. */
+ * without it. What a run has left in caches of nodes comes on top of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/notice.h"
 #include "cli/command.h"
 #include "io/log.h"
+#include "io/node_cache.h"
 #include "io/subfile.h"
 #include "report/paragraph.h"
 #include "spec/units.h"
@@ -30,6 +33,9 @@ struct conversion {
     unsigned char *stored, *unpacked; /* one block */
     void *state;                      /* of the codec */
     uint64_t bytes;
+    struct tt_node_cache *caches; /* what has not been moved to it */
+    size_t ncaches;
+    uint64_t applied; /* requests of these */
 };
 
 /* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
@@ -103,30 +109,31 @@ static int put(struct conversion *c, const void *data, uint64_t n, uint64_t offs
 }
 
 /* Requests come in the order in which they win, so what was written over is written over again. */
-static int convert_request(struct conversion *c, struct tt_log_entry *x, struct tt_error *e)
+static int convert_request(struct conversion *c, const struct tt_log *log, tt_log_fetch *get_runs,
+                           void *context, struct tt_log_entry *x, struct tt_error *e)
 {
     uint64_t base = tt_raw_offset(&c->spec, x->variable, x->step, 1);
     struct tt_run run = {0}, runs[3];
     struct tt_log_walk walk;
-    int rc = tt_log_starts(&c->log, x, e);
+    int rc = tt_log_starts(log, x, e);
 
     tt_log_walk_begin(&walk, x);
-    for (uint64_t k = 0; rc == TT_OK && k < tt_log_nblocks(&c->log, x); k++) {
+    for (uint64_t k = 0; rc == TT_OK && k < tt_log_nblocks(log, x); k++) {
         uint64_t stored = x->starts[k + 1] - x->starts[k], done = 0;
-        uint64_t size = tt_log_block_bytes(&c->log, x, k);
+        uint64_t size = tt_log_block_bytes(log, x, k);
         struct tt_run *list = runs;
         const void *data;
 
-        if (tt_log_nruns(&c->log, stored) > sizeof runs / sizeof *runs)
-            list = malloc(tt_log_nruns(&c->log, stored) * sizeof *list);
-        rc = list ? fetch(c, TT_OK,
-                          tt_log_runs(&c->log, x->rank, x->position + x->starts[k], stored, list),
-                          list, c->stored, e)
+        if (tt_log_nruns(log, stored) > sizeof runs / sizeof *runs)
+            list = malloc(tt_log_nruns(log, stored) * sizeof *list);
+        rc = list ? get_runs(context, TT_OK,
+                             tt_log_runs(log, x->rank, x->position + x->starts[k], stored, list),
+                             list, c->stored, e)
                   : tt_fail_nomem(e, "the runs of a block");
         if (list != runs)
             free(list);
         if (rc == TT_OK)
-            rc = tt_log_unpack(&c->log, x, k, c->stored, c->unpacked, c->state, &data, e);
+            rc = tt_log_unpack(log, x, k, c->stored, c->unpacked, c->state, &data, e);
         while (rc == TT_OK && done < size && (run.length > 0 || tt_log_walk_next(&walk, &run))) {
             uint64_t part = run.length < size - done ? run.length : size - done;
 
@@ -187,14 +194,16 @@ static int check_source(struct conversion *c, struct tt_error *e)
 }
 
 /* The variables as plain bytes: the canonical file knows nothing else of them. */
-static int describe(struct conversion *c, struct tt_error *e)
+static int describe(struct conversion *c, const struct tt_log *log, struct tt_error *e)
 {
-    const struct tt_log *log = &c->log;
-
+    free(c->variables);
+    free(c->stored);
+    free(c->unpacked);
     c->variables = calloc(log->nvariables, sizeof *c->variables);
     c->stored = malloc(log->block);
     c->unpacked = malloc(log->block);
-    c->state = log->codec ? log->codec->start(true) : NULL;
+    if (log->codec && !c->state)
+        c->state = log->codec->start(true);
     if (!c->variables || !c->stored || !c->unpacked || (log->codec && !c->state))
         return tt_fail_nomem(e, "the conversion");
     for (unsigned i = 0; i < log->nvariables; i++)
@@ -226,6 +235,185 @@ static int copy_container(struct conversion *c, struct tt_error *e)
     return rc;
 }
 
+/* ---- caches of nodes ---- */
+
+/* A request that has not been moved. */
+struct pending {
+    struct tt_node_cache *cache;
+    struct tt_log_entry *entry;
+};
+
+/* The order in which requests win. */
+static int by_call(const void *a, const void *b)
+{
+    const struct pending *x = a, *y = b;
+
+    if (x->entry->step != y->entry->step)
+        return x->entry->step < y->entry->step ? -1 : 1;
+    if (x->entry->call != y->entry->call)
+        return x->entry->call < y->entry->call ? -1 : 1;
+    return x->cache->head.rank < y->cache->head.rank ? -1 : 1;
+}
+
+static int apply_caches(struct conversion *c, struct tt_error *e)
+{
+    struct pending *list;
+    size_t n = 0;
+    int rc = TT_OK;
+
+    for (size_t i = 0; i < c->ncaches; i++)
+        n += c->caches[i].log.n;
+    list = calloc(n + 1, sizeof *list);
+    if (!list)
+        return tt_fail_nomem(e, "the conversion");
+    n = 0;
+    for (size_t i = 0; i < c->ncaches; i++)
+        for (size_t k = 0; k < c->caches[i].log.n; k++)
+            if (c->caches[i].log.entries[k].call >= c->caches[i].head.moved)
+                list[n++] = (struct pending){&c->caches[i], &c->caches[i].log.entries[k]};
+    if (n > 0) {
+        qsort(list, n, sizeof *list, by_call);
+        rc = describe(c, &list[0].cache->log, e);
+    }
+    for (size_t i = 0; rc == TT_OK && i < n; i++)
+        rc = convert_request(c, &list[i].cache->log, tt_node_cache_fetch, list[i].cache,
+                             list[i].entry, e);
+    c->applied = n;
+    free(list);
+    return rc;
+}
+
+/* What is in DST need not be kept for another conversion. */
+static void mark_moved(const struct conversion *c)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    for (size_t i = 0; i < c->ncaches; i++) {
+        int fd = open(c->caches[i].path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd < 0 || tt_node_cache_set_moved(fd, c->caches[i].path, INT64_MAX, &ignored) != TT_OK)
+            tt_notice("'%s' cannot be changed, so tutti clean will spare it", c->caches[i].path);
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
+static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
+{
+    struct tt_node_cache *grown = realloc(c->caches, (c->ncaches + 1) * sizeof *grown), *now;
+    int rc;
+
+    if (!grown)
+        return tt_fail_nomem(e, "the conversion");
+    c->caches = grown;
+    now = &grown[c->ncaches++];
+    rc = tt_node_cache_load(path, now, e);
+    now->log.path = now->path;
+    if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
+                     grown[0].path, grown[0].head.target, path, now->head.target);
+    return rc;
+}
+
+static int add_directory(struct conversion *c, const char *directory, const char *target,
+                         struct tt_error *e)
+{
+    char **list;
+    size_t n;
+    int rc = tt_node_cache_list(directory, target, &list, &n, e);
+
+    for (size_t i = 0; i < n; i++) {
+        if (rc == TT_OK)
+            rc = add_cache(c, list[i], e);
+        free(list[i]);
+    }
+    free(list);
+    return rc;
+}
+
+/* The mark of a target tells where its caches are on this node. */
+static int find_caches(struct conversion *c, struct tt_error *e)
+{
+    char directory[PATH_MAX], *target;
+    ssize_t n = getxattr(c->from, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
+    struct stat st;
+    int rc;
+
+    if (n < 0)
+        return TT_OK;
+    directory[n] = '\0';
+    if (stat(directory, &st) != 0) {
+        tt_notice("'%s' is not here: what was only there is missing", directory);
+        return TT_OK;
+    }
+    target = realpath(c->from, NULL);
+    rc = target ? add_directory(c, directory, target, e) : tt_fail_nomem(e, "a path");
+    free(target);
+    return rc;
+}
+
+/* All ranks of the target, each once; and the target is the one that they belong to. */
+static int check_caches(const struct conversion *c, struct tt_error *e)
+{
+    uint64_t missing = c->caches[0].head.ranks;
+    struct stat st;
+
+    if (stat(c->from, &st) != 0)
+        return tt_fail_call(e, errno, "open", c->from, -1);
+    for (size_t i = 0; i < c->ncaches; i++) {
+        const struct tt_node_cache *x = &c->caches[i];
+
+        if (x->head.inode != st.st_ino)
+            return tt_fail(e, TT_FAILED,
+                           "'%s' belongs to another file than the one that is at '%s' now",
+                           x->path, c->from);
+        for (size_t k = 0; k < i; k++)
+            if (c->caches[k].head.rank == x->head.rank)
+                return tt_fail(e, TT_FAILED, "'%s' and '%s' are both of rank %" PRIu64,
+                               c->caches[k].path, x->path, x->head.rank);
+        missing -= missing > 0;
+    }
+    if (missing > 0)
+        tt_notice("%" PRIu64 " of %" PRIu64 " ranks have no cache here: what they acknowledged "
+                  "is in '%s', or on other nodes",
+                  missing, c->caches[0].head.ranks, c->from);
+    return TT_OK;
+}
+
+static bool is_cache(const char *path)
+{
+    char start[16] = "";
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && read(fd, start, sizeof start) == (ssize_t)sizeof start &&
+              tt_node_cache_begins(start, sizeof start);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* The sources are one target, or files and directories of caches, which name it. */
+static int choose_sources(struct conversion *c, const char **words, size_t n, struct tt_error *e)
+{
+    struct stat st;
+    int rc = TT_OK;
+
+    c->from = words[0];
+    if (n == 1 && !is_cache(words[0]) && (stat(words[0], &st) != 0 || !S_ISDIR(st.st_mode)))
+        rc = find_caches(c, e);
+    else
+        for (size_t i = 0; rc == TT_OK && i < n; i++)
+            rc = stat(words[i], &st) == 0 && S_ISDIR(st.st_mode)
+                     ? add_directory(c, words[i], NULL, e)
+                     : add_cache(c, words[i], e);
+    if (rc == TT_OK && c->ncaches > 0) {
+        c->from = c->caches[0].head.target;
+        rc = check_caches(c, e);
+    }
+    c->log.path = c->from;
+    return rc;
+}
+
 /* What is there belongs to somebody; what was made here goes if it is not whole. */
 static int make_target(struct conversion *c, struct tt_error *e)
 {
@@ -237,7 +425,9 @@ static int make_target(struct conversion *c, struct tt_error *e)
     if (!c->is_log)
         rc = copy_container(c, e);
     for (size_t i = 0; rc == TT_OK && i < c->log.n; i++)
-        rc = convert_request(c, &c->log.entries[i], e);
+        rc = convert_request(c, &c->log, fetch, c, &c->log.entries[i], e);
+    if (rc == TT_OK && c->ncaches > 0)
+        rc = apply_caches(c, e);
     if (rc == TT_OK && fsync(c->out) != 0)
         rc = tt_fail_call(e, errno, "fsync", c->to, -1);
     if (close(c->out) != 0 && rc == TT_OK)
@@ -258,6 +448,9 @@ static void print_done(const struct conversion *c)
     else
         snprintf(line, sizeof line, "%s: %llu subfiles, %s", c->to, (unsigned long long)c->set.n,
                  bytes);
+    if (c->ncaches > 0)
+        snprintf(line, sizeof line, "%s: '%s' and %llu requests of the caches of %zu ranks", c->to,
+                 c->from, (unsigned long long)c->applied, c->ncaches);
     tt_disarm(line);
     puts(line);
     if (c->set.n > 0 && !c->set.closed && !c->is_log)
@@ -275,23 +468,26 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     char start[8];
     int rc;
 
-    if (call->nwords != 2)
+    if (call->nwords < 2)
         return tt_fail(e, TT_USAGE, "convert needs two files: the one to be read and a new one");
-    c.from = call->words[0];
-    c.to = call->words[1];
-    c.log.path = c.from;
-    rc = check_source(&c, e);
-    if (rc == TT_OK && c.set.n > 0) /* it may hold anything */
+    c.to = call->words[call->nwords - 1];
+    rc = choose_sources(&c, call->words, call->nwords - 1, e);
+    if (rc == TT_OK)
+        rc = check_source(&c, e);
+    if (rc == TT_OK && (c.set.n > 0 || c.ncaches > 0)) /* it may hold anything */
         rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
-    c.is_log = rc == TT_OK && (c.set.n == 0 || tt_log_begins(start));
+    c.is_log =
+        rc == TT_OK && ((c.set.n == 0 && c.ncaches == 0) || tt_log_begins(start));
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
     if (rc == TT_OK && c.is_log)
-        rc = describe(&c, e);
+        rc = describe(&c, &c.log, e);
     if (rc == TT_OK)
         rc = make_target(&c, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK) {
+        mark_moved(&c);
         print_done(&c);
+    }
     if (c.in >= 0)
         close(c.in);
     if (c.state)
@@ -300,18 +496,24 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     free(c.variables);
     free(c.stored);
     free(c.unpacked);
+    for (size_t i = 0; i < c.ncaches; i++)
+        tt_node_cache_free(&c.caches[i]);
+    free(c.caches);
     return rc;
 }
 
 const struct tt_command tt_command_convert = {
     .name = "convert",
-    .summary = "make the plain file of one that was written through the layers log, compress or "
-               "subfile",
-    .synopsis = "tutti convert SRC DST",
+    .summary = "make the plain file of one that was written through the layers log, compress, "
+               "subfile or cache",
+    .synopsis = "tutti convert SRC... DST",
     .text = "Read SRC, which was written through the layers log, compress or subfile on posix, "
             "uring or mpiio, and make DST, byte for byte the file that posix writes without the "
             "layer. DST "
-            "must not exist. If a run was killed, DST has what was written before the last sync.",
+            "must not exist. If a run was killed, DST has what was written before the last sync. "
+            "What was acknowledged and is still in caches of the layer cache is added: those on "
+            "this node are found by SRC; give the files or directories of caches instead of SRC "
+            "if they are elsewhere.",
     .run = run,
-    .max_words = 2,
+    .max_words = TT_ANY_WORDS,
 };

@@ -40,8 +40,10 @@ found() {
     cmp -n $size converted plain || fail "not all of $synced dumps are there"
     [ "$(stat -c %s converted)" -ge $size ] || fail "the file is too short"
     expect 0 "$TUTTI" clean "$(last_run)" # with the records in the node's memory
+    [ -z "$(ls local)" ] || fail "clean has left caches: $(ls local)"
 }
 
+mkdir local
 backends=(posix)
 ! has_backend mpiio || backends+=(mpiio)
 wanted=20
@@ -53,6 +55,15 @@ for backend in "${backends[@]}"; do
         killed $wanted "${options[@]}" --sync dump
         found 1 # the one that was about to end
         killed $wanted "${options[@]}" --mode async+bg
+        found 3
+    done
+    # Of what is acknowledged most is still in the cache then, some has gone past it, and some is in the target.
+    for layers in cache,throttle verify,cache,throttle,compress,subfile; do
+        options=(--backend "$backend" --layers "$layers" --throttle.rate 1m --cache.dir "$work/local" --cache.sync local)
+        [[ $layers != *subfile ]] || options+=(--subfile.count 3 --subfile.stripe 4k)
+        killed 30 "${options[@]}" --sync dump
+        found 1
+        killed 30 "${options[@]}" --cache.size 400k --mode async+bg
         found 3
     done
 done
