@@ -283,19 +283,14 @@ static int apply_caches(struct conversion *c, struct tt_error *e)
     return rc;
 }
 
-/* What is in DST need not be kept for another conversion. */
-static void mark_moved(const struct conversion *c)
+/* What is in DST need not be spared any more, if that is whole. */
+static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    for (size_t i = 0; i < c->ncaches; i++) {
-        int fd = open(c->caches[i].path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-
-        if (fd < 0 || tt_node_cache_set_moved(fd, c->caches[i].path, INT64_MAX, &ignored) != TT_OK)
+    for (size_t i = 0; i < c->ncaches && c->ncaches == c->caches[0].head.ranks; i++)
+        if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
             tt_notice("'%s' cannot be changed, so tutti clean will spare it", c->caches[i].path);
-        if (fd >= 0)
-            close(fd);
-    }
 }
 
 static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
@@ -365,8 +360,8 @@ static int check_caches(const struct conversion *c, struct tt_error *e)
 
         if (x->head.inode != st.st_ino)
             return tt_fail(e, TT_FAILED,
-                           "'%s' belongs to another file than the one that is at '%s' now",
-                           x->path, c->from);
+                           "'%s' belongs to another file than the one that is at '%s' now", x->path,
+                           c->from);
         for (size_t k = 0; k < i; k++)
             if (c->caches[k].head.rank == x->head.rank)
                 return tt_fail(e, TT_FAILED, "'%s' and '%s' are both of rank %" PRIu64,
@@ -476,8 +471,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
         rc = check_source(&c, e);
     if (rc == TT_OK && (c.set.n > 0 || c.ncaches > 0)) /* it may hold anything */
         rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
-    c.is_log =
-        rc == TT_OK && ((c.set.n == 0 && c.ncaches == 0) || tt_log_begins(start));
+    c.is_log = rc == TT_OK && ((c.set.n == 0 && c.ncaches == 0) || tt_log_begins(start));
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
     if (rc == TT_OK && c.is_log)
@@ -485,7 +479,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     if (rc == TT_OK)
         rc = make_target(&c, e);
     if (rc == TT_OK) {
-        mark_moved(&c);
+        mark_converted(&c);
         print_done(&c);
     }
     if (c.in >= 0)

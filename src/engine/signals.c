@@ -25,7 +25,8 @@ static bool leaves_tree(const struct tt_engine *engine)
 {
     for (const struct tt_made_file *f = engine->p->made; f && !engine->config->run->keep;
          f = f->next)
-        if (!f->withdrawn && (f->kind == TT_MADE_TREE || f->kind == TT_MADE_BUNDLE || f->kind == TT_MADE_CACHE))
+        if (!f->withdrawn &&
+            (f->kind == TT_MADE_TREE || f->kind == TT_MADE_BUNDLE || f->kind == TT_MADE_CACHE))
             return true;
     return false;
 }

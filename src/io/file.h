@@ -140,7 +140,8 @@ struct tt_backend {
     int (*list)(const void *opts, const struct tt_file_spec *spec, struct tt_target *target,
                 struct tt_error *e);
     /* A directory on the storage of each node, in which a layer keeps files of the run. The engine
-     * makes tutti-ID.HOST.cache there before the first file is opened, and removes it at the end. */
+     * makes tutti-ID.HOST.cache there before the first file is opened, and removes it at the end.
+     */
     const char *(*local)(const void *opts);
     /* What comes before the library's own call: ranks agree, properties and hints are made, rank 0
      * makes the file, which alone of this is timed as open. Collective, and ranks have agreed when
@@ -199,7 +200,7 @@ struct tt_cost {
     /* Where a thread of this element makes the calls below: how long it worked, less how long
      * callers waited for it, so that ns and this together hold the time below. */
     int64_t beside_ns;
-    uint64_t bytes[2];  /* of the blocks that came to it, by enum tt_direction */
+    uint64_t bytes[2]; /* of the blocks that came to it, by enum tt_direction */
 };
 
 /* One open file of one element of a stack. */

@@ -16,7 +16,11 @@
 
 #include <xxhash.h>
 
-enum { MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1, MOVED_DIGITS = 20 };
+enum {
+    MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1,
+    MOVED_DIGITS = 20,
+    CONVERTED_AT = MOVED_AT + MOVED_DIGITS + sizeof "\nconverted " - 1,
+};
 
 /* ---- names ---- */
 
@@ -67,7 +71,9 @@ char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error 
     if (out) {
         fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %0*" PRIu64 "\n", TT_NODE_CACHE_VERSION,
                 MOVED_DIGITS, head->moved);
-        fprintf(out, "rank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64 "\nsync %s\ntarget ",
+        fprintf(out,
+                "converted no \nrank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64
+                "\nsync %s\ntarget ",
                 head->rank, head->ranks, head->inode, head->local ? "local" : "target");
         put_path(out, head->target);
         fprintf(out, "\nend\n");
@@ -94,6 +100,18 @@ int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_
     if (pwrite(fd, digits, MOVED_DIGITS, MOVED_AT) != MOVED_DIGITS)
         return tt_fail_call(e, errno, "write", path, MOVED_AT);
     return TT_OK;
+}
+
+int tt_node_cache_set_converted(const char *path, struct tt_error *e)
+{
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC), rc = TT_OK;
+
+    if (fd < 0)
+        return tt_fail_call(e, errno, "open", path, -1);
+    if (pwrite(fd, "yes", 3, CONVERTED_AT) != 3)
+        rc = tt_fail_call(e, errno, "write", path, CONVERTED_AT);
+    close(fd);
+    return rc;
 }
 
 static bool take_number(const char **at, const char *key, uint64_t *out)
@@ -138,14 +156,17 @@ static bool take_line(const char *line, size_t number, struct tt_node_cache_head
     case 2:
         return take_number(&line, "moved ", &head->moved) && !*line;
     case 3:
+        head->converted = !strcmp(line, "converted yes");
+        return head->converted || !strcmp(line, "converted no ");
+    case 4:
         return take_number(&line, "rank ", &head->rank) &&
                take_number(&line, " of ", &head->ranks) && !*line && head->rank < head->ranks;
-    case 4:
-        return take_number(&line, "inode ", &head->inode) && !*line;
     case 5:
+        return take_number(&line, "inode ", &head->inode) && !*line;
+    case 6:
         head->local = !strcmp(line, "sync local");
         return head->local || !strcmp(line, "sync target");
-    case 6:
+    case 7:
         return !strncmp(line, "target ", 7) && take_target(line + 7, &head->target);
     default:
         return !strcmp(line, "end");
@@ -158,7 +179,7 @@ static int parse(const char *path, char *text, struct tt_node_cache_head *head, 
     const char *at;
     uint64_t version;
 
-    for (size_t number = 1; number <= 7; number++) {
+    for (size_t number = 1; number <= 8; number++) {
         if (!rest || !strchr(rest, '\n'))
             return tt_fail(e, TT_CORRUPT, "'%s' is cut short: line %zu of its head is missing",
                            path, number);
@@ -252,7 +273,7 @@ void tt_node_cache_free(struct tt_node_cache *c)
 
 bool tt_node_cache_holds(const struct tt_node_cache *c)
 {
-    for (size_t i = 0; i < c->log.n; i++)
+    for (size_t i = 0; i < c->log.n && !c->head.converted; i++)
         if (c->log.entries[i].call >= c->head.moved)
             return true;
     return false;
@@ -324,8 +345,11 @@ int tt_node_cache_check_moved(const char *directory, struct tt_error *e)
 {
     char **list;
     size_t n;
-    int rc = tt_node_cache_list(directory, NULL, &list, &n, e);
+    int rc;
 
+    if (access(directory, F_OK) != 0 && errno == ENOENT)
+        return TT_OK;
+    rc = tt_node_cache_list(directory, NULL, &list, &n, e);
     for (size_t i = 0; i < n; i++) {
         if (rc == TT_OK)
             rc = check_moved(list[i], e);

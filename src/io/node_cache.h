@@ -12,6 +12,7 @@
  *
  *   tutti cache 1
  *   moved 00000000000000000012      requests before this one need not be moved any more
+ *   converted no                    yes: tutti convert has made a whole file
  *   rank 3 of 8
  *   inode 1234                      of the target
  *   sync local
@@ -42,7 +43,7 @@ char *tt_node_cache_writes(const char *directory, const char *target, uint64_t r
 
 struct tt_node_cache_head {
     uint64_t moved, rank, ranks, inode;
-    bool local;
+    bool local, converted;
     char *target; /* absolute */
 };
 /* The text, TT_NODE_CACHE_HEAD bytes; NULL: no memory. TT_USAGE and NULL if the path is too long.
@@ -50,6 +51,7 @@ struct tt_node_cache_head {
 char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e);
 /* Writes the number into the head of an open file. */
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e);
+int tt_node_cache_set_converted(const char *path, struct tt_error *e);
 
 /* A file of writes that was left behind. */
 struct tt_node_cache {
@@ -65,7 +67,7 @@ void tt_node_cache_free(struct tt_node_cache *c);
 /* For requests of its log. */
 int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs, void *to,
                         struct tt_error *e);
-/* Whether it has anything that was acknowledged and need be moved. */
+/* Whether it has anything that was acknowledged and is nowhere else. */
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,

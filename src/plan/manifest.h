@@ -8,11 +8,11 @@
  *
  * KIND is file, directory, parent (a directory that others may use too, so it may stay), tree (a
  * directory with what the workload says it makes in it), bundle (a directory that is one data file:
- * a library makes what is in it, and all of it goes with the directory), cache (one on storage of the
- * node, of the layer cache; tutti clean spares it while it has what is nowhere else) or beside (what an
- * MPI library makes beside a file while it opens it: PATH.locktest.RANK). A blank, a control character
- * and '%' of a path are written as %XX, so every path is one word of one line. A last line without
- * an end was being written when its writer died, and counts for nothing. */
+ * a library makes what is in it, and all of it goes with the directory), cache (one on storage of
+ * the node, of the layer cache; tutti clean spares it while it has what is nowhere else) or beside
+ * (what an MPI library makes beside a file while it opens it: PATH.locktest.RANK). A blank, a
+ * control character and '%' of a path are written as %XX, so every path is one word of one line. A
+ * last line without an end was being written when its writer died, and counts for nothing. */
 #ifndef TT_PLAN_MANIFEST_H
 #define TT_PLAN_MANIFEST_H
 

@@ -679,8 +679,7 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 
     if (made->kind == TT_MADE_BESIDE)
         return remove_beside(o, made, e);
-    if (made->kind == TT_MADE_TREE || made->kind == TT_MADE_BUNDLE ||
-        made->kind == TT_MADE_CACHE) {
+    if (made->kind == TT_MADE_TREE || made->kind == TT_MADE_BUNDLE || made->kind == TT_MADE_CACHE) {
         struct stat st;
         bool there = lstat(made->path, &st) == 0;
 

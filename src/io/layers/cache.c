@@ -171,9 +171,8 @@ static int prepare(struct tt_file *file, struct cache *c, struct tt_error *e)
         return tt_fail_nomem(e, "an open file");
     if (c->writes && o->sync == CACHE_SYNC_LOCAL)
         rc = check_local(file, e);
-    return rc == TT_OK
-               ? tt__store_open(&c->store, o, id, file->directory != NULL, file->rank, e)
-               : rc;
+    return rc == TT_OK ? tt__store_open(&c->store, o, id, file->directory != NULL, file->rank, e)
+                       : rc;
 }
 
 static int call_below(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
@@ -195,14 +194,13 @@ static void look_at_target(struct cache *c)
     struct stat st;
 
     if (stat(c->path, &st) == 0)
-        c->version =
-            (struct cache_version){st.st_dev, st.st_ino, (uint64_t)st.st_size,
-                                   (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-                                       (uint64_t)st.st_mtim.tv_nsec};
+        c->version = (struct cache_version){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+                                            (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+                                                (uint64_t)st.st_mtim.tv_nsec};
     c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
     if (c->marked && c->rank == 0) /* where attributes are not known, nobody is told */
-        (void)!setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory,
-                        strlen(c->store.directory), 0);
+        (void)!setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory, strlen(c->store.directory),
+                        0);
 }
 
 /* Below, then the store: its file says which target it belongs to. */
@@ -217,8 +215,8 @@ static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
     if (rc == TT_OK)
         look_at_target(c);
     if (rc == TT_OK && c->writes)
-        rc = tt_file_agree(
-            file, tt__store_begin(&c->store, &c->spec, file->rank, file->size, e), e);
+        rc =
+            tt_file_agree(file, tt__store_begin(&c->store, &c->spec, file->rank, file->size, e), e);
     return rc;
 }
 
@@ -435,9 +433,8 @@ static void start_ahead(struct cache *c, uint64_t step, const struct tt_block *b
     j = tt__job_make(c, CACHE_READ_AHEAD, step + 1, wants ? b : &nothing, true, &ignored);
     if (!j)
         return;
-    j->bytes = wants ? tt_selection_count(&b->file) *
-                           c->spec.variables[b->variable].element->size
-                     : 0;
+    j->bytes =
+        wants ? tt_selection_count(&b->file) * c->spec.variables[b->variable].element->size : 0;
     memcpy(j->name, name, sizeof name);
     tt__job_submit(j);
 }
@@ -543,6 +540,7 @@ static int cache_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
 
     if (rc != TT_OK)
         return rc;
+    c->counts[CACHE_BROKEN] = c->store.broken;
     memcpy(counts, c->counts, sizeof counts);
     add_up(file, counts);
     for (int i = 0; i < 3; i++)
@@ -554,6 +552,12 @@ static int cache_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
                  amounts[1], amounts[2]);
     if (tt_facts_add(facts, c->writes ? "cache.written" : "cache.read", NULL, text, TT_IN_EFFECT,
                      "counted on all ranks, of one file") != TT_OK)
+        return tt_fail_nomem(e, "facts");
+    snprintf(text, sizeof text, "%llu of %d ranks could not use it to the end",
+             (unsigned long long)counts[CACHE_BROKEN], file->size);
+    if (counts[CACHE_BROKEN] > 0 &&
+        tt_facts_add(facts, "cache.dir", c->opts->dir, text, TT_NO_EFFECT,
+                     "calls there failed; the rank's stderr has the first") != TT_OK)
         return tt_fail_nomem(e, "facts");
     return TT_OK;
 }

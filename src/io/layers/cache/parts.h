@@ -39,8 +39,8 @@ struct cache_store {
     bool made_directory; /* nobody else has, and nobody else removes it */
     bool local;          /* a sync is one of this store */
     bool broken;         /* it takes nothing more */
-    bool unsafe;         /* something since the last sync is not in it, and maybe not durable below */
-    bool tells;          /* this rank does, if ranks share nothing */
+    bool unsafe; /* something since the last sync is not in it, and maybe not durable below */
+    bool tells;  /* this rank does, if ranks share nothing */
     int fd;
     struct cache_usage *usage;
     struct tt_log log;         /* of one rank */
@@ -148,6 +148,7 @@ enum cache_count {
     CACHE_FOUND,   /* that were read from it */
     CACHE_MISSED,  /* that were not */
     CACHE_FETCHED, /* that were read ahead */
+    CACHE_BROKEN,  /* ranks whose store takes nothing more */
     CACHE_COUNTS
 };
 
@@ -165,8 +166,8 @@ struct cache {
     struct cache_version version;
     struct cache_store store;
     struct cache_job *oldest, *newest; /* of the caller */
-    struct cache_job *closing; /* made when the file was opened */
-    struct cache *next; /* that is being closed after its file is gone */
+    struct cache_job *closing;         /* made when the file was opened */
+    struct cache *next;                /* that is being closed after its file is gone */
     pthread_mutex_t lock;
     int rc; /* the first failure of the mover, */
     struct tt_error error;

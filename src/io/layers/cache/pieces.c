@@ -38,8 +38,8 @@ void tt__piece_name(const struct cache_version *version, uint64_t step, const st
         XXH3_128bits_update(&hash, run, sizeof run);
     }
     h = XXH3_128bits_digest(&hash);
-    snprintf(name, CACHE_NAME, "%016llx%016llx" TT_NODE_CACHE_PIECE,
-             (unsigned long long)h.high64, (unsigned long long)h.low64);
+    snprintf(name, CACHE_NAME, "%016llx%016llx" TT_NODE_CACHE_PIECE, (unsigned long long)h.high64,
+             (unsigned long long)h.low64);
 }
 
 static bool path_of(const struct cache_store *s, const char *name, char path[PATH_MAX])

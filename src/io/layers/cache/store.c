@@ -22,12 +22,16 @@ enum { BLOCK = 64 << 10, CHUNK = 1 << 20, PAGE = 4096, SEGMENT = 64 << 20 };
 
 /* ---- opening ---- */
 
+/* Told once by a node, or where its ranks share nothing, by the first rank of the file. */
 void tt__store_break(struct cache_store *s, const char *call, int why)
 {
+    static atomic_bool told;
+
     if (s->broken)
         return;
     s->broken = true;
-    if (s->usage ? atomic_exchange(&s->usage->told, 1) == 0 : s->tells)
+    if ((s->usage ? atomic_exchange(&s->usage->told, 1) == 0 : s->tells) &&
+        !atomic_exchange(&told, true))
         tt_notice("layer cache writes through from here on: %s in '%s': %s", call, s->directory,
                   strerror(why));
 }
@@ -253,8 +257,8 @@ bool tt__store_release(struct cache_store *s, bool also_unsafe)
     if (!gone)
         return false;
     /* The number is in storage before the data is gone, or the data would be missed later. */
-    if (s->local && (tt_node_cache_set_moved(s->fd, s->path, until, &e) != TT_OK ||
-                     fdatasync(s->fd) != 0))
+    if (s->local &&
+        (tt_node_cache_set_moved(s->fd, s->path, until, &e) != TT_OK || fdatasync(s->fd) != 0))
         tt__store_break(s, "fdatasync", errno);
     s->unsafe = s->unsafe || also_unsafe;
     for (struct cache_stored *x = gone; x; x = next) {
@@ -340,8 +344,8 @@ static bool note_write(struct cache_store *s, const struct tt_file_spec *spec, u
     size_t element_size = spec->variables[b->variable].element->size;
 
     x.bytes = tt_selection_count(&b->file) * element_size;
-    return tt_log_index_add(&s->index, &x, b, element_size, blocks,
-                            tt_log_nblocks(&s->log, &x)) == TT_OK;
+    return tt_log_index_add(&s->index, &x, b, element_size, blocks, tt_log_nblocks(&s->log, &x)) ==
+           TT_OK;
 }
 
 bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
@@ -382,8 +386,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
 void tt__store_pass(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
                     uint64_t call, const struct tt_block *b)
 {
-    uint64_t bytes =
-        tt_selection_count(&b->file) * spec->variables[b->variable].element->size;
+    uint64_t bytes = tt_selection_count(&b->file) * spec->variables[b->variable].element->size;
     struct tt_log_block *none = make_blocks(bytes, false);
 
     if (none)
@@ -405,10 +408,9 @@ int tt__store_fetch(struct cache_store *s, uint64_t position, uint64_t bytes,
         if (got < 0 && errno != EINTR)
             return tt_fail_call(e, errno, "read", s->path, (long long)(offset + done));
         if (got == 0)
-            return tt_fail(e, TT_CORRUPT,
-                           "'%s' ends at offset %llu: %llu bytes were only there and are lost",
-                           s->path, (unsigned long long)(offset + done),
-                           (unsigned long long)(bytes - done));
+            return tt_fail(
+                e, TT_CORRUPT, "'%s' ends at offset %llu: %llu bytes were only there and are lost",
+                s->path, (unsigned long long)(offset + done), (unsigned long long)(bytes - done));
         done += got > 0 ? (uint64_t)got : 0;
     }
     for (uint64_t k = 0; blocks && k * BLOCK < bytes; k++)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The layer cache: what returns when, where data is meanwhile, and what becomes of a cache that is full, gone, shared, damaged or left by a killed run.
+# processors: 2
+# timeout: 300
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq strace cmp pgrep
+mkdir local
+echo mine >local/mine
+pattern=("$TUTTI" run pattern --quiet "${here[@]}" --dims 64:48 --element f64 --steps 3 --variables 3 --fixed 1 --balance uneven
+    --seed 3 --series append)
+cache=(--cache.dir "$work/local")
+empty() { equal mine "$(ls local)" "what is left in the directory of caches"; }
+# told WHY: one rank of the node says so, and the result, too.
+told() {
+    equal 1 "$(grep -cE "^tutti: layer cache writes through from here on: .* in '.*local/tutti-.*cache': $1" "$(last_run)/stderr")" "lines about it"
+    [ "${2:-}" = file ] || # the first file is asked
+        jq -e '.facts[] | select(.key == "cache.dir").proof == "no effect"' "$(last_run)/result.json" >/dev/null || fail "the result does not say so"
+}
+expect 0 "${pattern[@]}" -n 2 --path "$work/plain" --phase write --keep
+
+# By another thread than the one that wrote, through a file of the run; and the file is the same.
+observe -e trace=pwrite64,pwritev -y -o calls "${pattern[@]}" -n 1 --layers cache,throttle --throttle.ops 50 "${cache[@]}" --path "$work/seen" \
+    --phase write --keep --json out.json
+cmp seen plain || fail "the cache has changed the file"
+empty
+# moves WHERE: thread and bytes of each call there, also of one that strace tells in two lines.
+moves() {
+    awk -v where="$1" 'index($0, where) { if (/unfinished/) { waits[$1] = 1; next } if ($NF > 0) print $1, $NF }
+        /resumed/ && waits[$1] { waits[$1] = 0; if ($NF > 0) print $1, $NF }' calls
+}
+threads() { moves "$1" | cut -d ' ' -f 1 | sort -u; } # WHERE
+equal 1 "$(threads local/tutti- | wc -l)" "threads that write to the cache"
+equal 1 "$(threads "$work/seen>" | wc -l)" "threads that write to the target"
+[ "$(threads local/tutti-)" != "$(threads "$work/seen>")" ] || fail "the caller has written to the target"
+equal 172032 "$(moves "$work/seen>" | awk '{ sum += $2 } END { print sum }')" "bytes of the target"
+equal '"168 KiB by the cache, 0 B past it"' "$(jq '.facts[] | select(.key == "cache.written").read_back' out.json)" "what is told"
+equal '["cache",172032,"throttle",172032]' "$(jq -c '[.layers[] | .name, .bytes_written * 1]' out.json)" "bytes of the layers"
+holds '$a > 0 and $b > 0 and $a < $c' a="$(jq '.layers[0].seconds' out.json)" b="$(jq '.layers[0].cpu_seconds' out.json)" \
+    c="$(jq '.layers[1].seconds' out.json)"
+
+# What a sync is: of the target, or of the file of the run.
+for sync in target local; do
+    observe -e trace=fsync,fdatasync -y -o calls "${pattern[@]}" -n 1 --layers cache "${cache[@]}" --cache.sync $sync --sync dump
+    locals=$(grep -cF local/tutti- calls) || true
+    grep -q "$data" calls || fail "the target was not synced"
+    [ $sync = target ] && [ "$locals" = 0 ] || { [ $sync = local ] && [ "$locals" -ge 3 ]; } || fail "$locals syncs of the cache, sync=$sync"
+done
+# Closing in the background, for a series with a file per step.
+expect 0 "${pattern[@]}" -n 2 --series file --layers verify,cache,throttle --throttle.ops 200 "${cache[@]}" --cache.close return --path "$work/steps" --phase write --keep
+expect 0 "$TUTTI" verify "$(last_run)"
+expect 0 "$TUTTI" clean "$(last_run)"
+equal 0 "$(find . -name 'steps*' | wc -l)" "files of steps"
+empty
+
+# What was read is found again by all ranks of the node, and the next step is read before it is asked for.
+training=("$TUTTI" run training --quiet "${here[@]}" -n 2 --files 8 --per-file 4 --size 4k --batch 2 --epochs 3 --workers 0)
+observe -e trace=pread64,read,preadv -y -o calls "${training[@]}" --layers cache "${cache[@]}"
+reads=$(moves "$data" | wc -l)
+[ "$reads" -le 40 ] || fail "32 samples were read $reads times from the target"
+empty
+expect 0 "${pattern[@]}" -n 2 --layers cache,throttle --throttle.ops 200 "${cache[@]}" --path "$work/plain" --phase read --json out.json
+jq -r '.facts[] | select(.key == "cache.read").read_back' out.json | grep -q '^[1-9].* from the cache, .*; [1-9].* read ahead$' || fail "nothing was read ahead"
+# The least recently used goes when there is no room.
+expect 0 "${training[@]}" --layers cache "${cache[@]}" --cache.size 30k
+empty
+
+# Two runs share the directory, and none sees the other.
+"${pattern[@]}" -n 2 --layers verify,cache,throttle --throttle.ops 100 "${cache[@]}" >other.out 2>&1 &
+other=$!
+expect 0 "${pattern[@]}" -n 2 --layers verify,cache,throttle --throttle.ops 100 "${cache[@]}"
+wait $other || { cat other.out; fail "the other run failed"; }
+empty
+
+# A directory that is full: of its limit, or the storage itself.
+expect 0 "${pattern[@]}" -n 2 --layers verify,cache "${cache[@]}" --cache.size 20k --json out.json
+jq -r '.facts[] | select(.key == "cache.written").read_back' out.json | grep -q '[1-9].* past it' || fail "all of it fitted"
+if unshare -m true 2>/dev/null; then
+    for sync in target local; do
+        expect 0 unshare -m --propagation private bash -c 'mount -t tmpfs -o size=100k none "$1" && shift && exec "$@"' - "$work/local" \
+            "${pattern[@]}" -n 2 --layers verify,cache,throttle --throttle.ops 100 "${cache[@]}" --cache.sync $sync
+        told "No space left on device"
+    done
+fi
+empty
+# One that vanishes: what was written is still moved, and a sync is one of the target again.
+stencil=("$TUTTI" run stencil -n 2 "${here[@]}" --size 64 --iterations 60 --baseline 0 --keep)
+expect 0 "${stencil[@]}" --quiet --write every=1,series=append,path="$work/whole"
+for series in append file; do
+    "${stencil[@]}" --quiet --compute 10ms --write every=1,series=$series,path="$work/vanished" --sync dump --layers verify,cache,throttle \
+        --throttle.rate 10m "${cache[@]}" --cache.sync local >out 2>err &
+    driver=$!
+    until [ -n "$(find local -name '*.writes')" ]; do
+        kill -0 $driver || { cat err; fail "the run ended by itself"; }
+        sleep 0.05
+    done
+    rm -rf local/tutti-*
+    wait $driver || { cat err; fail "the run did not survive it"; }
+    told "No such file or directory" $series
+done
+expect 0 "$TUTTI" verify "$(last_run)"
+cmp <(cat vanished.0*) whole || fail "steps are missing"
+cmp vanished whole || fail "data is missing"
+empty
+
+usage "layer cache needs cache.dir" "${pattern[@]}" --layers cache
+expect 1 "${pattern[@]}" -n 2 --layers cache --cache.dir "$work/nowhere"
+one_line "mkdir of '.*nowhere/tutti-.*': No such file or directory"
+usage "layer cache must stand before layout layer log" "${pattern[@]}" --layers log,cache "${cache[@]}"
+expect 1 "${pattern[@]}" -n 2 --layers cache,align "${cache[@]}" --cache.sync local
+one_line "cache.sync local needs a file that tutti convert can complete"
+no_data_left
+
+# A call that fails below is told by its rank, while others wait in the background.
+for layers in verify,cache,fault verify,cache,fault,compress,subfile; do
+    for call in "write 2" "sync 2" "close 1"; do
+        expect 1 "${pattern[@]}" -n 3 --layers $layers "${cache[@]}" --cache.sync local --sync dump --fault.rank 1 --fault.call ${call% *} \
+            --fault.nth ${call#* }
+        grep -q "rank 1" err || { cat err; fail "no line about rank 1"; }
+        no_data_left
+        empty
+    done
+done
+
+# A run whose processes are all killed.
+killed() { # LAYERS OPTIONS...
+    local layers=$1
+    shift
+    rm -rf target* "$runs"
+    "${stencil[@]}" --quiet --compute 4ms --write every=1,series=append,path="$work/target" --sync dump --layers "$layers" --throttle.rate 200k \
+        "${cache[@]}" "$@" >out 2>err &
+    driver=$!
+    until [ "$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1)" -ge 12 ] 2>/dev/null; do
+        kill -0 $driver || { cat err; fail "the run ended by itself"; }
+        sleep 0.05
+    done
+    pids=$(pgrep -f -- "perform $runs" || true)
+    # shellcheck disable=SC2086 # words
+    kill -9 $pids $(pgrep -f -- "$runs") 2>/dev/null || true
+    wait $driver 2>/dev/null || true
+    no_process_left
+}
+killed cache,throttle --cache.sync local
+left=$(ls -d local/tutti-*) run=$(last_run)
+# Cleaning spares it, with the target; who reads the target is told.
+expect 1 "$TUTTI" clean "$run"
+grep -q "target-.*writes' is left alone, with its run's data: .* tutti convert '$work/target' DST finishes that" err || { cat err; fail "no line"; }
+ls target "$left"/*-0000{0,1}.writes >/dev/null
+expect 1 "$TUTTI" run pattern "${here[@]}" -n 1 --dims 64:64 --element f64 --steps 2 --series append --path "$work/target" --phase read --quiet
+one_line "target' is not whole: its run ended while some of it was only in '.*local/tutti-"
+# Damage is one line, and no new file.
+bad() { # PATTERN
+    expect 1 "$TUTTI" convert bad/*.writes new
+    one_line "$1"
+    [ ! -e new ] || fail "a file was left"
+}
+again() { rm -rf bad && cp -r "$left" bad; }
+again && sed -i '1s/cache 1/cache 2/' bad/*-00000.writes && bad "00000.writes' has version 2 of the cache's format; this tutti reads version 1"
+again && sed -i '4s/rank 0/rank 7/' bad/*-00000.writes && bad "00000.writes', line 4: 'rank 7 of 2' is not what tutti writes there"
+again && truncate -s 60 bad/*-00001.writes && bad "00001.writes' is cut short: line 4 of its head is missing"
+again && truncate -s 16500 bad/*-00001.writes && bad "00001.writes' ends at offset|00001.writes': the head of the log"
+again && truncate -s 40000 bad/*-00001.writes && bad "00001.writes': the (index|block) of rank 0 .* (damaged|not what was written)"
+again && cp bad/*-00001.writes bad/x.writes && bad "are both of rank 1"
+again && sed -i -e '5s/inode 9/inode 1/;t' -e '5s/inode ./inode 9/' bad/*-00000.writes && bad "belongs to another file than the one that is at '.*target' now"
+# The files themselves do, too, or their directory.
+expect 0 "$TUTTI" convert "$left"/*-00001.writes partial
+one_line "1 of 2 ranks have no cache here"
+again
+expect 0 "$TUTTI" convert bad converted
+cmp -n $((11 * 64 * 64 * 8)) converted whole || fail "what was acknowledged is missing"
+expect 1 "$TUTTI" clean "$run" # that was a copy
+expect 0 "$TUTTI" convert target converted.2
+cmp converted converted.2
+expect 0 "$TUTTI" clean "$run"
+[ ! -e target ] || fail "clean has left the target"
+empty
+# What was acknowledged by the target is there without the cache, which goes.
+killed cache,throttle --cache.sync target --throttle.rate 2m
+run=$(last_run)
+cmp -n $((11 * 64 * 64 * 8)) target whole || fail "what was acknowledged is missing"
+expect 0 "$TUTTI" clean "$run"
+[ ! -e target ] || fail "clean has left the target"
+empty
