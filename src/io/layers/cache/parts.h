@@ -36,7 +36,7 @@ struct cache_stored {
 struct cache_store {
     uint64_t limit; /* of all ranks of the node */
     char *directory, *path;
-    bool made_directory; /* nobody else has, and nobody else removes it */
+    bool owns_directory; /* nobody else removes it: its last user does */
     bool local;          /* a sync is one of this store */
     bool broken;         /* it takes nothing more */
     bool unsafe; /* something since the last sync is not in it, and maybe not durable below */

@@ -97,8 +97,8 @@ int tt__store_open(struct cache_store *s, const struct cache_opts *opts, const c
     if (!s->directory)
         return tt_fail_nomem(e, "a path");
     if (!is_made) {
-        s->made_directory = mkdir(s->directory, 0777) == 0;
-        if (!s->made_directory && errno != EEXIST) {
+        s->owns_directory = true;
+        if (mkdir(s->directory, 0777) != 0 && errno != EEXIST) {
             free(dir);
             return tt_fail_call(e, errno, "mkdir", s->directory, -1);
         }
@@ -525,7 +525,7 @@ void tt__store_close(struct cache_store *s, bool keep)
         tt__store_unreserve(s, s->held);
         munmap(s->usage, PAGE);
     }
-    if (s->made_directory && !keep) {
+    if (s->owns_directory && !keep) {
         tt__pieces_remove(s);
         rmdir(s->directory);
     }
