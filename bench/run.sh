@@ -6,7 +6,7 @@
 set -euo pipefail
 all=(kernel computing large_dump particles hiding hiding_adios2 full_node asked_for tiny_runs logged discard memory content
     small_transfers transfers creates training counters measuring tracing starting a_million many_runs many_ranks simulated coverage
-    analyses verdicts model auto_regret packing reports page)
+    analyses verdicts model auto_regret packing caching reports page)
 if [ "${1:-}" = --names ]; then
     printf '%s\n' "${all[@]}"
     exit
@@ -628,6 +628,19 @@ page() {
         *) row "500,000 samples: redraw as $name (ms)" "$ms" '<=' 50 ;;
         esac
     done <"$work/page"
+}
+
+# The write calls and syncs of a dump into the cache, of one into the node's memory itself, while the target is ten times slower.
+caching() {
+    local options=(stencil --size 2048 --iterations 6 --compute 50ms --write every=1,series=append --dir "$shm") bare
+    for _ in 1 2 3 4 5; do
+        run "${options[@]}"
+        bare=$(metric write_rate)
+        run "${options[@]}" --layers cache,throttle --throttle.rate "$(calculate '$b / 10 | floor' b="$bare")" --cache.dir "$shm" --cache.size 4g \
+            --cache.sync local
+        calculate '$rate / $bare' rate="$(metric write_rate)" bare="$bare" >>"$work/caching"
+    done
+    row "dump into the cache, target ten times slower: of memory" "$(median <"$work/caching")" '>=' 0.9
 }
 
 # What a report costs that has very many numbers; what the page makes of it is bench/page.mjs's.

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -18,7 +19,14 @@
 #include "base/notice.h"
 #include "io/layers/cache/parts.h"
 
-enum { BLOCK = 64 << 10, CHUNK = 1 << 20, PAGE = 4096, SEGMENT = 64 << 20 };
+enum {
+    BLOCK = 64 << 10,
+    CHUNK = 1 << 20, /* bytes of one call */
+    PIECES = 256,
+    SHORT = 2048, /* pieces that are put together */
+    PAGE = 4096,
+    SEGMENT = 64 << 20,
+};
 
 /* ---- opening ---- */
 
@@ -296,20 +304,6 @@ static bool grow(char **buffer, size_t *size, size_t wanted)
     return *buffer != NULL;
 }
 
-/* The bytes of the request in one piece: in memory as they are, or gathered. */
-static const char *gather(struct cache_store *s, const struct tt_block *b, size_t element_size,
-                          uint64_t bytes)
-{
-    struct tt_run run;
-
-    if (tt_selection_is_contiguous(&b->memory, &run))
-        return (const char *)b->data + run.start * element_size;
-    if (!grow(&s->gathered, &s->gathered_size, bytes))
-        return NULL;
-    tt_block_pack(b, element_size, s->gathered);
-    return s->gathered;
-}
-
 static struct tt_log_block *make_blocks(uint64_t bytes, bool stored)
 {
     uint64_t n = (bytes + BLOCK - 1) / BLOCK;
@@ -320,20 +314,110 @@ static struct tt_log_block *make_blocks(uint64_t bytes, bool stored)
     return blocks;
 }
 
-/* Checksums are made of what is in the processor's cache anyway, just before it is copied. */
-static int put_blocks(struct cache_store *s, const char *data, uint64_t bytes, uint64_t offset,
-                      struct tt_log_block *blocks)
+/* A request on its way to the file: as it lies in memory, but for short pieces, which are put
+ * together first. */
+struct pouring {
+    struct cache_store *s;
+    uint64_t offset;             /* in the file, of what comes next */
+    struct tt_log_block *blocks; /* that checksums are made of; NULL: none are */
+    uint64_t hashed;             /* bytes of the request */
+    XXH3_state_t hash;
+    struct iovec pieces[PIECES];
+    int n;
+    size_t bytes, staged; /* of the pieces, and of these in s->gathered */
+};
+
+static void add_hash(struct pouring *p, const char *from, size_t n)
+{
+    while (p->blocks && n > 0) {
+        struct tt_log_block *block = &p->blocks[p->hashed / BLOCK];
+        size_t within = p->hashed % BLOCK, part = block->stored - within;
+
+        part = part < n ? part : n;
+        if (within == 0)
+            XXH3_64bits_reset(&p->hash);
+        XXH3_64bits_update(&p->hash, from, part);
+        if (within + part == block->stored)
+            block->hash = XXH3_64bits_digest(&p->hash);
+        p->hashed += part;
+        from += part;
+        n -= part;
+    }
+}
+
+static int pour_out(struct pouring *p)
+{
+    struct iovec *first = p->pieces;
+    int why = 0;
+
+    while (p->n > 0 && !why) {
+        ssize_t put = pwritev(p->s->fd, first, p->n, (off_t)p->offset);
+
+        if (put < 0 && errno != EINTR)
+            why = errno;
+        p->offset += put > 0 ? (size_t)put : 0;
+        while (put > 0) {
+            size_t part = (size_t)put < first->iov_len ? (size_t)put : first->iov_len;
+
+            first->iov_base = (char *)first->iov_base + part;
+            first->iov_len -= part;
+            put -= (ssize_t)part;
+            if (first->iov_len == 0) {
+                first++;
+                p->n--;
+            }
+        }
+    }
+    p->n = 0;
+    p->bytes = p->staged = 0;
+    return why;
+}
+
+/* At most CHUNK bytes are under way, so short pieces always have room. */
+static int pour(struct pouring *p, const char *from, size_t n)
 {
     int why = 0;
 
-    for (uint64_t at = 0; at < bytes && !why; at += CHUNK) {
-        uint64_t n = bytes - at < CHUNK ? bytes - at : CHUNK;
+    while (n > 0 && !why) {
+        size_t part = n < CHUNK - p->bytes ? n : CHUNK - p->bytes;
+        struct iovec *last = p->n > 0 ? &p->pieces[p->n - 1] : NULL;
+        char *stage = p->s->gathered + p->staged;
 
-        for (uint64_t k = at / BLOCK; s->local && k * BLOCK < at + n; k++)
-            blocks[k].hash = XXH3_64bits(data + k * BLOCK, blocks[k].stored);
-        why = put(s, data + at, n, offset + at);
+        add_hash(p, from, part);
+        if (part >= SHORT) {
+            p->pieces[p->n++] = (struct iovec){(char *)from, part};
+        } else {
+            memcpy(stage, from, part);
+            p->staged += part;
+            if (last && (char *)last->iov_base + last->iov_len == stage)
+                last->iov_len += part;
+            else
+                p->pieces[p->n++] = (struct iovec){stage, part};
+        }
+        p->bytes += part;
+        from += part;
+        n -= part;
+        if (p->bytes == CHUNK || p->n == PIECES)
+            why = pour_out(p);
     }
     return why;
+}
+
+static int put_request(struct cache_store *s, const struct tt_block *b, size_t element_size,
+                       uint64_t offset, struct tt_log_block *blocks)
+{
+    const uint64_t count = tt_selection_count(&b->file);
+    struct tt_block packed = {.memory = b->memory, .data = b->data};
+    struct pouring p = {.s = s, .offset = offset, .blocks = s->local ? blocks : NULL};
+    struct tt_extent_iter it;
+    struct tt_extent x;
+    int why = 0;
+
+    tt_select_all(&packed.file, 1, &count);
+    tt_extents_begin(&it, &packed, element_size);
+    while (!why && tt_extents_next(&it, &x))
+        why = pour(&p, (const char *)b->data + x.memory_offset, x.length);
+    return why ? why : pour_out(&p);
 }
 
 static bool note_write(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
@@ -354,14 +438,13 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
 {
     size_t element_size = spec->variables[b->variable].element->size;
     uint64_t bytes = tt_selection_count(&b->file) * element_size;
-    const char *data = gather(s, b, element_size, bytes);
     struct cache_stored *x = calloc(1, sizeof *x);
     struct tt_log_block *made = make_blocks(bytes, true);
-    int why = data && x && made ? 0 : ENOMEM;
+    int why = x && made && grow(&s->gathered, &s->gathered_size, CHUNK) ? 0 : ENOMEM;
 
     *position = (s->position + PAGE - 1) / PAGE * PAGE;
     if (!why)
-        why = put_blocks(s, data, bytes, offset_of(s, *position), made);
+        why = put_request(s, b, element_size, offset_of(s, *position), made);
     if (!why && !note_write(s, spec, step, call, *position, b, made))
         why = ENOMEM;
     if (why) {
