@@ -2,7 +2,6 @@
 # The layer cache: what returns when, where data is meanwhile, and what becomes of a cache that is full, gone, shared, damaged or left by a killed run.
 # processors: 2
 # timeout: 300
-# labels: sanitize
 . "$(dirname "$0")/lib.sh"
 needs jq strace cmp pgrep
 mkdir local

@@ -183,12 +183,12 @@ int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int 
 
     if (rc != TT_OK || s->broken)
         return rc;
-    head.target = realpath(spec->path, NULL);
+    head.target = realpath(spec->path, NULL); /* there is none if the backend stores nothing */
     if (head.target && stat(head.target, &st) == 0)
         head.inode = st.st_ino;
     else if (!head.target && (spec->path[0] == '/' || getcwd(here, sizeof here)) &&
              asprintf(&head.target, "%s%s%s", here, here[0] ? "/" : "", spec->path) < 0)
-        head.target = NULL; /* there is no file: the backend stores nothing */
+        head.target = NULL;
     if (head.target)
         s->path = tt_node_cache_writes(s->directory, head.target, head.rank);
     rc = s->path ? write_front(s, &head, e) : tt_fail_nomem(e, "a path");
