@@ -5,6 +5,7 @@
 #   /* needs: PKGCONFIG-MODULE... (package DEBIAN-PACKAGE) */
 # A component that outgrows its file keeps its parts in a subdirectory of its name; they go where the file goes. A part
 # kernels.c is compiled by tutti_add_kernels.
+# Devices open their libraries at run time: they are modules that need nothing here.
 # "@mpi@" in either name stands for openmpi or mpich, whichever MPI this build uses.
 
 # Which MPI it is only its header knows: the paths tell it on some systems, not on all.
@@ -196,7 +197,13 @@ function(tutti_add_module kind name directory)
   set_target_properties(${kind}_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${directory})
 endfunction()
 
-# kind: backend, layer, workload or exporter; type and prefix: of the C objects.
+function(tutti_install_module target)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL FALSE)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_MODULE_TARGETS ${target})
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti/modules)
+endfunction()
+
+# kind: backend, layer, workload, device or exporter; type and prefix: of the C objects.
 function(tutti_add_kind target directory kind type)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/*.c)
   set(declared "")
@@ -207,6 +214,11 @@ function(tutti_add_kind target directory kind type)
     file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${directory}/${name}/*.c)
     list(FILTER parts EXCLUDE REGEX "/kernels\\.c$")
     file(STRINGS ${file} needs REGEX "^/\\* needs: " LIMIT_COUNT 1)
+    if(kind STREQUAL "device")
+      tutti_add_module(${kind} ${name} ${CMAKE_BINARY_DIR}/modules ${file} ${parts})
+      tutti_install_module(${kind}_${name})
+      continue()
+    endif()
     if(NOT needs)
       target_sources(${target} PRIVATE ${file} ${parts})
       string(APPEND declared "extern const struct ${type} tt_${kind}_${name};\n")
@@ -216,9 +228,7 @@ function(tutti_add_kind target directory kind type)
     tutti_add_module(${kind} ${name} ${CMAKE_BINARY_DIR}/modules ${file} ${parts})
     tutti_satisfy_needs(${kind}_${name} "${needs}" ${name})
     if(${name}_OK)
-      set_target_properties(${kind}_${name} PROPERTIES EXCLUDE_FROM_ALL FALSE)
-      set_property(GLOBAL APPEND PROPERTY TUTTI_MODULE_TARGETS ${kind}_${name})
-      install(TARGETS ${kind}_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti/modules)
+      tutti_install_module(${kind}_${name})
     else()
       string(APPEND missing "    {\"${name}\", \"${${name}_PACKAGE}\"},\n")
     endif()
@@ -233,15 +243,31 @@ function(tutti_add_components target)
   tutti_add_kind(${target} io/backends backend tt_backend)
   tutti_add_kind(${target} io/layers layer tt_backend)
   tutti_add_kind(${target} workloads workload tt_workload)
+  tutti_add_kind(${target} devices device tt_device_type)
   tutti_add_kind(${target} exporters exporter tt_exporter)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/registry.c @ONLY CONTENT
-"/* Written by the build from the files in src/io/backends, src/io/layers, src/workloads and src/exporters. */
+"/* Written by the build from the files in src/io/backends, src/io/layers, src/workloads, src/devices and src/exporters. */
 #include \"plan/registry.h\"
 
 @TUTTI_REGISTRY@struct tt_missing tt_missing_components[TT_MAX_COMPONENTS + 1] = {
 @TUTTI_MISSING@    {NULL, NULL}};
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/registry.c)
+endfunction()
+
+# The text of a file as the string `symbol`: kernels of devices are compiled at run time.
+function(tutti_embed target file symbol)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n\"\n\"" text "${text}")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${symbol}.c @ONLY CONTENT
+"/* Written by the build from @file@. */
+extern const char @symbol@[];
+const char @symbol@[] = \"@text@\";
+")
+  target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
 endfunction()
 
 # Compile a file of kernels once per instruction set; the program chooses when it starts.

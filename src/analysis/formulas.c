@@ -498,6 +498,12 @@ static struct tt_value formula_copy_rate(const struct tt_run_data *run)
                  "nothing was copied");
 }
 
+static struct tt_value formula_staging_rate(const struct tt_run_data *run)
+{
+    return ratio(get(run, TT_METRIC_staged), get(run, TT_METRIC_staging_time),
+                 "no data was in a device's memory");
+}
+
 static struct tt_value formula_hidden_read_fraction(const struct tt_run_data *run)
 {
     char key[96];

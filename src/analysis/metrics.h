@@ -202,6 +202,21 @@
     X(copy_rate, "B/s", "copy rate", RATE, RECORDS, 0, \
       "bytes_written / sum over dumps of the slowest rank's time in the copy to staging " \
       "buffers; unknown unless overlap is async, where every dump is copied") \
+    X(kernel_time, "s", "kernels per iteration", TIME, WORKLOAD, 0, \
+      "mean over all iterations of the time in which kernels ran, by the device's own clock, on the " \
+      "slowest rank") \
+    X(staged, "B", "staged", COUNT, WORKLOAD, 0, \
+      "bytes that moved between devices and the host's memory to be written or after they were " \
+      "read, over all ranks and with baseline epochs") \
+    X(staging_time, "s", "staging", TIME, WORKLOAD, 0, \
+      "time in which these bytes moved, by the devices' own clocks, summed over ranks") \
+    X(staging_rate, "B/s", "staging rate", RATE, RECORDS, 0, \
+      "staged / staging_time: what one rank gets") \
+    X(device_utilisation, "1", "device utilisation", COUNT, WORKLOAD, 0, \
+      "part of the last second or less of the measured time in which kernels ran on rank 0's device, " \
+      "as its library says; of all who use it") \
+    X(device_memory, "B", "device memory", NEED, WORKLOAD, 0, \
+      "memory in use on rank 0's device at the end of the measured time, of all who use it") \
     X(t_init, "s", "opening before", TIME, RECORDS, 0, \
       "the slowest rank's time in opening files before the common start, which runtime does " \
       "not have") \

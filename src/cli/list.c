@@ -2,6 +2,7 @@
 /* tutti list: all from the tables. */
 #include <string.h>
 
+#include "devices/device.h"
 #include "analysis/metrics.h"
 #include "cli/command.h"
 #include "plan/module.h"
@@ -34,6 +35,13 @@ static void list_layers(void)
         tt_print_entry(stdout, tt_layers[i]->name, COLUMN, tt_layers[i]->summary);
 }
 
+static void list_devices(void)
+{
+    tt_print_entry(stdout, "host", COLUMN, "no device: memory and CPUs of the node");
+    for (size_t i = 0; tt_devices[i]; i++)
+        tt_print_entry(stdout, tt_devices[i]->name, COLUMN, tt_devices[i]->summary);
+}
+
 static void list_metrics(void)
 {
     for (size_t i = 0; i < TT_NMETRICS; i++) {
@@ -51,6 +59,7 @@ static const struct {
     {"workloads", list_workloads},
     {"backends", list_backends},
     {"layers", list_layers},
+    {"devices", list_devices},
     {"metrics", list_metrics},
 };
 #define NKINDS (sizeof kinds / sizeof *kinds)
@@ -70,14 +79,14 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     if (call->nwords == 0)
         return TT_OK;
     return tt_fail(e, TT_USAGE,
-                   "cannot list '%.80s'%s: expected workloads, backends, layers or metrics",
+                   "cannot list '%.80s'%s: expected workloads, backends, layers, devices or metrics",
                    call->words[0], TT_DID_YOU_MEAN(TT_NEAREST_ROW(call->words[0], kinds)));
 }
 
 const struct tt_command tt_command_list = {
     .name = "list",
-    .summary = "workloads, backends, layers or metrics",
-    .synopsis = "tutti list [workloads|backends|layers|metrics]",
+    .summary = "workloads, backends, layers, devices or metrics",
+    .synopsis = "tutti list [workloads|backends|layers|devices|metrics]",
     .text = "List what this build has.",
     .run = run,
     .max_words = 1,

@@ -89,7 +89,9 @@ int tt_calibrate(MPI_Comm comm, struct tt_config *config, struct tt_error *e)
         return TT_OK;
     MPI_Comm_rank(comm, &engine.rank);
     MPI_Comm_size(comm, &engine.size);
-    rc = tt_agree(comm, c->make(&engine, &state, e), e);
+    rc = tt_device_open(comm, config, &engine.device, e);
+    if (rc == TT_OK)
+        rc = tt_agree(comm, c->make(&engine, &state, e), e);
     if (rc == TT_OK) {
         size_t n = sample(comm, c, state, passes->seconds, each);
 
@@ -97,5 +99,6 @@ int tt_calibrate(MPI_Comm comm, struct tt_config *config, struct tt_error *e)
         rc = tt_passes_calibrate(passes, each, n, e);
     }
     c->free(state);
+    tt_device_close(engine.device);
     return rc;
 }

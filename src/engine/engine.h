@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include "base/clock.h"
+#include "devices/device.h"
 #include "record/histogram.h"
 #include "record/phases.h"
 #include "record/timeline.h"
@@ -22,8 +23,16 @@ struct tt_engine {
     MPI_Comm comm;
     int rank, size;
     const struct tt_config *config;
+    struct tt_device *device; /* where the workload computes; NULL: on the host */
     struct tt_engine_private *p;
 };
+
+/* ---- devices ---- */
+/* The device that this rank computes on; *out stays NULL where that is the host. Collective. The
+ * engine opens its own. */
+int tt_device_open(MPI_Comm comm, const struct tt_config *config, struct tt_device **out,
+                   struct tt_error *e);
+void tt_device_close(struct tt_device *device);
 
 /* ---- time ---- */
 /* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase.
@@ -190,6 +199,9 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
  * same step, which then only waits. Without overlap it does nothing. */
 int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
                        const struct tt_block *blocks, struct tt_error *e);
+/* See tt_output_rehearse. */
+int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
+                       struct tt_error *e);
 /* Wait until at most `left` dumps are in flight; then sync if sync is deferred. Collective. */
 int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e);
 /* Whether on this rank nothing is left to wait for but what completing does itself. For a series
@@ -309,6 +321,10 @@ int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
                     const struct tt_block *blocks, struct tt_error *e);
 /* The series that holds copy 0 and the last step written to it; NULL before the first dump. */
 struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step);
+/* Before the start, where blocks are in a device's memory: makes the buffers that dumps like this
+ * one will take, and stages it once, so that the first dump is like the others. */
+int tt_output_rehearse(struct tt_output *o, unsigned nblocks, const struct tt_block *blocks,
+                       struct tt_error *e);
 int tt_output_drain(struct tt_output *o, struct tt_error *e);
 int tt_output_close(struct tt_output *o, struct tt_error *e);
 /* Files written at the end of an iteration: the pattern spread evenly over all iterations, in every

@@ -208,7 +208,7 @@ static void end_epoch(struct tt_output *o, uint32_t next)
     o->epoch.span_ns = tt_now_ns() - o->epoch_start_ns;
     o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
     o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
-    o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns;
+    o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns + since(o, TT_IO_STAGE);
     o->epoch.helper_cpu_ns = o->engine->p->helper_cpu_ns - o->helper_cpu_ns;
     o->epoch.visible_ns = since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) +
                           since(o, TT_SYNC) + since(o, TT_OPEN) + since(o, TT_CLOSE);
@@ -424,6 +424,16 @@ int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
         rc = dump(o, iteration, nblocks, blocks, e);
     if (rc == TT_OK && completes_early(o, iteration))
         rc = complete_all(o, 0, e);
+    return rc;
+}
+
+int tt_output_rehearse(struct tt_output *o, unsigned nblocks, const struct tt_block *blocks,
+                       struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; o && rc == TT_OK && i < o->ncopies; i++)
+        rc = tt_series_rehearse(o->copies[i], nblocks, blocks, e);
     return rc;
 }
 

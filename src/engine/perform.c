@@ -392,6 +392,8 @@ static int play(struct tt_engine *engine, int thread_level, json_t *environment,
     if (p->recorder)
         tt__signals_install(engine);
     if (rc == TT_OK)
+        rc = tt__device_prepare(engine, e);
+    if (rc == TT_OK)
         rc = tt__shared_check_own(engine, e);
     if (rc == TT_OK)
         rc = tt_stripe_apply(engine, environment, e);
@@ -514,6 +516,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
     tt_guard_agreed();
     rc = leave(&engine, comm, rc, e);
     tt__spot_checks_free(&engine);
+    tt_device_close(engine.device);
     free_private(&p);
     MPI_Comm_free(&p.node);
     MPI_Comm_free(&engine.comm);

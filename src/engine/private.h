@@ -8,6 +8,7 @@
 #include "node/counters.h"
 #include "node/cpu.h"
 #include "engine/engine.h"
+#include "engine/queue.h"
 #include "base/pool.h"
 #include "engine/perform.h"
 #include "engine/probe.h"
@@ -80,6 +81,7 @@ struct tt_engine_private {
     int node_first;               /* the lowest of them, in the run */
     struct tt_counters *counters; /* on one rank of each node */
     struct tt_pool *helper;       /* NULL without overlap */
+    struct tt_memory memory;      /* that staging buffers are made of */
     struct tt_probe probes[2]; /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;        /* probes were made */
     const char *overlap_way;   /* how dumps really overlapped; NULL before the first */
@@ -100,6 +102,8 @@ struct tt_engine_private {
         int64_t ns;
     } passes;                   /* of `compute` */
     int64_t helper_cpu_ns;      /* CPU time of the helper in dumps */
+    int64_t staging_ns;         /* between a device and the host, by the device's clock */
+    uint64_t staged;            /* bytes */
     int64_t step_files_ns;      /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;  /* of the measured time, monotonic */
     struct tt__clock clocks[2]; /* before the start, and after the end if all got there */
@@ -189,6 +193,11 @@ void tt__node_meet(struct tt_engine *engine);
 /* node.c: start to collect this node's counters, on one of its ranks. Collective; if it cannot be
  * done, that is a warning. */
 void tt__node_watch(struct tt_engine *engine);
+/* device.c: opens the device of the configuration, if it has one, and says where staging buffers
+ * come from. Collective. */
+int tt__device_prepare(struct tt_engine *engine, struct tt_error *e);
+/* At the end of the measured time: results that only the engine knows. */
+void tt__device_report(struct tt_engine *engine);
 /* clocks.c. Collective. */
 struct tt__clock tt__clock_measure(struct tt_engine *engine);
 

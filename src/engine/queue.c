@@ -11,12 +11,38 @@
 
 /* ---- memory ---- */
 
-static void *allocate_pages(size_t bytes)
+static void *allocate_pages(const struct tt_memory *memory, size_t bytes)
 {
+    (void)memory;
     return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
 }
 
-const struct tt_memory tt_host_memory = {TT_IN_HOST, allocate_pages, free};
+static void free_pages(const struct tt_memory *memory, void *data)
+{
+    (void)memory;
+    free(data);
+}
+
+static void *allocate_pinned(const struct tt_memory *memory, size_t bytes)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    void *data = NULL;
+
+    return memory->device->type->pin(memory->device, bytes, &data, &ignored) == TT_OK ? data : NULL;
+}
+
+static void free_pinned(const struct tt_memory *memory, void *data)
+{
+    memory->device->type->unpin(memory->device, data);
+}
+
+const struct tt_memory tt_host_memory = {allocate_pages, free_pages, NULL, false};
+
+struct tt_memory tt_memory_of(struct tt_device *device, bool pinned, bool snapshot)
+{
+    return (struct tt_memory){pinned ? allocate_pinned : allocate_pages,
+                              pinned ? free_pinned : free_pages, device, snapshot};
+}
 
 int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_error *e)
 {
@@ -24,7 +50,7 @@ int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_e
 
     *each = (bytes + PAGE - 1) / PAGE * PAGE;
     if (__builtin_mul_overflow(*each, q->spec.depth, &all) ||
-        !(q->slab = q->spec.memory->allocate(all)))
+        !(q->slab = q->spec.memory->allocate(q->spec.memory, all)))
         return tt_fail_nomem(e, "the buffers of transfers");
     memset(q->slab, 0, all); /* the kernel gives memory here, and not during the transfers */
     for (unsigned i = 0; i < q->spec.depth; i++)
@@ -35,7 +61,7 @@ int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_e
 static void release_buffer(struct tt_queue *q, struct tt_batch *b)
 {
     if (!q->slab && b->buffer)
-        q->spec.memory->release(b->buffer);
+        q->spec.memory->release(q->spec.memory, b->buffer);
     b->buffer = NULL;
     b->buffer_size = 0;
 }
@@ -50,6 +76,8 @@ struct tt_batch *tt_queue_take(struct tt_queue *q)
         return NULL;
     q->free = b->next;
     b->n = 0;
+    b->staging_ns = 0;
+    b->moved = 0;
     if (b->rc != TT_OK) {
         b->rc = TT_OK;
         b->failed = 0;
@@ -78,9 +106,7 @@ bool tt_queue_has_room(const struct tt_queue *q, size_t bytes)
     return q->spec.limit == 0 || q->in_flight == 0 || q->staged + bytes <= q->spec.limit;
 }
 
-/* Several fields of the same records in memory, one block each: if all of it is taken, it is copied
- * once. */
-static bool shares_memory(const struct tt_block *b, const struct tt_block *before)
+bool tt__shares_memory(const struct tt_block *b, const struct tt_block *before)
 {
     return before && b->memory_element && b->memory_element == before->memory_element &&
            b->data == before->data && b->memory.kind == TT_SELECT_ALL &&
@@ -95,12 +121,32 @@ static uint64_t bytes_of(const struct tt_block *b, const struct tt_variable *var
 
 int tt_batch_check_memory(const struct tt_batch *b, struct tt_error *e)
 {
-    for (unsigned i = 0; i < b->n; i++)
+    for (unsigned i = 0; !b->queue->spec.memory->device && i < b->n; i++)
         if (b->blocks[i].space != TT_IN_HOST)
             return tt_fail(e, TT_UNSUPPORTED,
-                           "block %u is in memory space %d: only the host's memory can be "
-                           "transferred yet",
-                           i, (int)b->blocks[i].space);
+                           "block %u is in a device's memory, but this run has no device", i);
+    return TT_OK;
+}
+
+bool tt_batch_is_in_device(const struct tt_batch *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->blocks[i].space == TT_IN_DEVICE)
+            return true;
+    return false;
+}
+
+int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e)
+{
+    const struct tt_memory *memory = b->queue->spec.memory;
+
+    if (bytes <= b->buffer_size)
+        return TT_OK;
+    release_buffer(b->queue, b);
+    b->buffer = memory->allocate(memory, bytes);
+    if (!b->buffer)
+        return tt_fail_nomem(e, "a staging buffer");
+    b->buffer_size = bytes;
     return TT_OK;
 }
 
@@ -110,7 +156,7 @@ uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < b->n; i++)
-        if (!shares_memory(&b->blocks[i], before)) {
+        if (!tt__shares_memory(&b->blocks[i], before)) {
             before = &b->blocks[i];
             bytes += bytes_of(before, variables);
         }
@@ -119,18 +165,13 @@ uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *
 
 int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e)
 {
-    const struct tt_memory *memory = b->queue->spec.memory;
     uint64_t bytes = tt_batch_copy_size(b, variables), at = 0;
     struct tt_block before;
     char *copy = NULL;
+    int rc = tt__batch_reserve(b, bytes, e);
 
-    if (bytes > b->buffer_size) {
-        release_buffer(b->queue, b);
-        b->buffer = memory->allocate(bytes);
-        if (!b->buffer)
-            return tt_fail_nomem(e, "a staging buffer");
-        b->buffer_size = bytes;
-    }
+    if (rc != TT_OK)
+        return rc;
     b->staged = bytes;
     for (unsigned i = 0; i < b->n; i++) {
         struct tt_block *block = &b->blocks[i];
@@ -138,14 +179,13 @@ int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struc
 
         if (n == 0)
             continue;
-        if (!shares_memory(block, copy ? &before : NULL)) {
+        if (!tt__shares_memory(block, copy ? &before : NULL)) {
             before = *block;
             copy = b->buffer + at;
             tt_block_pack(block, tt_block_element_size(block, &variables[block->variable]), copy);
             at += bytes_of(block, variables);
         }
         block->data = copy;
-        block->space = memory->space;
         tt_select_all(&block->memory, 1, &n);
     }
     return TT_OK;
@@ -220,10 +260,29 @@ static void end(struct tt_batch *b)
         b->rc = b->queue->spec.calls->end(b, b->rc, &b->error);
 }
 
+/* Data of a device's memory comes before the first transfer, or goes there after the last. */
+static void arrive(struct tt_batch *b)
+{
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc = b->staging ? tt__batch_arrive(b, &why) : TT_OK;
+
+    if (rc != TT_OK && b->rc == TT_OK) {
+        b->rc = rc;
+        b->error = why;
+    }
+}
+
+static void give_to_device(struct tt_batch *b)
+{
+    if (b->staging && b->rc == TT_OK)
+        b->rc = tt__batch_return(b, &b->error);
+}
+
 static void transfer_all(struct tt_batch *b)
 {
     const struct tt_queue_calls *calls = b->queue->spec.calls;
 
+    arrive(b);
     b->moved_ns = b->begun_ns;
     if (calls->begin && !begin(b))
         return;
@@ -237,6 +296,7 @@ static void transfer_all(struct tt_batch *b)
         r->ended_ns = tt_now_ns();
         end_request(r, rc);
     }
+    give_to_device(b);
     end(b);
 }
 
@@ -261,6 +321,7 @@ static bool submit_all(struct tt_batch *b)
 {
     const struct tt_queue_calls *calls = b->queue->spec.calls;
 
+    arrive(b);
     if (calls->begin && !begin(b))
         return false;
     for (unsigned i = 0; i < b->n; i++) {
@@ -296,6 +357,7 @@ static struct tt_batch *wait_for_backend(struct tt_queue *q)
         done->ended_ns = tt_now_ns();
         end_request(done, rc);
     }
+    give_to_device(b);
     end(b);
     return b;
 }
@@ -408,10 +470,12 @@ int tt_queue_open(struct tt_queue *q, const struct tt_queue_spec *spec, struct t
 
 void tt_queue_close(struct tt_queue *q)
 {
-    for (unsigned i = 0; q->batches && i < q->spec.depth; i++)
+    for (unsigned i = 0; q->batches && i < q->spec.depth; i++) {
+        tt__staging_free(&q->batches[i]); /* first: it waits for copies to the buffer */
         release_buffer(q, &q->batches[i]);
+    }
     if (q->slab)
-        q->spec.memory->release(q->slab);
+        q->spec.memory->release(q->spec.memory, q->slab);
     free(q->batches);
     free(q->requests);
     free(q->blocks);

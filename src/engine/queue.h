@@ -10,6 +10,7 @@
 #define TT_ENGINE_QUEUE_H
 
 #include "base/pool.h"
+#include "devices/device.h"
 #include "engine/spot_check.h"
 #include "io/model.h"
 
@@ -38,6 +39,11 @@ struct tt_batch {
     struct tt_block *blocks;
     char *buffer; /* of its own: a copy of the blocks' data, or the blocks' memory itself */
     size_t buffer_size, staged;
+    struct tt_staging *staging; /* where blocks were in a device's memory; NULL: none ever was */
+    /* By the device's own clock: moving the staged bytes, and the copy on the device before that.
+     */
+    int64_t staging_ns, snapshot_ns;
+    size_t moved;                             /* bytes then */
     int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
     int64_t cpu_ns;                           /* of the thread of the pool that executed it */
     struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */
@@ -64,15 +70,20 @@ struct tt_queue_calls {
     int (*end)(struct tt_batch *b, int rc, struct tt_error *e);
     /* Whether a read has read; not part of its time. NULL: it is believed. */
     int (*judge)(struct tt_request *r, struct tt_error *e);
+    /* Data that is written has come from a device: it can be looked at. NULL: nobody does. */
+    void (*arrived)(struct tt_batch *b);
 };
 
-/* Where buffers come from: aligned to pages; later also pinned, or of a device. */
+/* Where buffers come from: aligned to pages, and of a device's choice if there is one. */
 struct tt_memory {
-    enum tt_memory_space space;
-    void *(*allocate)(size_t bytes);
-    void (*release)(void *data);
+    void *(*allocate)(const struct tt_memory *memory, size_t bytes);
+    void (*release)(const struct tt_memory *memory, void *data);
+    struct tt_device *device; /* NULL: all blocks are in the host's memory */
+    bool snapshot;            /* copy on the device first, so that its memory may change at once */
 };
 extern const struct tt_memory tt_host_memory;
+/* Of a device: its copies are fastest to and from pinned memory. */
+struct tt_memory tt_memory_of(struct tt_device *device, bool pinned, bool snapshot);
 
 enum tt_executor { TT_BY_CALLER, TT_BY_BACKEND, TT_BY_POOL };
 
@@ -118,13 +129,32 @@ void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b);
 bool tt_queue_has_room(const struct tt_queue *q, size_t bytes);
 /* Adds a request; its block is filled by the caller. */
 struct tt_block *tt_batch_add(struct tt_batch *b);
-/* Blocks that are not in the host's memory: one clear error, before anybody looks at their data. A
- * batch with that error is started all the same, and moves nothing. */
+/* Blocks in a device's memory without a device: one clear error, before anybody looks at their
+ * data. A batch with that error is started all the same, and moves nothing. */
 int tt_batch_check_memory(const struct tt_batch *b, struct tt_error *e);
+/* Whether any of its data is in a device's memory. */
+bool tt_batch_is_in_device(const struct tt_batch *b);
 /* Bytes of a copy, and making it, so that the caller may change its memory as soon as the batch has
  * been started. Without it the caller keeps its buffers as they are until the batch is complete. */
 uint64_t tt_batch_copy_size(const struct tt_batch *b, const struct tt_variable *variables);
 int tt_batch_copy(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e);
+
+/* ---- staging.c: batches in a device's memory ---- */
+/* Before a batch is started. Of writes: what was queued on the device's streams before belongs to
+ * the data, and after it returns the caller may queue what changes it; the data itself arrives
+ * later. Of reads: the data will come to the batch's buffer first. */
+int tt_batch_stage(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e);
+/* By who executes it: before the first transfer of a write, and after the last one of a read. */
+int tt__batch_arrive(struct tt_batch *b, struct tt_error *e);
+int tt__batch_return(struct tt_batch *b, struct tt_error *e);
+/* Instead of executing it: waits until its data has arrived, which nobody needs. */
+int tt__batch_settle(struct tt_batch *b, struct tt_error *e);
+void tt__staging_free(struct tt_batch *b);
+/* A buffer of that size at least. */
+int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e);
+/* Several fields of the same records in memory, one block each: if all of it is taken, it is moved
+ * once. */
+bool tt__shares_memory(const struct tt_block *b, const struct tt_block *before);
 
 /* now_ns is the clock, read just before. False if it has ended already: by the caller, or since the
  * backend did not take it. */

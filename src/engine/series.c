@@ -97,7 +97,7 @@ static int open_queues(struct tt_series *s, struct tt_error *e)
         .calls = &tt__dump_calls,
         .executor = helper ? TT_BY_POOL : TT_BY_CALLER,
         .pool = helper,
-        .memory = &tt_host_memory,
+        .memory = &s->engine->p->memory,
         .limit = run->staging_limit,
         .depth = tt__dumps_in_flight(s->engine),
         .sync_each = run->sync == TT_SYNC_WRITE,
@@ -363,31 +363,51 @@ static int wait_for_room(struct tt_series *s, const struct tt_batch *b, struct t
     return rc;
 }
 
-/* What may be changed as soon as the caller has its buffer back is looked at now. */
-static void look_at_dump(const struct tt_batch *b)
+/* Of a file of its own a dump has a spot check of its own. */
+static void begin_look(struct tt_batch *b)
 {
     struct tt__dump *d = b->owner;
     struct tt_series *s = d->series;
     struct tt_file_spec own = s->file_spec;
-    bool own_file = s->spec.policy == TT_FILE_PER_STEP;
 
-    if (b->rc != TT_OK)
+    if (b->rc != TT_OK || s->spec.policy != TT_FILE_PER_STEP)
         return;
     own.path = d->path;
     own.first_step = d->step;
-    if (own_file)
-        d->spot_check = tt__spot_check_begin(s->engine, &own);
-    tt__spot_check_dump(own_file ? d->spot_check : s->spot_check, b->step, b->n, b->blocks);
+    d->spot_check = tt__spot_check_begin(s->engine, &own);
+}
+
+/* What may be changed as soon as the caller has its buffer back is looked at now; what is on its
+ * way from a device, when it has arrived, in the thread that executes the batch. */
+void tt__look_at_dump(struct tt_batch *b)
+{
+    const struct tt__dump *d = b->owner;
+    bool own_file = d->series->spec.policy == TT_FILE_PER_STEP;
+
+    if (b->rc == TT_OK)
+        tt__spot_check_dump(own_file ? d->spot_check : d->series->spot_check, b->step, b->n,
+                            b->blocks);
 }
 
 static void start_dump(struct tt_series *s, struct tt_batch *b)
 {
     struct tt_engine *engine = s->engine;
     const struct tt__dump *d = b->owner;
+    bool in_device = tt_batch_is_in_device(b);
     int64_t t = tt_now_ns();
 
+    if (in_device)
+        begin_look(b);
+    t = tt_now_ns();
+    if (b->rc == TT_OK && in_device)
+        b->rc = tt_batch_stage(b, s->spec.variables, &b->error);
     if (s->writes.spec.executor == TT_BY_CALLER) {
-        look_at_dump(b);
+        if (in_device)
+            tt_phase_add(engine, TT_COPY, t);
+        else {
+            begin_look(b);
+            tt__look_at_dump(b);
+        }
         t = tt_now_ns();
         tt_queue_start(&s->writes, b, tt_now_ns());
         tt__phase_add_ns(engine, TT_SUBMIT, tt_now_ns() - t - d->open_ns - d->sync_ns);
@@ -395,10 +415,13 @@ static void start_dump(struct tt_series *s, struct tt_batch *b)
         tt__phase_add_ns(engine, TT_SYNC, d->sync_ns);
         return;
     }
-    if (b->rc == TT_OK && !s->waits)
+    if (b->rc == TT_OK && !s->waits && !in_device)
         b->rc = tt_batch_copy(b, s->spec.variables, &b->error);
     tt_phase_add(engine, TT_COPY, t);
-    look_at_dump(b);
+    if (!in_device) {
+        begin_look(b);
+        tt__look_at_dump(b);
+    }
     t = tt_now_ns();
     tt_queue_start(&s->writes, b, tt_now_ns());
     if (s->writes.spec.executor == TT_BY_BACKEND) {
@@ -442,6 +465,30 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
     return rc;
 }
 
+int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
+                       struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    /* With a limit all batches together may not fit. */
+    unsigned n = s->writes.spec.limit ? 1 : s->writes.spec.depth;
+
+    for (unsigned i = 0; rc == TT_OK && i < n; i++) {
+        struct tt_batch *b = &s->writes.batches[i];
+
+        b->n = 0;
+        b->direction = TT_WRITING;
+        rc = pad_blocks(b, s, true, nblocks, blocks, e);
+        if (rc == TT_OK)
+            rc = tt_batch_stage(b, s->spec.variables, e);
+        if (rc == TT_OK)
+            rc = tt__batch_settle(b, e);
+        b->staged = 0;
+    }
+    s->writes.last_id = 0;
+    return rc;
+}
+
 /* ---- completion ---- */
 
 static void tell_times(const struct tt__dump *d)
@@ -470,6 +517,15 @@ static void count_calls(struct tt_series *s, const struct tt_batch *b, enum tt_c
         if (b->queue->spec.sync_each)
             tt_histogram_add(&calls[TT_CALL_SYNC], r->sync_ns);
     }
+}
+
+static void count_staging(struct tt_engine *engine, const struct tt_batch *b)
+{
+    if (b->moved == 0)
+        return;
+    tt__phase_add_ns(engine, TT_IO_STAGE, b->staging_ns);
+    engine->p->staging_ns += b->staging_ns;
+    engine->p->staged += b->moved;
 }
 
 static int close_step_file(struct tt__dump *d, struct tt_error *e)
@@ -519,6 +575,7 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
     tt__phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
     tt__phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
     tt__phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
+    count_staging(engine, b);
     tell_times(d);
     return rc;
 }
@@ -568,6 +625,8 @@ static void start_load(struct tt_series *s, uint64_t step, unsigned nblocks,
 
     if (!tt__engine_is_over(s->engine))
         s->engine->p->now.bytes_read += bytes_of(s, b);
+    if (b->rc == TT_OK && tt_batch_is_in_device(b))
+        b->rc = tt_batch_stage(b, s->spec.variables, &b->error);
     tt_queue_start(&s->reads, b, tt_now_ns());
 }
 
@@ -584,6 +643,7 @@ static int complete_load(struct tt_series *s, int64_t since_ns, struct tt_error 
         count_calls(s, b, TT_CALL_READ);
         tt_phase_add(s->engine, TT_LOAD, since_ns);
         tt__phase_add_ns(s->engine, TT_IO_READ, d->read_ns);
+        count_staging(s->engine, b);
     }
     tell_times(d);
     return rc;

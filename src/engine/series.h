@@ -59,6 +59,9 @@ static inline struct tt_pool *tt__helper_of(const struct tt_series *s)
 /* The queue's calls for dumps and loads, and for the single transfers of a stream. */
 extern const struct tt_queue_calls tt__dump_calls, tt__stream_calls;
 
+/* series.c: spot checks of a dump's data, in whatever thread has it first. */
+void tt__look_at_dump(struct tt_batch *b);
+
 /* Tasks of the helper or the caller, all collective, after which ranks have agreed. The argument is
  * the series, else a dump, of which only series, path and file count. */
 int tt__open_series_file(void *series, struct tt_error *e);

@@ -160,7 +160,7 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
     int rc = TT_OK;
 
     slot->block.data = slot->buffer;
-    slot->block.space = stream->queue.spec.memory->space;
+    slot->block.space = TT_IN_HOST;
     slot->complete = false;
     slot->bytes = tt_selection_count(&slot->block.file) * v->element->size;
     if (is_writing(stream))

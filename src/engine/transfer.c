@@ -371,8 +371,9 @@ static int judge_noted(struct tt_request *r, struct tt_error *e)
     return tt__noted(series_of(r->batch), judge_read(r, e), e);
 }
 
-const struct tt_queue_calls tt__dump_calls = {begin_dump, transfer_noted, submit,     wait_one,
-                                              sync_noted, end_dump,       judge_noted};
+const struct tt_queue_calls tt__dump_calls = {begin_dump,  transfer_noted,  submit,
+                                              wait_one,    sync_noted,      end_dump,
+                                              judge_noted, tt__look_at_dump};
 
 /* ---- streams, whose owner notes failures and counts ---- */
 

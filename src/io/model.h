@@ -145,9 +145,9 @@ bool tt_selection_is_strided(const struct tt_selection *s, struct tt_strided *ou
 void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64_t *start,
                      uint64_t *count);
 
-/* Where data lies. Devices are to come: until then the engine refuses a block of any other space,
- * and layers and backends see the host's memory only. */
-enum tt_memory_space { TT_IN_HOST };
+/* Where data lies. The engine moves blocks of a device's memory to the host's and back: layers and
+ * backends see the host's memory only. */
+enum tt_memory_space { TT_IN_HOST, TT_IN_DEVICE };
 
 /* One transfer: elements of a variable and their place in memory. A write never changes data. */
 struct tt_block {

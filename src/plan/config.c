@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "devices/device.h"
 #include "plan/module.h"
 #include "plan/registry.h"
 
@@ -228,6 +229,31 @@ static int resolve_run(struct tt_config *c, const struct tt_settings *settings, 
     return resolve_mode(c, settings, e);
 }
 
+static int add_device(struct tt_config *c, const struct tt_settings *settings, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    const struct tt_device_type *d;
+    int rc;
+
+    if (!c->run->device || !strcmp(c->run->device, "host"))
+        return TT_OK;
+    d = settings->closed ? tt_find_open(tt_devices, c->run->device)
+                         : tt_find_device(c->run->device, &inner);
+    if (!d)
+        return settings->closed
+                   ? TT_OK
+                   : fail_at(tt_settings_find(settings, "device"), TT_USAGE, inner.text, e);
+    if (!c->workload->on_device)
+        return fail_at(tt_settings_find(settings, "device"), TT_USAGE,
+                       "this workload keeps its data in the host's memory; leave device out", e);
+    rc = add_part(c, &tt_device_component, e);
+    if (rc == TT_OK)
+        rc = add_adapted(c, d->name, d->summary, d->params, d->opts_size, e);
+    c->device = d;
+    c->device_opts = c->parts[c->nparts - 1].opts;
+    return rc;
+}
+
 static int add_components(struct tt_config *c, const struct tt_settings *settings,
                           struct tt_error *e)
 {
@@ -242,6 +268,8 @@ static int add_components(struct tt_config *c, const struct tt_settings *setting
         rc = add_used(c, w->uses[i], e);
     if (rc == TT_OK)
         rc = add_part(c, &tt_counters_component, e);
+    if (rc == TT_OK)
+        rc = add_device(c, settings, e);
     if (rc)
         return rc;
     for (size_t i = 0; i < c->run->layers.n; i++) {

@@ -11,6 +11,7 @@
 #include "spec/settings.h"
 
 struct tt_workload;
+struct tt_device_type;
 
 /* Options of every run, owned by the run component (keys without prefix). */
 enum tt_overlap { TT_OVERLAP_NONE, TT_OVERLAP_ASYNC, TT_OVERLAP_AUTO };
@@ -34,6 +35,7 @@ struct tt_run_options {
     uint64_t
         baseline; /* every so many epochs one is serialised to measure the baselines; 0: never */
     struct tt_words layers;
+    char *device; /* "host": none */
     char *module; /* files, with commas between them */
     uint64_t seed;
     char *label, *context;
@@ -68,6 +70,8 @@ extern const struct tt_component tt_write_component, tt_read_component, tt_colle
 extern const struct tt_component *const tt_used_components[]; /* all four, and NULL */
 /* Every job has it: what its nodes count meanwhile. */
 extern const struct tt_component tt_counters_component;
+/* Jobs with a device have it. */
+extern const struct tt_component tt_device_component;
 
 struct tt_config_part {
     const struct tt_component *component;
@@ -77,9 +81,11 @@ struct tt_config {
     const struct tt_workload *workload;
     struct tt_run_options *run;
     size_t nparts;
-    struct tt_config_part parts[16]; /* run, workload, write, ..., counters, layers, backend */
-    struct tt_component adapted[16]; /* components made from workload, backend and layer tables */
+    struct tt_config_part parts[18]; /* run, workload, write, ..., counters, layers, backend */
+    struct tt_component adapted[18]; /* components made from workload, backend and layer tables */
     struct tt_stack stack;
+    const struct tt_device_type *device; /* NULL: the host */
+    const void *device_opts;
 };
 
 /* Resolve settings (later ones win) for a workload. Unknown keys and bad values name their place

@@ -11,7 +11,7 @@
 #include "io/module.h"
 #include "plan/registry.h"
 
-static const char *const kinds[] = {"backend", "layer", "workload", "exporter"};
+static const char *const kinds[] = {"backend", "layer", "workload", "exporter", "device"};
 
 /* Tables begin with their name, by which lists are sorted. The first of a name wins: what is built
  * in, then a module in TUTTI_MODULE_PATH, then tutti's own. */
@@ -45,7 +45,7 @@ static int check(const struct tt_module *m, const char *file, struct tt_error *e
                        "'%s' was built for another version of tutti (module ABI %zu, this is %d); "
                        "build it again",
                        file, m->abi, TT_MODULE_ABI);
-    if (!!m->backend + !!m->workload + !!m->exporter != 1)
+    if (!!m->backend + !!m->workload + !!m->exporter + !!m->device != 1)
         return tt_fail(e, TT_USAGE, "'%s' must name one table in its TT_MODULE line", file);
     return TT_OK;
 }
@@ -67,17 +67,21 @@ static int fail_open(const char *path, const char *file, struct tt_error *e)
 static const void *table_of(const struct tt_module *m, const char **kind, const void ***list)
 {
     bool layer = m->backend && m->backend->kind != TT_BACKEND;
+    const struct {
+        const void *table;
+        const char *kind;
+        void *list;
+    } all[] = {{m->workload, "workload", tt_workloads},
+               {m->exporter, "exporter", tt_exporters},
+               {m->device, "device", tt_devices},
+               {m->backend, layer ? "layer" : "backend", layer ? tt_layers : tt_backends}};
+    size_t i = 0;
 
-    *kind = m->workload ? "workload" : m->exporter ? "exporter" : layer ? "layer" : "backend";
-    if (m->workload)
-        *list = (const void **)tt_workloads;
-    else if (m->exporter)
-        *list = (const void **)tt_exporters;
-    else
-        *list = (const void **)(layer ? tt_layers : tt_backends);
-    return m->workload   ? (const void *)m->workload
-           : m->exporter ? (const void *)m->exporter
-                         : (const void *)m->backend;
+    while (!all[i].table)
+        i++;
+    *kind = all[i].kind;
+    *list = all[i].list;
+    return all[i].table;
 }
 
 /* Modules stay open until the process ends: tables are referred to from everywhere. */

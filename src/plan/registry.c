@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/config.h"
+#include "devices/device.h"
 #include "plan/module.h"
 
 const struct tt_component *const tt_used_components[] = {
@@ -74,6 +75,11 @@ const struct tt_exporter *tt_find_exporter(const char *name, struct tt_error *e)
     return find((const void *const *)tt_exporters, "exporter", name, e);
 }
 
+const struct tt_device_type *tt_find_device(const char *name, struct tt_error *e)
+{
+    return find((const void *const *)tt_devices, "device", name, e);
+}
+
 static void each_element(const struct tt_backend **list, const char *kind, tt_component_fn *visit,
                          void *context)
 {
@@ -92,6 +98,7 @@ static void each_open(tt_component_fn *visit, void *context)
     for (size_t i = 0; tt_used_components[i]; i++)
         visit("engine", tt_used_components[i], context);
     visit("engine", &tt_counters_component, context);
+    visit("engine", &tt_device_component, context);
     for (size_t i = 0; tt_workloads[i]; i++) {
         const struct tt_workload *w = tt_workloads[i];
         struct tt_component c = {w->name, w->summary, w->params, w->opts_size};
@@ -100,6 +107,12 @@ static void each_open(tt_component_fn *visit, void *context)
     }
     each_element(tt_backends, "backend", visit, context);
     each_element(tt_layers, "layer", visit, context);
+    for (size_t i = 0; tt_devices[i]; i++) {
+        const struct tt_device_type *d = tt_devices[i];
+        struct tt_component c = {d->name, d->summary, d->params, d->opts_size};
+
+        visit("device", &c, context);
+    }
 }
 
 void tt_each_component(tt_component_fn *visit, void *context)

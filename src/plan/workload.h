@@ -38,7 +38,8 @@ struct tt_workload_table {
 /* The work that a parameter of type TT_PARAM_PASSES counts, on its own: engine/calibrate.c finds
  * out how long a pass takes. */
 struct tt_computation {
-    /* What this rank computes on. Only comm, rank, size and config of the engine are there. */
+    /* What this rank computes on. Only comm, rank, size, config and device of the engine are there.
+     */
     int (*make)(const struct tt_engine *engine, void **state, struct tt_error *e);
     /* n passes, without MPI. */
     void (*pass)(void *state, uint64_t n);
@@ -50,6 +51,7 @@ struct tt_workload {
     const char *summary;
     const char *const
         *uses;       /* engine components: "write", "read", "collective", "stripe"; NULL: end */
+    bool on_device;  /* its data may be in a device's memory: --device */
     bool has_epochs; /* it writes through tt_output: --baseline serialises some of its dumps */
     const struct tt_param *params;
     size_t opts_size;

@@ -34,7 +34,10 @@
       "the write calls' own duration, wherever they ran; until waited for if native") \
     X(IO_SYNC, io_sync, 6, "the sync calls' own duration, wherever they ran") \
     X(IO_READ, io_read, 9, "the read calls' own duration, wherever they ran") \
-    X(IO_DEFINE, io_define, 10, "the part of io_write that made groups and variables for new steps")
+    X(IO_DEFINE, io_define, 10, \
+      "the part of io_write that made groups and variables for new steps") \
+    X(IO_STAGE, io_stage, 3, \
+      "data moving between a device's memory and the host's, by the device's own clock")
 
 enum tt_phase {
 #define X(id, name, colour, text) TT_##id,

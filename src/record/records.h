@@ -69,7 +69,8 @@ struct tt_epoch_record {
     int64_t span_ns;    /* from before the copy to after wait and sync of this dump */
     int64_t compute_ns; /* compute, halo and collective inside it */
     int64_t io_ns;      /* write and sync, their own duration */
-    int64_t files_ns;   /* opening and closing files that only this dump has, wherever it ran */
+    int64_t files_ns; /* opening and closing files that only this dump has, and staging, wherever it
+                         ran */
     int64_t visible_ns; /* copy, submit, wait, sync, open and close in the main thread */
     uint64_t bytes;
     int64_t helper_cpu_ns; /* CPU time of the helper for this dump */

@@ -41,6 +41,9 @@ static const struct tt_param params[] = {
      "how often an iteration computes its result, which stays the same; or for how long, which is "
      "calibrated once",
      1, 1000000000},
+    {"residual", TT_PARAM_COUNT, AT(residual), "0", "iterations",
+     "find the largest change over all ranks in every so many iterations, as a solver does that "
+     "checks whether it has converged; 0: in the last one only"},
     {"threads", TT_PARAM_COUNT, AT(threads), "1", NULL, "OpenMP threads per rank", 1, 4096},
     {"decomposition", TT_PARAM_CHOICE, AT(decomposition), "rows", NULL,
      "how ranks share the grid: rows (3D: planes), or blocks cut in all directions",
@@ -244,13 +247,17 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
     mine = owned.count[0] * owned.count[1] * owned.count[2] * o->fields * sizeof(double);
     *out = (struct tt_estimate){.bytes_read = tt_times(reads, points * sizeof(double)),
                                 .memory_per_rank = o->fields * tt_grid_bytes(p.ndims, &owned)};
-    if (reads && !r->restart)
+    if (config->device) /* the host has the staging buffers only */
+        out->memory_per_rank = run->overlap == TT_OVERLAP_NONE ? mine : 0;
+    else if (reads && !r->restart)
         out->memory_per_rank += mine;
     if (run->overlap != TT_OVERLAP_NONE)
         out->memory_per_rank += tt_times(run->inflight, mine);
     estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,
                    points * sizeof(double), out);
     out->compute_seconds = tt_passes_seconds(&o->compute) * (double)o->iterations;
+    if (config->device) /* nobody has opened it: how long it takes is not known */
+        return TT_OK;
     if (!(o->compute.seconds > 0))
         out->compute_seconds = measure_point(o, &owned, (int)run->ranks) * (double)points *
                                (double)(o->compute.count * o->iterations) /
@@ -265,6 +272,7 @@ const struct tt_workload tt_workload_stencil = {
     .name = "stencil",
     .summary = "Jacobi iterations on a 2D or 3D grid with halo exchange",
     .uses = uses,
+    .on_device = true,
     .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_stencil_options),

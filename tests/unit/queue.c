@@ -285,7 +285,7 @@ static void the_caller_executes_at_once(void **unused)
 }
 
 /* Its address means nothing here: it is neither copied nor looked at. */
-static void memory_of_a_device_is_refused(void **unused)
+static void memory_of_no_device_is_refused(void **unused)
 {
     struct tt_queue_spec spec = set(&dumps, TT_BY_CALLER, 0, BLOCKS);
     struct tt_error e = TT_ERROR_CLEAR;
@@ -299,13 +299,12 @@ static void memory_of_a_device_is_refused(void **unused)
     aim(b, 0, 0, data);
     assert_int_equal(tt_batch_check_memory(b, &b->error), TT_OK);
     aim(b, 0, 1, NULL);
-    b->blocks[1].space = (enum tt_memory_space)(TT_IN_HOST + 1);
+    b->blocks[1].space = TT_IN_DEVICE;
     b->rc = tt_batch_check_memory(b, &b->error);
     tt_queue_start(&q, b, tt_now_ns());
     b = tt_queue_complete(&q);
     assert_int_equal(tt_batch_result(b, &e), TT_UNSUPPORTED);
-    assert_string_equal(
-        e.text, "block 1 is in memory space 1: only the host's memory can be transferred yet");
+    assert_string_equal(e.text, "block 1 is in a device's memory, but this run has no device");
     assert_int_equal(file.empty, 2); /* calls that other ranks may wait in are made */
     assert_int_equal(file.ended, 1);
     tt_queue_close(&q);
@@ -373,7 +372,7 @@ int main(void)
         cmocka_unit_test(dumps_complete_in_order_with_every_executor),
         cmocka_unit_test(single_requests_come_back_once),
         cmocka_unit_test(the_caller_executes_at_once),
-        cmocka_unit_test(memory_of_a_device_is_refused),
+        cmocka_unit_test(memory_of_no_device_is_refused),
         cmocka_unit_test(what_the_backend_refuses_has_ended),
         cmocka_unit_test(copies_in_flight_keep_to_their_limit),
     };

@@ -2,7 +2,7 @@
 /* The two arrays of a block and the sweeps over them. Threads divide the rows of a box among them;
  * inside a thread, tiles are chosen so that what the next row (or plane) needs is still in cache.
  */
-#include "workloads/stencil/stencil.h"
+#include "workloads/stencil/device.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,12 +117,12 @@ static void choose_tiles(struct tt_grid *g, const struct tt_caches *caches, int 
     g->stream = fields > caches->last;
 }
 
-static void set_boundary_row(struct tt_grid *g, uint64_t plane, uint64_t row)
+/* out: the owned row's first point, of which only what lies on the boundary is set. */
+static void set_boundary_row(const struct tt_grid *g, uint64_t plane, uint64_t row, double *out)
 {
     const struct tt_owned *o = &g->owned;
     const uint64_t *n = g->problem.size;
     uint64_t at[3] = {o->start[0] + plane, o->start[1] + row, 0};
-    size_t start = g->layout.origin + plane * (size_t)g->layout.plane + row * (size_t)g->layout.row;
     bool whole =
         at[1] == 0 || at[1] == n[1] - 1 ||
         (tt_stencil_facts[g->problem.shape].ndims == 3 && (at[0] == 0 || at[0] == n[0] - 1));
@@ -130,8 +130,21 @@ static void set_boundary_row(struct tt_grid *g, uint64_t plane, uint64_t row)
     for (uint64_t j = 0; j < o->count[2]; j++) {
         at[2] = o->start[2] + j;
         if (whole || at[2] == 0 || at[2] == n[2] - 1)
-            g->values[0][start + j] = g->values[1][start + j] =
-                tt_problem_boundary(&g->problem, at);
+            out[j] = tt_problem_boundary(&g->problem, at);
+    }
+}
+
+void tt_grid_first_rows(const struct tt_grid *g, uint64_t first, uint64_t n, double *out)
+{
+    const struct tt_layout *l = &g->layout;
+
+    memset(out, 0, n * l->dims[2] * sizeof(double));
+    for (uint64_t r = first; r < first + n; r++, out += l->dims[2]) {
+        uint64_t plane = r / l->dims[1] - l->owned[0], row = r % l->dims[1] - l->owned[1];
+
+        if (plane < g->owned.count[0] &&
+            row < g->owned.count[1]) /* what lies before wraps around */
+            set_boundary_row(g, plane, row, out + l->owned[2]);
     }
 }
 
@@ -151,8 +164,36 @@ static void initialise(struct tt_grid *g)
         memset(g->values[1] + (size_t)r * pitch, 0, length * sizeof(double));
     }
     for (uint64_t plane = 0; plane < g->owned.count[0]; plane++)
-        for (uint64_t row = 0; row < g->owned.count[1]; row++)
-            set_boundary_row(g, plane, row);
+        for (uint64_t row = 0; row < g->owned.count[1]; row++) {
+            size_t start =
+                g->layout.origin + plane * (size_t)g->layout.plane + row * (size_t)g->layout.row;
+
+            set_boundary_row(g, plane, row, g->values[0] + start);
+            set_boundary_row(g, plane, row, g->values[1] + start);
+        }
+}
+
+static void describe(struct tt_grid *g, const struct tt_problem *problem,
+                     const struct tt_partition *p, int rank)
+{
+    *g = (struct tt_grid){.problem = *problem, .kernels = tt_stencil_kernels(0)};
+    tt_partition_owned(p, rank, &g->owned);
+    tt_layout_make(&g->layout, p->ndims, &g->owned);
+}
+
+int tt_grid_make_on_device(struct tt_grid *g, const struct tt_problem *problem,
+                           const struct tt_partition *p, int rank, struct tt_device *device,
+                           struct tt_error *e)
+{
+    int rc;
+
+    describe(g, problem, p, rank);
+    rc = tabulate_sines(g, e);
+    if (rc == TT_OK)
+        rc = tt_grid_to_device(g, device, e);
+    if (rc != TT_OK)
+        tt_grid_free(g);
+    return rc;
 }
 
 int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const struct tt_partition *p,
@@ -161,10 +202,8 @@ int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const stru
 {
     int rc;
 
-    *g =
-        (struct tt_grid){.problem = *problem, .threads = threads, .kernels = tt_stencil_kernels(0)};
-    tt_partition_owned(p, rank, &g->owned);
-    tt_layout_make(&g->layout, p->ndims, &g->owned);
+    describe(g, problem, p, rank);
+    g->threads = threads;
     choose_tiles(g, caches, neighbours);
     rc = allocate(g, e);
     if (rc == TT_OK)
@@ -178,9 +217,13 @@ int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const stru
 
 void tt_grid_free(struct tt_grid *g)
 {
-    free(g->memory);
-    free(g->sines[0]);
-    free(g->sines[1]);
+    if (g->device) {
+        tt_grid_free_device(g);
+    } else {
+        free(g->memory);
+        free(g->sines[0]);
+        free(g->sines[1]);
+    }
     *g = (struct tt_grid){0};
 }
 
@@ -232,12 +275,16 @@ static void sweep_share(const struct tt_grid *g, const struct tt_box *box, int64
         g->kernels->fence();
 }
 
-void tt_grid_sweep(const struct tt_grid *g, const struct tt_box *box)
+void tt_grid_sweep(struct tt_grid *g, const struct tt_box *box)
 {
     int64_t all = (box->last[0] - box->first[0]) * (box->last[1] - box->first[1]);
 
     if (tt_box_is_empty(box))
         return;
+    if (g->device) {
+        tt_grid_sweep_device(g, box);
+        return;
+    }
 #ifdef _OPENMP
     if (g->threads > 1) {
 #pragma omp parallel num_threads(g->threads)
@@ -260,13 +307,24 @@ void tt_grid_swap(struct tt_grid *g)
     g->values[0] = newest;
 }
 
-double tt_grid_difference(const struct tt_grid *g, const struct tt_box *box)
+int tt_grid_finish(struct tt_grid *g, struct tt_error *e)
+{
+    if (g->device && g->failure.code == TT_OK)
+        g->device->type->drain(g->device, TT_STREAM_COMPUTE, &g->failure);
+    if (g->failure.code != TT_OK && e->code == TT_OK)
+        *e = g->failure;
+    return g->failure.code;
+}
+
+double tt_grid_difference(struct tt_grid *g, const struct tt_box *box)
 {
     const double *a = g->values[0] + g->layout.origin, *b = g->values[1] + g->layout.origin;
     double worst = 0.0;
 
     if (tt_box_is_empty(box))
         return 0.0;
+    if (g->device)
+        return tt_grid_difference_device(g, box);
 #ifdef _OPENMP
 #pragma omp parallel for collapse(2) num_threads(g->threads) reduction(max : worst)
 #endif

@@ -2,6 +2,7 @@
 #include "workloads/stencil/stencil.h"
 
 #include "base/agree.h"
+#include "workloads/stencil/device.h"
 
 /* The owned points next to the neighbour in that direction, or the halo points that it owns. */
 static int make_type(const struct tt_layout *l, const struct tt_owned *o, const int direction[3],
@@ -51,24 +52,25 @@ int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
                  const struct tt_owned *o, const struct tt_layout *l, bool diagonals,
                  struct tt_error *e)
 {
+    int rc = TT_OK;
+
     *h = (struct tt_halo){.comm = comm};
     for (int i = 0; i < 27; i++) {
         const int direction[3] = {i / 9 - 1, i / 3 % 3 - 1, i % 3 - 1};
         int moved = (direction[0] != 0) + (direction[1] != 0) + (direction[2] != 0);
-        int rank = tt_partition_neighbour(p, o, direction), rc = TT_OK;
+        int rank = tt_partition_neighbour(p, o, direction);
 
-        if (moved == 1 || (moved > 1 && diagonals))
-            rc = rank < 0 ? TT_OK : add_neighbour(h, o, l, direction, rank, e);
-        if (rc != TT_OK) {
-            tt_halo_free(h);
-            return rc;
-        }
+        if (rank >= 0 && rc == TT_OK && (moved == 1 || (moved > 1 && diagonals)))
+            rc = add_neighbour(h, o, l, direction, rank, e);
     }
-    return TT_OK;
+    if (rc != TT_OK)
+        tt_halo_free(h);
+    return rc;
 }
 
 void tt_halo_free(struct tt_halo *h)
 {
+    tt_halo_free_device(h);
     for (int i = 0; i < h->n; i++) {
         MPI_Type_free(&h->neighbours[i].send);
         MPI_Type_free(&h->neighbours[i].receive);
@@ -76,19 +78,36 @@ void tt_halo_free(struct tt_halo *h)
     h->n = 0;
 }
 
+/* From the array itself, or from and to the buffers of a device's halo. */
+static int post(struct tt_halo *h, double *values, int i, bool receive)
+{
+    MPI_Request *request = &h->requests[receive ? i : h->n + i];
+    double *data = h->staging ? tt_halo_buffer(h, i, receive) : values;
+    MPI_Datatype type = receive ? h->neighbours[i].receive : h->neighbours[i].send;
+    int n = 1, rank = h->neighbours[i].rank;
+
+    if (h->staging) {
+        MPI_Type_size(type, &n);
+        n /= (int)sizeof(double);
+        type = MPI_DOUBLE;
+    }
+    return receive ? MPI_Irecv(data, n, type, rank, h->neighbours[i].receive_tag, h->comm, request)
+                   : MPI_Isend(data, n, type, rank, h->neighbours[i].send_tag, h->comm, request);
+}
+
 int tt_halo_post(struct tt_halo *h, double *values, struct tt_error *e)
 {
-    int rc = MPI_SUCCESS;
+    int rc = MPI_SUCCESS, fetched = TT_OK;
 
     for (int i = 0; i < 2 * h->n; i++)
         h->requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < h->n && rc == MPI_SUCCESS; i++)
-        rc = MPI_Irecv(values, 1, h->neighbours[i].receive, h->neighbours[i].rank,
-                       h->neighbours[i].receive_tag, h->comm, &h->requests[i]);
+        rc = post(h, values, i, true);
+    if (h->staging)
+        fetched = tt_halo_fetch(h, values, e); /* if it fails, others get what was there */
     for (int i = 0; i < h->n && rc == MPI_SUCCESS; i++)
-        rc = MPI_Isend(values, 1, h->neighbours[i].send, h->neighbours[i].rank,
-                       h->neighbours[i].send_tag, h->comm, &h->requests[h->n + i]);
-    return tt_fail_mpi(e, rc, "MPI_Isend", NULL);
+        rc = post(h, values, i, false);
+    return fetched == TT_OK ? tt_fail_mpi(e, rc, "MPI_Isend", NULL) : fetched;
 }
 
 bool tt_halo_test(struct tt_halo *h)
@@ -100,6 +119,8 @@ bool tt_halo_test(struct tt_halo *h)
 
 int tt_halo_wait(struct tt_halo *h, struct tt_error *e)
 {
-    return tt_fail_mpi(e, MPI_Waitall(2 * h->n, h->requests, MPI_STATUSES_IGNORE), "MPI_Waitall",
-                       NULL);
+    int rc = tt_fail_mpi(e, MPI_Waitall(2 * h->n, h->requests, MPI_STATUSES_IGNORE), "MPI_Waitall",
+                         NULL);
+
+    return rc == TT_OK && h->staging ? tt_halo_deliver(h, e) : rc;
 }

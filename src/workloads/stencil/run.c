@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "engine/device_move.h"
 #include "engine/engine.h"
 #include "plan/workload.h"
-#include "workloads/stencil/stencil.h"
+#include "workloads/stencil/device.h"
 
 /* Points computed between two looks at MPI: a fraction of a millisecond. */
 #define POINTS_PER_TEST 131072
@@ -41,6 +42,9 @@ struct solver {
     struct tt_series *input; /* a file to read that this run did not write */
     double *read_buffer;     /* where reads go that are no restart */
     uint64_t done;           /* iterations */
+    /* On a device: around the sweeps that need no halo and those that do, and their time. */
+    struct tt_device_event *clock[4];
+    double kernel_seconds;
 };
 
 /* ---- preparation ---- */
@@ -119,8 +123,10 @@ static int make_fields(const struct tt_engine *engine, struct fields *f, struct 
     while (rc == TT_OK && f->n < o->fields) {
         struct tt_problem problem = tt_stencil_problem(o, f->n);
 
-        rc = tt_grid_make(&f->grids[f->n], &problem, &f->partition, engine->rank, (int)o->threads,
-                          &caches, neighbours, e);
+        rc = engine->device ? tt_grid_make_on_device(&f->grids[f->n], &problem, &f->partition,
+                                                     engine->rank, engine->device, e)
+                            : tt_grid_make(&f->grids[f->n], &problem, &f->partition, engine->rank,
+                                           (int)o->threads, &caches, neighbours, e);
         f->n += rc == TT_OK;
     }
     if (rc == TT_OK)
@@ -131,11 +137,27 @@ static int make_fields(const struct tt_engine *engine, struct fields *f, struct 
 }
 
 /* Once, from the same values to the same values until they are swapped. */
-static void sweep_fields(const struct fields *f, const struct tt_box *box, uint64_t passes)
+static void sweep_fields(struct fields *f, const struct tt_box *box, uint64_t passes)
 {
     for (uint64_t i = 0; i < passes; i++)
         for (uint64_t k = 0; k < f->n; k++)
             tt_grid_sweep(&f->grids[k], box);
+}
+
+static int make_read_buffer(struct solver *s, struct tt_error *e)
+{
+    const uint64_t *count = s->fields.grids[0].owned.count;
+    size_t bytes = s->fields.n * count[0] * count[1] * count[2] * sizeof(double);
+    struct tt_device *d = s->engine->device;
+    void *data = NULL;
+    int rc = TT_OK;
+
+    if (d)
+        rc = d->type->allocate(d, bytes, &data, e);
+    else if (!(data = malloc(bytes)))
+        rc = tt_fail_nomem(e, "the read buffer");
+    s->read_buffer = data;
+    return rc;
 }
 
 static int allocate(struct solver *s, struct tt_error *e)
@@ -148,16 +170,16 @@ static int allocate(struct solver *s, struct tt_error *e)
         return rc;
     s->inner = f->computed;
     s->nshell = tt_box_shell(&f->partition, &g->owned, &s->inner, s->shell);
-    for (uint64_t k = 0; k < f->n && rc == TT_OK; k++)
+    for (uint64_t k = 0; k < f->n && rc == TT_OK; k++) {
         rc = tt_halo_make(&s->halos[k], s->engine->comm, &f->partition, &g->owned, &g->layout,
                           tt_stencil_facts[g->problem.shape].diagonals, e);
-    if (rc == TT_OK && s->reading->every && !s->reading->restart) {
-        const uint64_t *count = g->owned.count;
-
-        s->read_buffer = malloc(f->n * count[0] * count[1] * count[2] * sizeof(double));
-        if (!s->read_buffer)
-            rc = tt_fail_nomem(e, "the read buffer");
+        if (rc == TT_OK && s->engine->device)
+            rc = tt_halo_to_device(&s->halos[k], s->engine->device, &g->owned, &g->layout, e);
     }
+    for (int i = 0; rc == TT_OK && s->engine->device && i < 4; i++)
+        rc = s->engine->device->type->make_event(s->engine->device, &s->clock[i], e);
+    if (rc == TT_OK && s->reading->every && !s->reading->restart)
+        rc = make_read_buffer(s, e);
     return rc == TT_OK ? describe_variables(s, e) : rc;
 }
 
@@ -198,7 +220,9 @@ static void list_blocks(struct solver *s, double *dense)
     for (uint64_t f = 0; f < s->fields.n; f++) {
         struct tt_block *b = &s->blocks[f];
 
-        *b = (struct tt_block){.variable = (unsigned)f, .data = s->fields.grids[f].values[0]};
+        *b = (struct tt_block){.variable = (unsigned)f,
+                               .data = s->fields.grids[f].values[0],
+                               .space = s->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
         if (dense)
             b->data = dense + f * o->count[0] * o->count[1] * o->count[2];
         if (whole)
@@ -230,7 +254,11 @@ static int read_field(struct solver *s, uint64_t iteration, struct tt_error *e)
     for (uint64_t f = 0; rc == TT_OK && s->reading->restart && f < s->fields.n; f++) {
         struct tt_grid *g = &s->fields.grids[f];
 
-        memcpy(g->values[1], g->values[0], g->layout.total * sizeof(double));
+        if (g->device)
+            rc = tt_device_copy_bytes(g->device, TT_STREAM_COMPUTE, TT_WITHIN_DEVICE, g->values[1],
+                                      g->values[0], g->layout.total * sizeof(double), e);
+        else
+            memcpy(g->values[1], g->values[0], g->layout.total * sizeof(double));
     }
     return rc;
 }
@@ -282,9 +310,10 @@ static int post_halos(struct solver *s, struct tt_error *e)
 {
     int rc = TT_OK;
 
-    for (uint64_t f = 0; f < s->fields.n; f++) {
-        if (rc == TT_OK)
-            rc = tt_halo_post(&s->halos[f], s->fields.grids[f].values[0], e);
+    for (uint64_t f = 0; f < s->fields.n; f++) { /* all of them: neighbours wait */
+        int now = tt_halo_post(&s->halos[f], s->fields.grids[f].values[0], e);
+
+        rc = rc == TT_OK ? now : rc;
         tt_count_communicated(s->engine, s->halos[f].bytes);
     }
     return rc;
@@ -324,8 +353,97 @@ static int exchange_and_compute(struct solver *s, struct tt_error *e)
     return TT_OK;
 }
 
+static int finish_fields(struct fields *f, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (uint64_t k = 0; k < f->n && rc == TT_OK; k++)
+        rc = tt_grid_finish(&f->grids[k], e);
+    return rc;
+}
+
+/* Sweeps between two events of the clock. */
+static int sweep_on_device(struct solver *s, int n, const struct tt_box *boxes,
+                           struct tt_device_event **clock, struct tt_error *e)
+{
+    struct tt_device *d = s->engine->device;
+    int rc = d->type->record(d, clock[0], TT_STREAM_COMPUTE, e);
+
+    for (int i = 0; i < n; i++)
+        sweep_fields(&s->fields, &boxes[i], s->options->compute.count);
+    return rc == TT_OK ? d->type->record(d, clock[1], TT_STREAM_COMPUTE, e) : rc;
+}
+
+static int add_kernel_time(struct solver *s, struct tt_device_event **clock, struct tt_error *e)
+{
+    struct tt_device *d = s->engine->device;
+    double seconds = 0;
+    int rc = d->type->elapsed(d, clock[0], clock[1], &seconds, e);
+
+    s->kernel_seconds += seconds;
+    return rc;
+}
+
+/* The same on a device, which computes while the host does something else. The interior is queued
+ * first, if it does not wait for the halo. All of it has ended when this returns: what computes is
+ * measured by the iteration. */
+static int exchange_and_compute_on_device(struct solver *s, struct tt_error *e)
+{
+    bool overlap = s->options->halo == TT_HALO_OVERLAP;
+    int64_t t = tt_now_ns();
+    int rc = TT_OK;
+
+    if (overlap)
+        rc = sweep_on_device(s, 1, &s->inner, s->clock, e);
+    t = tt_passes_add(s->engine, t);
+    if (rc == TT_OK)
+        rc = post_halos(s, e);
+    if (rc == TT_OK)
+        rc = wait_for_halos(s, e);
+    t = tt_call_add(s->engine, TT_HALO, TT_CALL_HALO, t);
+    if (rc == TT_OK)
+        rc = overlap ? sweep_on_device(s, s->nshell, s->shell, s->clock + 2, e)
+                     : sweep_on_device(s, 1, &s->fields.computed, s->clock + 2, e);
+    if (rc == TT_OK)
+        rc = finish_fields(&s->fields, e);
+    if (rc == TT_OK)
+        rc = add_kernel_time(s, s->clock + 2, e);
+    if (rc == TT_OK && overlap)
+        rc = add_kernel_time(s, s->clock, e);
+    tt_passes_add(s->engine, t);
+    for (uint64_t f = 0; f < s->fields.n; f++)
+        tt_grid_swap(&s->fields.grids[f]);
+    return rc;
+}
+
+/* The largest change of any field in this iteration: both arrays are still there. *all is that of
+ * all ranks. */
+static int find_change(struct solver *s, double *all, struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    double mine = 0.0;
+
+    for (uint64_t f = 0; f < s->fields.n; f++) {
+        struct tt_grid *g = &s->fields.grids[f];
+
+        mine = fmax(mine, g->finds_residual ? tt_grid_take_residual(g)
+                                            : tt_grid_difference(g, &s->fields.computed));
+    }
+    t = tt_phase_add(s->engine, TT_COMPUTE, t);
+    MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
+    tt_phase_add(s->engine, TT_COLLECTIVE, t);
+    return finish_fields(&s->fields, e);
+}
+
+static bool residual_is_due(const struct solver *s, uint64_t iteration)
+{
+    return s->options->residual > 0 && iteration % s->options->residual == 0;
+}
+
 static int iterate(struct solver *s, struct tt_error *e)
 {
+    double change;
+
     for (uint64_t it = 1; it <= s->options->iterations; it++) {
         int rc = tt_iteration_begin(s->engine, it, s->options->iterations, e);
 
@@ -333,8 +451,16 @@ static int iterate(struct solver *s, struct tt_error *e)
             rc = tt_collective_filler(s->engine, it, e);
         if (rc == TT_OK)
             rc = read_field(s, it, e);
+        for (uint64_t f = 0; s->engine->device && residual_is_due(s, it) && f < s->fields.n; f++)
+            tt_grid_begin_residual(&s->fields.grids[f]);
         if (rc == TT_OK)
-            rc = exchange_and_compute(s, e);
+            rc = s->engine->device ? exchange_and_compute_on_device(s, e)
+                                   : exchange_and_compute(s, e);
+        if (rc == TT_OK && residual_is_due(s, it))
+            rc = find_change(s, &change, e);
+        if (rc != TT_OK &&
+            s->engine->device) /* others wait for this rank's halo, but not for ever */
+            rc = tt_agree(s->engine->comm, rc, e);
         if (rc == TT_OK) {
             s->done = it;
             if (tt_output_is_due(s->output, it))
@@ -350,19 +476,18 @@ static int iterate(struct solver *s, struct tt_error *e)
 
 /* ---- the end ---- */
 
-/* The largest change of any field in the last iteration: both arrays are still there. */
-static void find_residual(struct solver *s)
+/* That of the last iteration, and how long the kernels of a device took. */
+static int report_residual(struct solver *s, struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
-    double mine = 0.0, all = 0.0;
+    double mine = s->kernel_seconds / (double)(s->done ? s->done : 1), change, slowest;
+    int rc = find_change(s, &change, e);
 
-    for (uint64_t f = 0; f < s->fields.n; f++)
-        mine = fmax(mine, tt_grid_difference(&s->fields.grids[f], &s->fields.computed));
-    tt_phase_add(s->engine, TT_COMPUTE, t);
-    t = tt_now_ns();
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
-    tt_phase_add(s->engine, TT_COLLECTIVE, t);
-    tt_result(s->engine, "residual", TT_RESULT_SAME, all);
+    tt_result(s->engine, "residual", TT_RESULT_SAME, change);
+    if (s->engine->device) {
+        MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
+        tt_result(s->engine, "kernel_time", TT_RESULT_SAME, slowest);
+    }
+    return tt_agree(s->engine->comm, rc, e);
 }
 
 #define SAMPLES 9
@@ -373,6 +498,19 @@ static uint64_t sample_place(const struct solver *s, int d, int k)
     uint64_t n = s->fields.partition.size[d];
 
     return k == SAMPLES - 1 ? n - 1 : (2 * (uint64_t)k * n + SAMPLES) / (2 * SAMPLES);
+}
+
+static double value_at(const struct tt_grid *g, size_t i)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    double value = NAN;
+
+    if (!g->device)
+        return g->values[0][i];
+    if (tt_device_copy_bytes(g->device, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &value, g->values[0] + i,
+                             sizeof value, &ignored) == TT_OK)
+        g->device->type->drain(g->device, TT_STREAM_COMPUTE, &ignored);
+    return value;
 }
 
 static void sample_field(struct solver *s)
@@ -388,7 +526,7 @@ static void sample_field(struct solver *s)
         uint64_t column = sample_place(s, 2, k % SAMPLES) - o->start[2];
 
         if (row < o->count[1] && column < o->count[2]) /* what lies before wraps around */
-            mine[k] = g->values[0][g->layout.origin + row * (uint64_t)g->layout.row + column];
+            mine[k] = value_at(g, g->layout.origin + row * (uint64_t)g->layout.row + column);
     }
     MPI_Allreduce(mine, all, SAMPLES * SAMPLES, MPI_DOUBLE, MPI_SUM, s->engine->comm);
     tt_result_table(s->engine, "sample", SAMPLES, SAMPLES, all);
@@ -417,7 +555,7 @@ static int measured(struct solver *s, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt_output_drain(s->output, e);
     if (rc == TT_OK)
-        find_residual(s);
+        rc = report_residual(s, e);
     report_work(s);
     if (rc == TT_OK)
         rc = tt_engine_stop(s->engine, e);
@@ -428,12 +566,20 @@ static int measured(struct solver *s, struct tt_error *e)
 
 static void release(struct solver *s)
 {
+    if (s->engine->device)
+        tt_device_settle(s->engine->device);
     for (uint64_t f = 0; f < TT_STENCIL_FIELDS; f++) {
         tt_halo_free(&s->halos[f]);
         free(s->names[f]);
     }
+    for (int i = 0; i < 4; i++)
+        if (s->clock[i])
+            s->engine->device->type->free_event(s->engine->device, s->clock[i]);
+    if (s->engine->device && s->read_buffer)
+        s->engine->device->type->release(s->engine->device, s->read_buffer);
+    else
+        free(s->read_buffer);
     free_fields(&s->fields);
-    free(s->read_buffer);
     free(s);
 }
 
@@ -455,6 +601,11 @@ int tt_stencil_run(struct tt_engine *engine, struct tt_error *e)
                             s->variables, &s->output, e);
     if (rc == TT_OK && s->reading->every && s->reading->path)
         rc = open_input(s, e);
+    if (rc == TT_OK && engine->device) {
+        list_blocks(s, NULL);
+        rc = tt_agree(engine->comm,
+                      tt_output_rehearse(s->output, (unsigned)s->fields.n, s->blocks, e), e);
+    }
     if (rc == TT_OK)
         rc = measured(s, e);
     closed = s->input ? tt_series_close(s->input, e) : TT_OK;
@@ -477,9 +628,11 @@ static int make_computation(const struct tt_engine *engine, void **state, struct
 
 static void do_passes(void *state, uint64_t n)
 {
-    const struct fields *f = state;
+    struct tt_error ignored = TT_ERROR_CLEAR; /* the run itself would fail, too */
+    struct fields *f = state;
 
     sweep_fields(f, &f->computed, n);
+    finish_fields(f, &ignored);
 }
 
 static void free_computation(void *state)

@@ -12,6 +12,7 @@
 #include "workloads/stencil/kernels.h"
 
 struct tt_computation;
+struct tt_device;
 struct tt_engine;
 
 /* ---- decomposition.c ---- */
@@ -95,6 +96,11 @@ struct tt_grid {
     int threads;
     bool stream;      /* write past the caches */
     uint64_t tile[2]; /* rows and columns that are swept together, to stay in cache */
+    /* Where values and sines are, and what else is there; NULL: they are the host's. */
+    struct tt_device *device;
+    double *residual;
+    bool finds_residual;     /* sweeps do, until it is asked for */
+    struct tt_error failure; /* the first of what was queued */
 };
 /* Bytes of the second-level and of the last-level cache. */
 struct tt_caches {
@@ -106,15 +112,23 @@ struct tt_caches tt_caches_find(void);
 int tt_grid_make(struct tt_grid *g, const struct tt_problem *problem, const struct tt_partition *p,
                  int rank, int threads, const struct tt_caches *caches, int neighbours,
                  struct tt_error *e);
+/* The same in the memory of a device; the host never has the whole arrays. */
+int tt_grid_make_on_device(struct tt_grid *g, const struct tt_problem *problem,
+                           const struct tt_partition *p, int rank, struct tt_device *device,
+                           struct tt_error *e);
 void tt_grid_free(struct tt_grid *g);
+/* n rows of the padded array as they are before the first iteration, first of all its rows. */
+void tt_grid_first_rows(const struct tt_grid *g, uint64_t first, uint64_t n, double *out);
 /* Bytes of both arrays. */
 uint64_t tt_grid_bytes(int ndims, const struct tt_owned *o);
 
-/* Compute the box of values[1] from values[0]. */
-void tt_grid_sweep(const struct tt_grid *g, const struct tt_box *box);
+/* Compute the box of values[1] from values[0]; on a device, as soon as it gets there. */
+void tt_grid_sweep(struct tt_grid *g, const struct tt_box *box);
 void tt_grid_swap(struct tt_grid *g);
 /* Largest |values[0] - values[1]| over the box. */
-double tt_grid_difference(const struct tt_grid *g, const struct tt_box *box);
+double tt_grid_difference(struct tt_grid *g, const struct tt_box *box);
+/* Sweeps since then have ended when it returns; their failures are those of devices. */
+int tt_grid_finish(struct tt_grid *g, struct tt_error *e);
 
 /* ---- halo.c ---- */
 /* Exchange of the points around a block, with all neighbours at once. */
@@ -128,7 +142,8 @@ struct tt_halo {
         MPI_Datatype send, receive;
     } neighbours[TT_MAX_NEIGHBOURS];
     MPI_Request requests[2 * TT_MAX_NEIGHBOURS];
-    uint64_t bytes; /* sent in one exchange */
+    uint64_t bytes;                  /* sent in one exchange */
+    struct tt_halo_staging *staging; /* of a device; NULL: MPI takes it from the array itself */
 };
 int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
                  const struct tt_owned *o, const struct tt_layout *l, bool diagonals,
@@ -147,7 +162,7 @@ enum tt_halo_mode { TT_HALO_AFTER, TT_HALO_OVERLAP };
 
 struct tt_stencil_options {
     struct tt_counts size; /* one for all sides, or each */
-    uint64_t iterations, threads, work, fields;
+    uint64_t iterations, threads, work, fields, residual;
     struct tt_passes compute;
     int dims;                                     /* 0: as many as size has, 1: two, 2: three */
     int shape, perturbation, decomposition, halo; /* choices */

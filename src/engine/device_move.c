@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine/device_move.h"
+
+#include <string.h>
+
+extern const char tt_device_move_source[]; /* device_move.cu */
+
+/* Rows that are shorter cost a copy more than their bytes do. */
+#define SHORTEST_ROW 512
+
+/* As device_move.cu declares it: elements of a hyperslab, in row-major order, against a dense
+ * array. */
+struct slab {
+    char *scattered;
+    char *dense;
+    uint64_t n; /* elements */
+    uint32_t ndims, element;
+    uint64_t dims[TT_MAX_DIMS], start[TT_MAX_DIMS], stride[TT_MAX_DIMS], count[TT_MAX_DIMS],
+        block[TT_MAX_DIMS];
+};
+
+/* ---- the kernels, by the host ---- */
+
+/* Of the i-th element of the selection. */
+static uint64_t place_of(const struct slab *s, uint64_t i)
+{
+    uint64_t place = 0, step = 1;
+
+    for (int d = (int)s->ndims - 1; d >= 0; d--) {
+        uint64_t extent = s->count[d] * s->block[d], k = i % extent;
+
+        place += step * (s->start[d] + k / s->block[d] * s->stride[d] + k % s->block[d]);
+        step *= s->dims[d];
+        i /= extent;
+    }
+    return place;
+}
+
+static void gather(const void *arguments)
+{
+    const struct slab *s = arguments;
+
+    for (uint64_t i = 0; i < s->n; i++)
+        memcpy(s->dense + i * s->element, s->scattered + place_of(s, i) * s->element, s->element);
+}
+
+static void scatter(const void *arguments)
+{
+    const struct slab *s = arguments;
+
+    for (uint64_t i = 0; i < s->n; i++)
+        memcpy(s->scattered + place_of(s, i) * s->element, s->dense + i * s->element, s->element);
+}
+
+#define KERNEL(function) \
+    { \
+        .name = #function, .source = tt_device_move_source, .arguments_size = sizeof(struct slab), \
+        .naddresses = 2, \
+        .addresses = {offsetof(struct slab, scattered), offsetof(struct slab, dense)}, \
+        .by_host = function \
+    }
+static const struct tt_kernel kernels[] = {KERNEL(gather), KERNEL(scatter)};
+
+/* ---- selections ---- */
+
+/* A box without gaps inside its array, as copies know it. */
+static bool find_box(const struct tt_selection *s, struct tt_strided *box)
+{
+    if (!tt_selection_is_strided(s, box))
+        return false;
+    for (int d = 0; d < s->ndims; d++)
+        if (box->stride[d] != 1)
+            return false;
+    return true;
+}
+
+bool tt_device_copies_well(const struct tt_block *b, size_t element_size)
+{
+    const struct tt_selection *s = &b->memory;
+    struct tt_strided box;
+    struct tt_run run;
+
+    return tt_selection_is_contiguous(s, &run) ||
+           (find_box(s, &box) && box.count[s->ndims - 1] * element_size >= SHORTEST_ROW);
+}
+
+int tt_device_copy_bytes(struct tt_device *device, enum tt_device_stream stream,
+                         enum tt_device_direction direction, void *to, const void *from,
+                         size_t bytes, struct tt_error *e)
+{
+    return device->type->copy(device, stream,
+                              &(struct tt_device_copy){.direction = direction,
+                                                       .to = to,
+                                                       .from = from,
+                                                       .width = bytes,
+                                                       .height = 1,
+                                                       .depth = 1},
+                              e);
+}
+
+void tt_device_settle(struct tt_device *device)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    for (int i = 0; i < TT_NSTREAMS; i++)
+        device->type->drain(device, (enum tt_device_stream)i, &ignored);
+}
+
+/* The selection's side of a copy is `scattered`; out: it is read. */
+static void set_sides(struct tt_device_copy *c, bool out, char *scattered, size_t row, size_t slice,
+                      char *dense, size_t dense_row, size_t dense_slice)
+{
+    c->from = out ? scattered : dense;
+    c->to = out ? dense : scattered;
+    c->from_row = out ? row : dense_row;
+    c->from_slice = out ? slice : dense_slice;
+    c->to_row = out ? dense_row : row;
+    c->to_slice = out ? dense_slice : slice;
+}
+
+/* The last three dimensions at once, and the others one after the other. */
+static int copy_box(struct tt_device *device, enum tt_device_stream stream,
+                    const struct tt_block *b, size_t element, const struct tt_strided *box,
+                    struct tt_device_copy copy, bool out, char *dense, struct tt_error *e)
+{
+    const struct tt_selection *s = &b->memory;
+    uint64_t dims[TT_MAX_DIMS], start[TT_MAX_DIMS], count[TT_MAX_DIMS], copies, place, row, bytes;
+    int rc = TT_OK, missing = TT_MAX_DIMS - s->ndims;
+
+    for (int d = 0; d < TT_MAX_DIMS; d++) {
+        dims[d] = d < missing ? 1 : s->dims[d - missing];
+        start[d] = d < missing ? 0 : box->start[d - missing];
+        count[d] = d < missing ? 1 : box->count[d - missing];
+    }
+    row = dims[4] * element;
+    bytes = count[4] * element;
+    copy.width = bytes;
+    copy.height = count[3];
+    copy.depth = count[2];
+    copies = count[0] * count[1];
+    for (uint64_t i = 0; rc == TT_OK && i < copies; i++) {
+        place =
+            ((start[0] + i / count[1]) * dims[1] + start[1] + i % count[1]) * dims[2] + start[2];
+        place = (place * dims[3] + start[3]) * dims[4] + start[4];
+        set_sides(&copy, out, (char *)b->data + place * element, row, row * dims[3],
+                  dense + i * bytes * count[3] * count[2], bytes, bytes * count[3]);
+        rc = device->type->copy(device, stream, &copy, e);
+    }
+    return rc;
+}
+
+static int by_kernel(struct tt_device *device, enum tt_device_stream stream,
+                     const struct tt_block *b, size_t element, bool out, char *dense,
+                     struct tt_error *e)
+{
+    const struct tt_selection *s = &b->memory;
+    struct slab a = {.scattered = b->data,
+                     .dense = dense,
+                     .n = tt_selection_count(s),
+                     .ndims = (uint32_t)s->ndims,
+                     .element = (uint32_t)element};
+    uint64_t groups = (a.n + 255) / 256;
+    struct tt_kernel_grid how = {{groups < 65536 ? (unsigned)groups : 65536, 1, 1}, {256, 1, 1}};
+
+    if (s->kind != TT_SELECT_SLAB)
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "a list of runs in a device's memory cannot be moved: give a hyperslab");
+    memcpy(a.dims, s->dims, sizeof a.dims);
+    memcpy(a.start, s->start, sizeof a.start);
+    memcpy(a.stride, s->stride, sizeof a.stride);
+    memcpy(a.count, s->count, sizeof a.count);
+    memcpy(a.block, s->block, sizeof a.block);
+    return device->type->launch(device, stream, &kernels[!out], &how, &a, e);
+}
+
+static int move(struct tt_device *device, enum tt_device_stream stream, const struct tt_block *b,
+                size_t element, enum tt_device_direction direction, bool out, char *dense,
+                struct tt_error *e)
+{
+    struct tt_device_copy copy = {.direction = direction};
+    struct tt_strided box;
+    struct tt_run run;
+
+    if (tt_selection_count(&b->memory) == 0)
+        return TT_OK;
+    if (tt_selection_is_contiguous(&b->memory, &run)) {
+        char *there = (char *)b->data + run.start * element;
+
+        return tt_device_copy_bytes(device, stream, direction, out ? dense : there,
+                                    out ? there : dense, run.length * element, e);
+    }
+    if (find_box(&b->memory, &box) &&
+        (direction != TT_WITHIN_DEVICE || tt_device_copies_well(b, element)))
+        return copy_box(device, stream, b, element, &box, copy, out, dense, e);
+    return by_kernel(device, stream, b, element, out, dense, e);
+}
+
+int tt_device_gather(struct tt_device *device, enum tt_device_stream stream,
+                     const struct tt_block *b, size_t element_size,
+                     enum tt_device_direction direction, void *dense, struct tt_error *e)
+{
+    return move(device, stream, b, element_size, direction, true, dense, e);
+}
+
+int tt_device_scatter(struct tt_device *device, enum tt_device_stream stream,
+                      const struct tt_block *b, size_t element_size,
+                      enum tt_device_direction direction, const void *dense, struct tt_error *e)
+{
+    return move(device, stream, b, element_size, direction, false, (char *)dense, e);
+}

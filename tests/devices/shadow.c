@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A device for tests on machines without one. Its addresses have no access: whoever follows one
+ * crashes. The device itself works through a second mapping of the same memory. Nothing that is
+ * queued happens before somebody waits for it: whoever forgets to wait sees old data.
+ *
+ * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_FAIL=N, the N-th copy
+ * fails, on rank SHADOW_RANK or on all; SHADOW_DEVICES, how many there are (default: 1). */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "devices/device.h"
+#include "io/file.h"
+#include "io/module.h"
+
+struct tt_device_event {
+    uint64_t at; /* tasks of its stream before it */
+    enum tt_device_stream stream;
+    int64_t ns;
+};
+
+enum kind { COPY, CLEAR, LAUNCH, FOLLOW, RECORD };
+struct task {
+    struct task *next;
+    enum kind kind;
+    struct tt_device_copy copy;
+    const struct tt_kernel *kernel;
+    void *arguments;
+    void *data;
+    size_t bytes;
+    uint64_t at;
+    struct tt_device_event *event;
+    enum tt_device_stream stream; /* of the event that it follows */
+};
+
+struct stream {
+    struct task *first, *last;
+    uint64_t queued, done;
+};
+
+struct piece {
+    struct piece *next;
+    char *address, *shadow; /* what others have, and where the device works */
+    size_t bytes;
+};
+
+struct shadow {
+    pthread_mutex_t lock;
+    struct stream streams[TT_NSTREAMS];
+    struct piece *pieces;
+    size_t used;
+    long copies;
+};
+
+/* ---- memory ---- */
+
+static size_t pages(size_t bytes)
+{
+    return (bytes + 4095) / 4096 * 4096 + 4096; /* and one that nobody has */
+}
+
+static long setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtol(text, NULL, 10) : otherwise;
+}
+
+static int shadow_allocate(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+    struct piece *p = calloc(1, sizeof *p);
+    int fd = memfd_create("shadow", MFD_CLOEXEC);
+
+    if (setting("SHADOW_MEMORY", 0) && s->used + bytes > (size_t)setting("SHADOW_MEMORY", 0)) {
+        free(p);
+        close(fd);
+        return tt_fail(e, TT_NOMEM, "device %u (%s) has no %zu bytes left", d->number, d->name,
+                       bytes);
+    }
+    if (!p || fd < 0 || ftruncate(fd, (off_t)pages(bytes)) != 0)
+        return tt_fail_nomem(e, "a shadow");
+    p->bytes = bytes;
+    p->address = mmap(NULL, pages(bytes), PROT_NONE, MAP_SHARED, fd, 0);
+    p->shadow = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (p->address == MAP_FAILED || p->shadow == MAP_FAILED)
+        return tt_fail_nomem(e, "a shadow");
+    memset(p->shadow, 0xee, bytes); /* what nobody has written is no zero */
+    pthread_mutex_lock(&s->lock);
+    p->next = s->pieces;
+    s->pieces = p;
+    s->used += bytes;
+    pthread_mutex_unlock(&s->lock);
+    *out = p->address;
+    return TT_OK;
+}
+
+static void shadow_release(struct tt_device *d, void *data)
+{
+    struct shadow *s = d->state;
+
+    pthread_mutex_lock(&s->lock);
+    for (struct piece **p = &s->pieces, *gone; (gone = *p); p = &gone->next)
+        if (gone->address == data) {
+            *p = gone->next;
+            s->used -= gone->bytes;
+            munmap(gone->address, pages(gone->bytes));
+            munmap(gone->shadow, pages(gone->bytes));
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The device's own view of an address; anything else is the host's, or a bug. */
+static char *translate(const struct shadow *s, const void *address)
+{
+    for (const struct piece *p = s->pieces; p; p = p->next)
+        if ((const char *)address >= p->address && (const char *)address < p->address + p->bytes)
+            return p->shadow + ((const char *)address - p->address);
+    return NULL;
+}
+
+static int shadow_pin(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
+{
+    (void)d;
+    *out = aligned_alloc(4096, pages(bytes));
+    return *out ? TT_OK : tt_fail_nomem(e, "pinned memory");
+}
+
+static void shadow_unpin(struct tt_device *d, void *data)
+{
+    (void)d;
+    free(data);
+}
+
+/* ---- what was queued ---- */
+
+static void do_copy(const struct shadow *s, const struct tt_device_copy *c)
+{
+    char *to = translate(s, c->to);
+    const char *from = translate(s, c->from);
+
+    if ((c->direction != TT_FROM_DEVICE) != (to != NULL) ||
+        (c->direction != TT_TO_DEVICE) != (from != NULL))
+        abort(); /* an address on the wrong side */
+    to = to ? to : c->to;
+    from = from ? from : c->from;
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++)
+            memcpy(to + z * c->to_slice + y * c->to_row, from + z * c->from_slice + y * c->from_row,
+                   c->width);
+}
+
+static void do_launch(const struct shadow *s, struct task *t)
+{
+    for (unsigned i = 0; i < t->kernel->naddresses; i++) {
+        void *address;
+
+        memcpy(&address, (char *)t->arguments + t->kernel->addresses[i], sizeof address);
+        if (address && !(address = translate(s, address)))
+            abort(); /* the host's, or none */
+        memcpy((char *)t->arguments + t->kernel->addresses[i], &address, sizeof address);
+    }
+    t->kernel->by_host(t->arguments);
+}
+
+/* All of a stream up to there, and what of others it has to follow. */
+static void run(struct shadow *s, enum tt_device_stream stream, uint64_t until)
+{
+    struct stream *x = &s->streams[stream];
+
+    while (x->done < until) {
+        struct task *t = x->first;
+
+        x->first = t->next;
+        x->done++;
+        if (t->kind == COPY)
+            do_copy(s, &t->copy);
+        else if (t->kind == CLEAR)
+            memset(translate(s, t->data), 0, t->bytes);
+        else if (t->kind == LAUNCH)
+            do_launch(s, t);
+        else if (t->kind == FOLLOW)
+            run(s, t->stream, t->at);
+        else
+            t->event->ns = tt_now_ns();
+        free(t->arguments);
+        free(t);
+    }
+}
+
+static int queue(struct tt_device *d, enum tt_device_stream stream, const struct task *like,
+                 struct tt_error *e)
+{
+    struct shadow *s = d->state;
+    struct stream *x = &s->streams[stream];
+    struct task *t = malloc(sizeof *t);
+
+    if (!t)
+        return tt_fail_nomem(e, "a task");
+    *t = *like;
+    t->next = NULL;
+    pthread_mutex_lock(&s->lock);
+    *(x->done < x->queued ? &x->last->next : &x->first) = t;
+    x->last = t;
+    x->queued++;
+    if (t->kind == RECORD) {
+        t->event->stream = stream;
+        t->event->at = x->queued;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return TT_OK;
+}
+
+static int shadow_copy(struct tt_device *d, enum tt_device_stream stream,
+                       const struct tt_device_copy *copy, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+    if (__atomic_add_fetch(&s->copies, 1, __ATOMIC_RELAXED) == setting("SHADOW_FAIL", 0) &&
+        (!rank || !getenv("SHADOW_RANK") || !strcmp(rank, getenv("SHADOW_RANK"))))
+        return tt_fail(e, TT_FAILED, "device %u (%s): this copy was told to fail", d->number,
+                       d->name);
+    return queue(d, stream, &(struct task){.kind = COPY, .copy = *copy}, e);
+}
+
+static int shadow_clear(struct tt_device *d, enum tt_device_stream stream, void *data, size_t bytes,
+                        struct tt_error *e)
+{
+    return queue(d, stream, &(struct task){.kind = CLEAR, .data = data, .bytes = bytes}, e);
+}
+
+static int shadow_launch(struct tt_device *d, enum tt_device_stream stream,
+                         const struct tt_kernel *kernel, const struct tt_kernel_grid *how,
+                         const void *arguments, struct tt_error *e)
+{
+    void *copy;
+
+    for (int i = 0; i < 3; i++)
+        if (how->grid[i] == 0 || how->block[i] == 0)
+            return tt_fail(e, TT_FAILED, "kernel %s is launched with no thread", kernel->name);
+    copy = malloc(kernel->arguments_size);
+    if (!copy)
+        return tt_fail_nomem(e, "a task");
+    memcpy(copy, arguments, kernel->arguments_size);
+    return queue(d, stream, &(struct task){.kind = LAUNCH, .kernel = kernel, .arguments = copy}, e);
+}
+
+/* ---- events ---- */
+
+static int shadow_make_event(struct tt_device *d, struct tt_device_event **out, struct tt_error *e)
+{
+    (void)d;
+    *out = calloc(1, sizeof **out);
+    return *out ? TT_OK : tt_fail_nomem(e, "an event");
+}
+
+static void shadow_free_event(struct tt_device *d, struct tt_device_event *event)
+{
+    (void)d;
+    free(event);
+}
+
+static int shadow_record(struct tt_device *d, struct tt_device_event *event,
+                         enum tt_device_stream stream, struct tt_error *e)
+{
+    return queue(d, stream, &(struct task){.kind = RECORD, .event = event}, e);
+}
+
+static int shadow_follow(struct tt_device *d, enum tt_device_stream stream,
+                         struct tt_device_event *event, struct tt_error *e)
+{
+    return queue(d, stream,
+                 &(struct task){.kind = FOLLOW, .at = event->at, .stream = event->stream}, e);
+}
+
+static int shadow_await(struct tt_device *d, struct tt_device_event *event, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+
+    (void)e;
+    pthread_mutex_lock(&s->lock);
+    run(s, event->stream, event->at);
+    pthread_mutex_unlock(&s->lock);
+    return TT_OK;
+}
+
+static int shadow_drain(struct tt_device *d, enum tt_device_stream stream, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+
+    (void)e;
+    pthread_mutex_lock(&s->lock);
+    run(s, stream, s->streams[stream].queued);
+    pthread_mutex_unlock(&s->lock);
+    return TT_OK;
+}
+
+static int shadow_elapsed(struct tt_device *d, struct tt_device_event *from,
+                          struct tt_device_event *to, double *seconds, struct tt_error *e)
+{
+    (void)d;
+    *seconds = tt_seconds(to->ns - from->ns);
+    return from->ns && to->ns ? TT_OK : tt_fail(e, TT_FAILED, "an event has not happened yet");
+}
+
+/* ---- the rest ---- */
+
+static int shadow_count(const void *opts, unsigned *n, struct tt_error *e)
+{
+    (void)opts;
+    *n = (unsigned)setting("SHADOW_DEVICES", 1);
+    return *n ? TT_OK : tt_fail(e, TT_UNSUPPORTED, "device shadow: there is none");
+}
+
+static int shadow_open(struct tt_device *d, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+
+    (void)e;
+    pthread_mutex_init(&s->lock, NULL);
+    snprintf(d->name, sizeof d->name, "shadow");
+    snprintf(d->caution, sizeof d->caution, "they take turns");
+    d->multiprocessors = 4;
+    d->id = d->number;
+    return TT_OK;
+}
+
+/* Nothing may be left: the sanitizers find it. */
+static void shadow_close(struct tt_device *d)
+{
+    struct shadow *s = d->state;
+
+    for (int i = 0; i < TT_NSTREAMS; i++)
+        run(s, (enum tt_device_stream)i, s->streams[i].queued);
+    pthread_mutex_destroy(&s->lock);
+}
+
+static int shadow_query(struct tt_device *d, struct tt_facts *facts, struct tt_error *e)
+{
+    if (tt_facts_add(facts, "shadow.device", NULL, d->name, TT_IN_EFFECT, "") != TT_OK)
+        return tt_fail_nomem(e, "facts");
+    return TT_OK;
+}
+
+extern const struct tt_device_type tt_device_shadow;
+const struct tt_device_type tt_device_shadow = {
+    .name = "shadow",
+    .summary = "for tests: memory that only it can reach",
+    .state_size = sizeof(struct shadow),
+    .count = shadow_count,
+    .open = shadow_open,
+    .close = shadow_close,
+    .allocate = shadow_allocate,
+    .release = shadow_release,
+    .pin = shadow_pin,
+    .unpin = shadow_unpin,
+    .clear = shadow_clear,
+    .copy = shadow_copy,
+    .launch = shadow_launch,
+    .make_event = shadow_make_event,
+    .free_event = shadow_free_event,
+    .record = shadow_record,
+    .follow = shadow_follow,
+    .await = shadow_await,
+    .drain = shadow_drain,
+    .elapsed = shadow_elapsed,
+    .query = shadow_query,
+};
+TT_MODULE(.device = &tt_device_shadow);

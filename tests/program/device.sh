@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Fields that live on a device: files are those of the host, bit by bit, in every mode and however ranks share the grid; data
+# that leaves and enters it is counted; what fails is one line. DEVICE=cuda (make check-gpu) asks a real one; otherwise it is the
+# tests' own, whose memory nobody else can reach and which does nothing before somebody waits for it.
+# processors: 1
+# timeout: 400
+# labels: sanitize
+. "$(dirname "$0")/lib.sh"
+needs jq
+device=${DEVICE:-shadow}
+stencil=("$TUTTI" run stencil "${here[@]}" --iterations 8 --write every=4 --json out.json)
+plain() { # NAME OPTIONS...
+    local name=$1
+    shift
+    rm -f "$name"
+    expect 0 "${stencil[@]}" --keep --write.path "$name" "$@"
+    mv "$data/$name" .
+}
+if ! "${stencil[@]}" --size 64 --device "$device" >out 2>err && grep -q 'cannot be opened\|sees no device\|not NVRTC' err; then
+    skip "$(cat err)"
+fi
+value() { jq ".metrics.$1.value" out.json; }
+
+# Every kernel; rows that end anywhere; thin boxes around blocks.
+for problem in '--size 61x130 --residual 3' '--size 40x67 --shape box --perturbation sine' '--size 20x31x18 --perturbation sine --work 3 --residual 1' \
+    '--size 33x9x40 --shape box --fields 2 --compute 2' '--size 9x21x77' '--size 100x33 --perturbation sine' \
+    '--size 19x19x19 --shape box --perturbation sine' '--size 300x40 --shape box'; do
+    plain host -n 1 $problem
+    residual=$(value residual)
+    for how in '-n 1' '-n 3 --mode async' '-n 4 --decomposition blocks --halo overlap --mode async+bg'; do
+        plain there $how $problem --device "$device"
+        cmp host there || fail "the device's fields differ from the host's: $problem $how"
+        equal "$residual" "$(value residual)" "residual of $problem $how"
+    done
+done
+
+# Modes, backends and layers: every file is the host's.
+plain host -n 1 --size 64x70
+plain restarted -n 1 --size 64x70 --read every=5 --read.restart
+for how in '--mode sync+imm' '--mode sync' '--mode async' '--mode async+bg --inflight 2' '--mode auto' \
+    '--mode async+bg --device.snapshot no' '--mode async+bg --device.staging pageable' '--mode async --layers verify' \
+    '--mode sync --backend mpiio --layers verify' '--mode async+bg --backend uring' '--mode async+bg --backend mmap' \
+    '--read every=5 --mode sync'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    plain there -n 2 --size 64x70 --device "$device" $how
+    cmp host there || fail "the file differs from the host's: $how"
+    holds '$stage > 0 and $rate > 0 and $kernel > 0' stage="$(jq .phases.io_stage.max out.json)" rate="$(value staging_rate)" \
+        kernel="$(value kernel_time)"
+done
+# Files that are no plain array: the layer verify, or else the run itself, reads them back.
+for how in '--mode async --layers verify,log' '--write.series file --mode async+bg' '--write.files process --mode async' \
+    '--mode async+bg --backend hdf5 --layers verify' '--mode async --backend netcdf --layers verify'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    expect 0 "${stencil[@]}" -n 2 --size 64x70 --device "$device" $how
+done
+equal "$(jq -r '.plan.parameters.device' out.json)" "$device" "the device in the plan"
+plain there -n 2 --size 64x70 --read every=5 --read.restart --device "$device" --mode async+bg
+cmp restarted there || fail "a restart from what was read differs"
+expect 0 "${stencil[@]}" -n 2 --size 64x70 --device "$device" --compute 20ms --iterations 4 --write every=2
+no_data_left
+
+# What makes no sense, or is not there.
+expect 2 "$TUTTI" run stencil "${here[@]}" --device cdua
+one_line "unknown device 'cdua'"
+expect 2 "$TUTTI" run metadata "${here[@]}" --device "$device"
+one_line "--device: this workload keeps its data in the host's memory"
+expect 1 "${stencil[@]}" --size 64 --device "$device" --device.staging gds
+one_line "GPUDirect Storage"
+expect 1 "${stencil[@]}" --size 64 --device "$device" --device.map 977
+one_line "device.map names device 977, but this node has"
+expect 2 "${stencil[@]}" --size 64 --device.map 0
+one_line "device"
+[ "$device" = shadow ] || exit 0
+
+# Failures of the device: no memory, a copy that fails in the middle on one rank.
+expect 1 env SHADOW_MEMORY=40000 "${stencil[@]}" -n 2 --size 64x70 --device shadow
+one_line "has no .* bytes left"
+# A copy that fails on one rank: the others wait for its halo, or in a collective call of the library.
+for how in '12 --mode async+bg' '14 --mode async+bg --fields 2' '16 --backend mpiio' '18 --halo overlap --mode async'; do
+    expect 1 env SHADOW_FAIL="${how%% *}" SHADOW_RANK=1 "$TUTTI" run stencil "${here[@]}" -n 2 --size 64x70 --iterations 8 \
+        --write every=1 --device shadow --patience 2 ${how#* }
+    grep -q "rank 1: device 0 (shadow): this copy was told to fail" err || fail "a failed copy: $(cat err)"
+    ! grep -q "signal" err || fail "a rank crashed: $(cat err)"
+done
+no_data_left
+# Several devices: neighbours share one, unless the map says otherwise.
+expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 4 --size 64x70 --device shadow
+jq -r '.warnings[]' out.json | grep -q "2 ranks share a device" || fail "sharing: $(jq -c .warnings out.json)"
+expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 2 --size 64x70 --device shadow
+jq -r '.warnings[]' out.json | grep "ranks share" && fail "nobody shares"
+expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 2 --size 64x70 --device shadow --device.map 1
+jq -r '.warnings[]' out.json | grep -q "2 ranks share a device" || fail "the map: $(jq -c .warnings out.json)"
+# A machine without the driver.
+if ! ldconfig -p | grep -q 'libcuda\.so'; then
+    expect 1 "${stencil[@]}" --size 64 --device cuda
+    one_line "the CUDA driver cannot be opened: libcuda.so.1: cannot open shared object file"
+fi
