@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "devices/cuda/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tt_cuda_library library;
+static struct tt_error failure;
+static int outcome;
+static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+static bool tried;
+
+/* The first that can be opened; otherwise *why is the reason that the linker gives for the first.
+ */
+static void *open_any(const char *const *names, char *why, size_t size)
+{
+    void *handle = NULL;
+    const char *said;
+
+    *why = '\0';
+    for (; *names && !handle; names++) {
+        handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+        said = handle ? NULL : dlerror();
+        if (said && !*why)
+            snprintf(why, size, "%s", said);
+    }
+    return handle;
+}
+
+static void *find(void *handle, const char *name, const char **missing)
+{
+    void *symbol = dlsym(handle, name);
+
+    if (!symbol && !*missing)
+        *missing = name;
+    return symbol;
+}
+
+static int open_driver(struct tt_error *e)
+{
+    static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
+    char why[160];
+    void *handle = open_any(names, why, sizeof why);
+    const char *missing = NULL;
+    cu_result rc;
+
+    if (!handle)
+        return tt_fail(e, TT_UNSUPPORTED, "device cuda: the CUDA driver cannot be opened: %s", why);
+#define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
+    CUDA_DRIVER(X)
+#undef X
+    if (missing)
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "device cuda: the CUDA driver is older than needed: it has no %s", missing);
+    rc = library.cuInit(0);
+    if (rc != 0)
+        return tt__cuda_check(&library, rc, "cuInit", e);
+    return tt__cuda_check(&library, library.cuDriverGetVersion(&library.driver_version),
+                          "cuDriverGetVersion", e);
+}
+
+/* Of a toolkit, whatever its directory of libraries is called. */
+static void *open_below(const char *home, const char *const *names)
+{
+    static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib",
+                                        "targets/sbsa-linux/lib"};
+    void *handle = NULL;
+
+    for (size_t i = 0; home && !handle && i < sizeof below / sizeof *below; i++)
+        for (size_t k = 0; names[k] && !handle; k++) {
+            char path[512];
+
+            if (snprintf(path, sizeof path, "%s/%s/%s", home, below[i], names[k]) <
+                (int)sizeof path)
+                handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
+    return handle;
+}
+
+/* Of the user, of CUDA_HOME, as the linker finds it, or in the usual place. One that is newer than
+ * the driver makes what the driver does not take. */
+static void *open_nvrtc(const char *given)
+{
+    static const char *const all[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                      "libnvrtc.so", NULL};
+    const char *const *names =
+        all + (library.driver_version < 13000 ? 1 : 0) + (library.driver_version < 12000 ? 1 : 0);
+    char unused[8];
+    void *handle;
+
+    if (given)
+        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    handle = open_below(getenv("CUDA_HOME"), names);
+    if (!handle)
+        handle = open_below(getenv("CUDA_PATH"), names);
+    if (!handle)
+        handle = open_any(names, unused, sizeof unused);
+    return handle ? handle : open_below("/usr/local/cuda", names);
+}
+
+static int find_nvrtc(const char *given, struct tt_error *e)
+{
+    void *handle = open_nvrtc(given);
+    const char *missing = NULL;
+    Dl_info info;
+
+    if (!handle && given)
+        return tt_fail(e, TT_USAGE, "cuda.nvrtc: '%.200s' cannot be opened", given);
+    if (!handle)
+        return tt_fail(
+            e, TT_UNSUPPORTED,
+            "device cuda: the driver is here, but not NVRTC (libnvrtc.so), which compiles "
+            "the kernels; set CUDA_HOME or give cuda.nvrtc");
+#define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
+    CUDA_NVRTC(X)
+#undef X
+    if (missing)
+        return tt_fail(e, TT_UNSUPPORTED, "device cuda: NVRTC is older than needed: it has no %s",
+                       missing);
+    library.nvrtcVersion(&library.nvrtc_major, &library.nvrtc_minor);
+    if (dladdr(*(void **)&library.nvrtcVersion, &info) && info.dli_fname)
+        snprintf(library.nvrtc_path, sizeof library.nvrtc_path, "%s", info.dli_fname);
+    return TT_OK;
+}
+
+static void find_nvml(void)
+{
+    static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
+    char unused[8];
+    void *handle = open_any(names, unused, sizeof unused);
+    const char *missing = NULL;
+
+    if (!handle)
+        return;
+#define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
+    CUDA_NVML(X)
+#undef X
+    library.has_nvml = !missing && library.nvmlInit_v2() == 0;
+}
+
+int tt__cuda_library(const char *nvrtc, const struct tt_cuda_library **out, struct tt_error *e)
+{
+    pthread_mutex_lock(&once);
+    if (!tried) {
+        tried = true;
+        tt_error_clear(&failure);
+        outcome = open_driver(&failure);
+        if (outcome == TT_OK)
+            outcome = find_nvrtc(nvrtc, &failure);
+        if (outcome == TT_OK)
+            find_nvml();
+    }
+    pthread_mutex_unlock(&once);
+    *out = &library;
+    if (outcome != TT_OK && e->code == TT_OK)
+        *e = failure;
+    return outcome;
+}
+
+int tt__cuda_check(const struct tt_cuda_library *l, cu_result rc, const char *call,
+                   struct tt_error *e)
+{
+    const char *text = NULL;
+
+    if (rc == 0)
+        return TT_OK;
+    if (l->cuGetErrorString(rc, &text) != 0 || !text)
+        text = "unknown error";
+    if (rc == CU_OUT_OF_MEMORY)
+        return tt_fail(e, TT_NOMEM, "device cuda: %s: the device has no memory left for this",
+                       call);
+    return tt_fail(e, TT_FAILED, "device cuda: %s: %s (error %d)", call, text, rc);
+}
