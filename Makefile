@@ -12,7 +12,7 @@ WHAT ?= required optional test
 LIST ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-sanitize demo check check-testbed bench bench-peers install uninstall package docs site format clean
+.PHONY: help setup build build-sanitize demo check check-testbed check-gpu bench bench-peers bench-gpu install uninstall package docs site format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -59,6 +59,12 @@ bench: ## the figures of speed, as ratios inside one run (ONLY="transfers": only
 
 bench-peers: build ## the dialects beside original programs: IOR=PATH MDTEST=PATH ... make bench-peers
 	@bench/peers build
+
+check-gpu: build ## the tests of devices on an NVIDIA GPU
+	@DEVICE=cuda tools/check build --tests-regex '^program\.device$$'
+
+bench-gpu: build ## the figures of speed on an NVIDIA GPU
+	@bench/run.sh build gpu
 
 install: build ## to PREFIX (and DESTDIR)
 	@tools/install build $(PREFIX)

@@ -6,7 +6,7 @@
 set -euo pipefail
 all=(kernel computing large_dump particles hiding hiding_adios2 full_node asked_for tiny_runs logged discard memory content
     small_transfers transfers creates training counters measuring tracing starting a_million many_runs many_ranks simulated coverage
-    analyses verdicts model auto_regret packing caching reports page)
+    analyses verdicts model auto_regret packing caching reports page gpu)
 if [ "${1:-}" = --names ]; then
     printf '%s\n' "${all[@]}"
     exit
@@ -650,6 +650,36 @@ reports() {
     note "  its size" "$(jq -r '.samples_bytes / 1e6 | "\(.) MB"' "$work/reports.json")"
     row "report of a million spans: seconds to write" "$(jq .spans_seconds "$work/reports.json")" '<=' 10
     note "  its size" "$(jq -r '.spans_bytes / 1e6 | "\(.) MB"' "$work/reports.json")"
+}
+
+# A field on a GPU: its kernels of the device's own copy (16 bytes a point), data leaving it, and how much of that is hidden.
+# The second figure of the sine is absolute: what a plain kernel reached on an H200.
+gpu_run() { "$tutti" run stencil --device cuda -n 1 --dir "$shm" --results "$work/runs" --min-free 0 --quiet --json "$work/out.json" "$@"; }
+of_copy() { calculate '$r * 16 / $c' r="$(metric update_rate)" c="$1"; }
+gpu() {
+    local copy pinned problem
+    if ! "$build/bench/bench_device" cuda >"$work/device.json" 2>"$work/why"; then
+        note "a field on a GPU" "not measured: $(cat "$work/why")"
+        return
+    fi
+    copy=$(jq .copy "$work/device.json") pinned=$(jq .pinned_256 "$work/device.json")
+    note "$(jq -r .name "$work/device.json"): copy on the device; to pinned, pageable memory (GB/s)" \
+        "$(jq -r '[.copy, .pinned_256, .pageable] | map(. / 1e9 | round | tostring) | join("  ")' "$work/device.json")"
+    gpu_run --size 16384 --iterations 3000 --residual 10
+    row "2D 5-point, 16384^2, residual every tenth: of copy" "$(of_copy "$copy")" '>=' 0.9
+    gpu_run --size 16384 --iterations 2000 --shape box
+    note "2D 9-point, 16384^2: of copy" "$(printf '%8.3f' "$(of_copy "$copy")")"
+    gpu_run --size 16384 --iterations 2000 --perturbation sine
+    row "2D 5-point with sine, 16384^2: G updates/s" "$(calculate '$r / 1e9' r="$(metric update_rate)")" '>=' 143.45
+    gpu_run --size 640 --dims 3 --iterations 2000
+    row "3D 7-point, 640^3: of copy" "$(of_copy "$copy")" '>=' 0.8
+    row "pinned copies of 16 MiB, of those of 256 MiB" "$(jq '.pinned_16 / .pinned_256' "$work/device.json")" '>=' 0.95
+    # Computation is longer than the dump, which goes to memory.
+    gpu_run --size 8192 --iterations 1600 --compute 8 --write every=50 --mode async+bg --backend discard
+    row "staging: of the device's own copy to pinned memory" "$(calculate '$r / $p' r="$(metric staging_rate)" p="$pinned")" '>=' 0.95
+    gpu_run --size 8192 --iterations 6400 --compute 8 --write every=200 --mode async+bg
+    row "staging and write hidden beside longer computation" "$(metric hidden_fraction)" '>=' 0.95
+    row "kernels beside staging: of those alone" "$(metric inflation)" '<=' 1.05
 }
 
 read -r load _ </proc/loadavg

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every command in the documentation runs. The blocks of commands of a page run one after the other in a directory of their own, which has
 # build/tutti, examples/ and $SCRATCH; a comment line before a block says what differs:
-#   <!-- needs: root|Slurm|a cluster|make|the original programs -->   not run here
+#   <!-- needs: root|Slurm|a cluster|a GPU|make|the original programs -->   not run here
 #   <!-- needs: sqlite3|promtool|otf2-print|... -->             run where this program is installed
 #   <!-- needs: 2 minutes -->                                   run only with DOCS_ALL=1
 #   <!-- exits: 0 3 4 -->                                       the block ends with one of these statuses; also after a need and a comma
@@ -33,7 +33,7 @@ runs_here() { # MARK BLOCK
     "needs: "[0-9]*" minute"*) [ -n "${DOCS_ALL:-}" ] ;;
     "needs: chromium" | "needs: npm" | "needs: otf2-print" | "needs: promtool" | "needs: reframe" | "needs: Rscript" | "needs: spack" | "needs: sqlite3")
         command -v "${needs#needs: }" >/dev/null ;;
-    "needs: root" | "needs: Slurm" | "needs: a cluster" | "needs: make" | "needs: the original programs") return 1 ;;
+    "needs: root" | "needs: Slurm" | "needs: a GPU" | "needs: a cluster" | "needs: make" | "needs: the original programs") return 1 ;;
     *) fail "unknown mark '$1' at $where" ;;
     esac
 }
