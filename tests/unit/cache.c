@@ -148,6 +148,18 @@ static void later_writes_win(void **state)
 
 /* ---- a store, as it is after a crash ---- */
 
+static void append(struct target *t, struct cache_store *s, uint64_t call)
+{
+    int32_t data[N];
+    struct tt_block b = block_of(t, data, (int32_t)call);
+    struct tt_log_block *blocks;
+    uint64_t position;
+
+    assert_true(tt__store_reserve(s, sizeof data));
+    assert_true(tt__store_append(s, &t->spec, call, call, &b, &position, &blocks));
+    free(blocks);
+}
+
 static void fill(struct target *t, struct cache_store *s, uint64_t requests)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -160,16 +172,8 @@ static void fill(struct target *t, struct cache_store *s, uint64_t requests)
     pthread_mutex_init(&s->lock, NULL);
     assert_int_equal(tt__store_open(s, &t->o, "id", false, t->s.rank, &e), TT_OK);
     assert_int_equal(tt__store_begin(s, &t->spec, t->s.rank, t->s.size, &e), TT_OK);
-    for (uint64_t i = 0; i < requests; i++) {
-        int32_t data[N];
-        struct tt_block b = block_of(t, data, (int32_t)i);
-        struct tt_log_block *blocks;
-        uint64_t position;
-
-        assert_true(tt__store_reserve(s, sizeof data));
-        assert_true(tt__store_append(s, &t->spec, i, i, &b, &position, &blocks));
-        free(blocks);
-    }
+    for (uint64_t i = 0; i < requests; i++)
+        append(t, s, i);
 }
 
 /* How many requests are found, of which so many need be moved. */
@@ -216,6 +220,38 @@ static void what_is_acknowledged_is_found(void **state)
     assert_false(tt__store_acknowledge(&s, 4));
     assert_true(s.broken);
     free(path);
+    tt__store_close(&s, false);
+    MPI_Barrier(t.spec.comm);
+    end(&t);
+}
+
+/* Requests that passed, or whose room was needed, are durable below and in no record. */
+static void a_sync_below_is_no_damage(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct cache_store s;
+    struct target t;
+    int32_t data[N];
+    struct tt_block b;
+
+    (void)state;
+    begin(&t);
+    fill(&t, &s, 2);
+    assert_true(tt__store_acknowledge(&s, 2));
+    assert_int_equal(tt__store_moved(&s, 2, true, &e), TT_OK);
+    append(&t, &s, 2);
+    assert_int_equal(tt__store_moved(&s, 3, false, &e), TT_OK);
+    assert_true(tt__store_release(&s, true));
+    b = block_of(&t, data, 3);
+    tt__store_pass(&s, &t.spec, 3, 3, &b);
+    assert_false(tt__store_acknowledge(&s, 4));
+    assert_int_equal(tt__store_moved(&s, 4, true, &e), TT_OK);
+    tt__store_is_below(&s);
+    append(&t, &s, 4);
+    assert_true(tt__store_acknowledge(&s, 5));
+    expect_found(&s, 3, true);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    MPI_Barrier(t.spec.comm);
     tt__store_close(&s, false);
     MPI_Barrier(t.spec.comm);
     end(&t);
@@ -316,6 +352,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(later_writes_win),
         cmocka_unit_test(what_is_acknowledged_is_found),
+        cmocka_unit_test(a_sync_below_is_no_damage),
         cmocka_unit_test(heads_are_checked),
         cmocka_unit_test(the_least_used_piece_goes),
     };

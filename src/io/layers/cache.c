@@ -374,7 +374,7 @@ static int cache_sync(struct tt_file *file, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt__cache_failure(c, e);
     if (rc == TT_OK)
-        c->store.unsafe = false;
+        tt__store_is_below(&c->store);
     return rc;
 }
 

@@ -88,6 +88,8 @@ int tt__store_moved(struct cache_store *s, uint64_t call, bool durable, struct t
 bool tt__store_release(struct cache_store *s, bool also_unsafe);
 /* What is in the store, of requests before the call, survives a crash. False: it does not. */
 bool tt__store_acknowledge(struct cache_store *s, uint64_t call);
+/* All requests are durable below. */
+void tt__store_is_below(struct cache_store *s);
 /* Whether this rank has written all of a block. */
 int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block *b,
                      size_t element_size, bool *covers, struct tt_error *e);

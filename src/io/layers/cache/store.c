@@ -287,8 +287,10 @@ int tt__store_moved(struct cache_store *s, uint64_t call, bool durable, struct t
     pthread_mutex_unlock(&s->lock);
     if (!s->local)
         tt__store_release(s, false);
-    else if (durable && s->fd >= 0)
-        return tt_node_cache_set_moved(s->fd, s->path, call, e);
+    else if (durable && s->fd >= 0) /* or a conversion would write older data over newer */
+        return tt_node_cache_set_moved(s->fd, s->path, call, e) != TT_OK ? e->code
+               : fdatasync(s->fd) != 0 ? tt_fail_call(e, errno, "fdatasync", s->path, -1)
+                                       : TT_OK;
     return TT_OK;
 }
 
@@ -550,6 +552,15 @@ bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
     s->acknowledged = call;
     pthread_mutex_unlock(&s->lock);
     return true;
+}
+
+/* They need no record, in which requests that have passed, or whose room was given back, would look
+ * like damage. */
+void tt__store_is_below(struct cache_store *s)
+{
+    s->unsafe = false;
+    s->index.recorded = s->index.all.n;
+    s->index.recorded_entries = s->index.entries;
 }
 
 /* ---- reading what is being written ---- */
