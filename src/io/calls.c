@@ -228,6 +228,7 @@ bool tt_calls_owed(struct tt_error *e)
 static bool take(const struct tt_file_spec *spec, bool closed, struct debt *first)
 {
     bool found = false, grows = spec->access != TT_READ_ONLY;
+    const char *path;
     struct stat st;
 
     if (stat(spec->path, &st) != 0)
@@ -236,9 +237,10 @@ static bool take(const struct tt_file_spec *spec, bool closed, struct debt *firs
     for (unsigned i = 0; i < tt_calls.debts;) {
         struct debt *d = &seen.list[i];
 
+        path = path_of(d->device, d->inode); /* maybe another copy: a layer has one of its own */
         if ((!closed && !pthread_equal(d->thread, pthread_self())) ||
             ((d->device != st.st_dev || d->inode != st.st_ino) &&
-             path_of(d->device, d->inode) != spec->path)) {
+             (!path || strcmp(path, spec->path) != 0))) {
             i++;
             continue;
         }
