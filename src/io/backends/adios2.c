@@ -368,10 +368,17 @@ static int read_steps(struct tt_file *file, struct tt_error *e)
 {
     struct adios2_reader *r = &((struct adios2_state *)file->state)->reader;
     adios2_variable *v = adios2_inquire_variable(r->io, "/step");
+    adios2_type type;
+    size_t ndims = 0;
 
     r->nsteps = 0;
     if (!v)
         return TT_OK; /* not tutti's, or nothing was written */
+    if (adios2_variable_type(&type, v) != adios2_error_none ||
+        adios2_variable_ndims(&ndims, v) != adios2_error_none)
+        return tt_adios2_fail(file, "adios2_inquire_variable", "step", e);
+    if (type != adios2_type_uint64_t || ndims != 0)
+        return TT_OK; /* somebody else's: there would be more to get than there is room for */
     if (adios2_variable_steps(&r->nsteps, v) != adios2_error_none)
         return tt_adios2_fail(file, "adios2_variable_steps", "step", e);
     r->steps = calloc(r->nsteps + 1, sizeof *r->steps);
