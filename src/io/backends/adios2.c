@@ -293,11 +293,20 @@ static int flush_data(struct tt_file *file, int rc, struct tt_error *e)
     return rc;
 }
 
+/* Where ranks write as they like, some may have put nothing. Collective. */
+static bool is_dirty_anywhere(const struct tt_file *file)
+{
+    int dirty = ((const struct adios2_state *)file->state)->dirty;
+
+    tt_file_max(file, 1, &dirty);
+    return dirty != 0;
+}
+
 /* Everything that was put is with the operating system, and in the index. Collective. */
 static int flush(struct tt_file *file, struct tt_error *e)
 {
     struct adios2_state *s = file->state;
-    int rc = s->dirty ? end_step(file, TT_OK, e) : TT_OK;
+    int rc = is_dirty_anywhere(file) ? end_step(file, begin_step(file, e), e) : TT_OK;
 
     if (rc == TT_OK && s->in_flight)
         rc = begin_step(file, e);
@@ -312,8 +321,8 @@ static int adios2_define(struct tt_file *file, uint64_t step, struct tt_error *e
 
     if (file->spec->access == TT_READ_ONLY)
         return TT_OK;
-    if (s->dirty && !tt_container_failed_anywhere(file))
-        rc = end_step(file, TT_OK, e);
+    if (is_dirty_anywhere(file) && !tt_container_failed_anywhere(file))
+        rc = end_step(file, begin_step(file, e), e);
     s->step = step;
     s->left = blocks_of_dump(file, !s->fixed_written);
     s->fixed_written = true;
@@ -710,8 +719,8 @@ static int close_file(struct tt_file *file, struct tt_error *e)
 
     if (writes && tt_container_failed_anywhere(file))
         return TT_OK;
-    if (s->dirty)
-        rc = end_step(file, TT_OK, e);
+    if (writes && is_dirty_anywhere(file))
+        rc = end_step(file, begin_step(file, e), e);
     if (writes && tt_container_failed_anywhere(file))
         return rc;
     rc = close_reader(file, e);
