@@ -220,6 +220,13 @@ static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
     return rc;
 }
 
+/* The mover has judged what is below; the spec goes with the cache. */
+static void forget_spec(struct tt_file *file)
+{
+    for (struct tt_file *x = file->below; x; x = x->below)
+        x->spec = NULL;
+}
+
 static int cache_open(struct tt_file *file, struct tt_error *e)
 {
     struct cache *c = calloc(1, sizeof *c);
@@ -245,6 +252,7 @@ static int cache_open(struct tt_file *file, struct tt_error *e)
         if (c->closing)
             tt__job_drop(c->closing);
     }
+    forget_spec(file);
     if (started)
         tt__cache_free(c);
     else
@@ -515,6 +523,7 @@ static int cache_close(struct tt_file *file, struct tt_error *e)
     rc = tt__job_wait(c->closing, e);
     file->cost.beside_ns += c->busy_ns - c->waited_ns;
     file->cost.threads_ns += c->busy_cpu_ns;
+    forget_spec(file);
     tt__cache_free(c);
     return rc;
 }
