@@ -284,7 +284,7 @@ static bool make_room(struct cache *c, uint64_t bytes)
     struct cache_store *s = &c->store;
 
     tt__jobs_reap(c, false);
-    while (!s->broken && bytes <= s->limit) {
+    while (!s->broken && tt__store_room(bytes) <= s->limit) {
         if (tt__store_reserve(s, bytes))
             return true;
         if (!tt__store_release(s, false) && !tt__piece_evict(s, bytes) && !tt__jobs_reap(c, true) &&

@@ -69,7 +69,9 @@ int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int 
                     struct tt_error *e);
 /* From now on everything goes through. */
 void tt__store_break(struct cache_store *s, const char *call, int why);
-/* Takes bytes of the node's limit, if there are any. */
+/* Bytes that so many take there: whole pages. */
+uint64_t tt__store_room(uint64_t bytes);
+/* Takes room for bytes of the node's limit, if there is any. */
 bool tt__store_reserve(struct cache_store *s, uint64_t bytes);
 void tt__store_unreserve(struct cache_store *s, uint64_t bytes);
 /* Appends a request, for which room was reserved. False: the store is broken now. *blocks are the

@@ -118,7 +118,7 @@ void tt__piece_put(struct cache_store *s, const char *name, const void *data, ui
     if (s->broken || !path_of(s, name, path) || !path_of(s, ".piece.XXXXXX", temporary))
         return;
     while (!tt__store_reserve(s, size))
-        if (size > s->limit || !tt__piece_evict(s, size))
+        if (tt__store_room(size) > s->limit || !tt__piece_evict(s, size))
             return;
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd >= 0) {

@@ -198,10 +198,16 @@ int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int 
 
 /* ---- room ---- */
 
+uint64_t tt__store_room(uint64_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
 bool tt__store_reserve(struct cache_store *s, uint64_t bytes)
 {
     uint64_t used;
 
+    bytes = tt__store_room(bytes);
     if (!s->usage)
         return false;
     used = atomic_load(&s->usage->bytes);
@@ -213,7 +219,7 @@ bool tt__store_reserve(struct cache_store *s, uint64_t bytes)
 
 void tt__store_unreserve(struct cache_store *s, uint64_t bytes)
 {
-    atomic_fetch_sub(&s->usage->bytes, bytes);
+    atomic_fetch_sub(&s->usage->bytes, tt__store_room(bytes));
 }
 
 static uint64_t offset_of(const struct cache_store *s, uint64_t position)
@@ -240,14 +246,14 @@ static struct cache_stored *take_before(struct cache_store *s, uint64_t call)
 
 static void punch(struct cache_store *s, const struct cache_stored *x)
 {
-    uint64_t bytes = (x->bytes + PAGE - 1) / PAGE * PAGE;
+    uint64_t bytes = tt__store_room(x->bytes);
 
     if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   (off_t)offset_of(s, x->position), (off_t)bytes) != 0)
         return;
-    tt__store_unreserve(s, x->bytes);
+    tt__store_unreserve(s, bytes);
     pthread_mutex_lock(&s->lock);
-    s->held -= x->bytes;
+    s->held -= bytes;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -460,7 +466,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
     pthread_mutex_lock(&s->lock);
     *(s->newest ? &s->newest->next : &s->oldest) = x;
     s->newest = x;
-    s->held += bytes;
+    s->held += tt__store_room(bytes);
     pthread_mutex_unlock(&s->lock);
     *blocks = s->local ? made : NULL;
     if (!s->local)
