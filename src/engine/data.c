@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -362,6 +363,19 @@ int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e)
 
 /* Of each layer that keeps files on the node, by its first rank. One that is there was made by
  * another first rank of this run on the same machine. */
+/* The layer may stand twice in a stack, and nodes may have the same name. */
+static int check_cache(const char *path, const char *id, struct tt_error *e)
+{
+    char of[TT_ID_LENGTH + 1];
+    struct stat st;
+
+    tt_mark_read(path, TT_MADE_CACHE, of);
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+        (!strcmp(of, id) || lgetxattr(path, TT_DATA_MARK, NULL, 0) < 0))
+        return TT_OK;
+    return tt_fail(e, TT_FAILED, "'%s' exists and is not a directory that this run has made", path);
+}
+
 int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
 {
     const struct tt_stack *stack = &engine->p->stack;
@@ -380,7 +394,7 @@ int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
                   : tt_fail_nomem(e, "a path");
         if (there) {
             tt_error_clear(e);
-            rc = TT_OK;
+            rc = check_cache(path, engine->p->owner.id, e);
         }
         free(path);
     }

@@ -81,7 +81,12 @@ static int map_usage(struct cache_store *s)
     }
     if (fd < 0)
         return why ? why : errno;
-    if (fstat(fd, &st) != 0 || st.st_size < PAGE)
+    /* Who has just made it takes the other name away. */
+    for (int i = 0; (why = fstat(fd, &st) != 0 ? errno : 0) == 0 && st.st_nlink > 1 && i < 1000;
+         i++)
+        usleep(1000);
+    if (!why &&
+        (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 || st.st_size < PAGE))
         why = EINVAL;
     map = why ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED)
