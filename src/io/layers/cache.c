@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <xxhash.h>
+
 #include "base/agree.h"
 #include "io/calls.h"
 #include "io/layers/cache/parts.h"
@@ -193,10 +195,12 @@ static void look_at_target(struct cache *c)
     const struct cache_opts *o = c->opts;
     struct stat st;
 
-    if (stat(c->path, &st) == 0)
+    c->versioned = stat(c->path, &st) == 0;
+    if (c->versioned)
         c->version = (struct cache_version){st.st_dev, st.st_ino, (uint64_t)st.st_size,
                                             (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-                                                (uint64_t)st.st_mtim.tv_nsec};
+                                                (uint64_t)st.st_mtim.tv_nsec,
+                                            XXH3_64bits(c->path, strlen(c->path))};
     c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
     if (c->marked && c->rank == 0) /* where attributes are not known, nobody is told */
         (void)!setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory, strlen(c->store.directory),
@@ -420,7 +424,7 @@ static bool wants_ahead(const struct cache *c, uint64_t step, const struct tt_bl
 {
     const struct tt_variable *v = &c->spec.variables[b->variable];
 
-    if (tt_selection_count(&b->file) == 0)
+    if (tt_selection_count(&b->file) == 0 || !c->versioned)
         return false;
     tt__piece_name(&c->version, step + 1, b, v->element->size, name);
     return !c->store.broken && !tt__piece_has(&c->store, name);
@@ -481,7 +485,8 @@ static int cache_read(struct tt_file *file, uint64_t step, const struct tt_block
         return read_written(file, step, b, e);
     if (bytes > 0) {
         tt__piece_name(&c->version, step, b, v->element->size, name);
-        missed = c->store.broken || !tt__piece_get(&c->store, name, b, v->element->size);
+        missed = c->store.broken || !c->versioned ||
+                 !tt__piece_get(&c->store, name, b, v->element->size);
         c->counts[missed ? CACHE_MISSED : CACHE_FOUND] += bytes;
     }
     if (!missed)
@@ -491,7 +496,7 @@ static int cache_read(struct tt_file *file, uint64_t step, const struct tt_block
         tt_file_max(file, 1, &below);
     if (below)
         rc = call_below(c, CACHE_READ, step, &rest, e);
-    if (rc == TT_OK && missed)
+    if (rc == TT_OK && missed && c->versioned)
         keep_piece(c, name, b, v->element->size);
     if (c->opts->read_ahead && v->per_step && c->spec.policy != TT_OVERWRITE &&
         step + 1 < c->spec.steps)

@@ -102,7 +102,7 @@ void tt__store_close(struct cache_store *s, bool keep);
 
 /* What tells the content of a target from another one. */
 struct cache_version {
-    uint64_t device, inode, size, changed_ns;
+    uint64_t device, inode, size, changed_ns, path;
 };
 #define CACHE_NAME 40
 void tt__piece_name(const struct cache_version *version, uint64_t step, const struct tt_block *b,
@@ -168,6 +168,7 @@ struct cache {
     bool marked;  /* the target says that it is not whole */
     uint64_t calls;
     struct cache_version version;
+    bool versioned; /* else nothing of it is kept */
     struct cache_store store;
     struct cache_job *oldest, *newest; /* of the caller */
     struct cache_job *closing;         /* made when the file was opened */
