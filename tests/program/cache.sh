@@ -108,6 +108,12 @@ one_line "mkdir of '.*nowhere/tutti-.*': No such file or directory"
 usage "layer cache must stand before layout layer log" "${pattern[@]}" --layers log,cache "${cache[@]}"
 expect 1 "${pattern[@]}" -n 2 --layers cache,align "${cache[@]}" --cache.sync local
 one_line "cache.sync local needs a file that tutti convert can complete"
+if unshare -m true 2>/dev/null; then # a file system without attributes
+    mkdir plain.fs
+    expect 1 unshare -m --propagation private bash -c 'mount -t ramfs none "$1" && shift && "$@" || { test -z "$(ls "${0%/*}")"; exit 1; }' \
+        "$work/plain.fs/x" "$work/plain.fs" "${pattern[@]}" -n 2 --layers cache "${cache[@]}" --cache.sync local --path "$work/plain.fs/target" --phase write --keep
+    one_line "cache.sync local needs a file system that knows attributes"
+fi
 no_data_left
 
 # A call that fails below is told by its rank, while others wait in the background.

@@ -120,6 +120,29 @@ static int cache_settle(struct tt_cost *costs, struct tt_error *e)
 
 /* ---- opening ---- */
 
+static int refuse_attributes(const char *path, struct tt_error *e)
+{
+    return tt_fail(e, TT_UNSUPPORTED,
+                   "cache.sync local needs a file system that knows attributes: without them "
+                   "nobody could tell after a crash that '%s' is not whole",
+                   path);
+}
+
+/* Before the target is there: its directory tells. */
+static int check_attributes(const struct tt_file *file, struct tt_error *e)
+{
+    const char *path = file->spec->path, *slash = strrchr(path, '/');
+    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int rc = TT_OK;
+
+    if (!directory)
+        return tt_fail_nomem(e, "a path");
+    if (getxattr(directory, TT_NODE_CACHE_MARK, NULL, 0) < 0 && errno == ENOTSUP)
+        rc = refuse_attributes(path, e);
+    free(directory);
+    return rc;
+}
+
 /* Only what tutti convert can complete after a crash may be acknowledged before it is there. */
 static int check_local(const struct tt_file *file, struct tt_error *e)
 {
@@ -130,7 +153,7 @@ static int check_local(const struct tt_file *file, struct tt_error *e)
         convertible = convertible && (x->backend->kind == TT_REQUEST_LAYER ||
                                       x->backend->caps & TT_CAP_CONVERTIBLE);
     if (convertible && x->backend->caps & TT_CAP_RAW)
-        return TT_OK;
+        return check_attributes(file, e);
     return tt_fail(e, TT_UNSUPPORTED,
                    "cache.sync local needs a file that tutti convert can complete after a crash: "
                    "one of posix, mmap, uring or mpiio, alone or below log, compress or subfile");
@@ -190,7 +213,7 @@ static int call_below(struct cache *c, enum cache_act act, uint64_t step, const 
 
 /* What tells the content that is read from another one, and what tells others that this file is not
  * whole. */
-static void look_at_target(struct cache *c)
+static int look_at_target(struct cache *c, struct tt_error *e)
 {
     const struct cache_opts *o = c->opts;
     struct stat st;
@@ -202,9 +225,12 @@ static void look_at_target(struct cache *c)
                                                 (uint64_t)st.st_mtim.tv_nsec,
                                             XXH3_64bits(c->path, strlen(c->path))};
     c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
-    if (c->marked && c->rank == 0) /* where attributes are not known, nobody is told */
-        (void)!setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory, strlen(c->store.directory),
-                        0);
+    if (c->marked && c->rank == 0 &&
+        setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory, strlen(c->store.directory), 0) !=
+            0 &&
+        o->sync == CACHE_SYNC_LOCAL) /* else only what nobody relies on may be missing */
+        return refuse_attributes(c->path, e);
+    return TT_OK;
 }
 
 /* Below, then the store: its file says which target it belongs to. */
@@ -217,7 +243,7 @@ static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
     tt_calls_begin(c->path);
     rc = tt_file_agree(file, call_below(c, CACHE_OPEN, 0, NULL, e), e);
     if (rc == TT_OK)
-        look_at_target(c);
+        rc = tt_file_agree(file, look_at_target(c, e), e);
     if (rc == TT_OK && c->writes)
         rc =
             tt_file_agree(file, tt__store_begin(&c->store, &c->spec, file->rank, file->size, e), e);
