@@ -293,6 +293,19 @@ static void mark_converted(const struct conversion *c)
             tt_notice("'%s' cannot be changed, so tutti clean will spare it", c->caches[i].path);
 }
 
+/* Whether both were written to a file of the same form by the same ranks. */
+static bool are_alike(const struct tt_node_cache *a, const struct tt_node_cache *b)
+{
+    bool alike = a->head.ranks == b->head.ranks && a->head.local == b->head.local &&
+                 a->log.block == b->log.block && a->log.policy == b->log.policy &&
+                 a->log.nvariables == b->log.nvariables;
+
+    for (unsigned i = 0; alike && i < a->log.nvariables; i++)
+        alike = a->log.variables[i].bytes == b->log.variables[i].bytes &&
+                a->log.variables[i].per_step == b->log.variables[i].per_step;
+    return alike;
+}
+
 static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
 {
     struct tt_node_cache *grown = realloc(c->caches, (c->ncaches + 1) * sizeof *grown), *now;
@@ -307,6 +320,10 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
                      grown[0].path, grown[0].head.target, path, now->head.target);
+    if (rc == TT_OK && !are_alike(&grown[0], now))
+        rc = tt_fail(e, TT_CORRUPT,
+                     "'%s' and '%s' are not of one run: ranks, variables or blocks differ",
+                     grown[0].path, path);
     return rc;
 }
 

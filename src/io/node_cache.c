@@ -258,6 +258,8 @@ int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_er
     if (rc == TT_OK && out->head.local)
         rc = tt_log_load(&out->log, (uint64_t)st.st_size - TT_NODE_CACHE_HEAD, true,
                          tt_node_cache_fetch, out, e);
+    if (rc == TT_OK && out->head.local && (out->log.ranks != 1 || out->log.codec))
+        rc = tt_fail(e, TT_CORRUPT, "'%s': its log is not one of a rank that packs nothing", path);
     return rc;
 }
 

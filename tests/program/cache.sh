@@ -166,6 +166,7 @@ again && truncate -s 60 bad/*-00001.writes && bad "00001.writes' is cut short: l
 again && truncate -s 16500 bad/*-00001.writes && bad "00001.writes' ends at offset|00001.writes': the head of the log"
 again && truncate -s 40000 bad/*-00001.writes && bad "00001.writes': the (index|block) of rank 0 .* (damaged|not what was written)"
 again && cp bad/*-00001.writes bad/x.writes && bad "are both of rank 1"
+again && sed -i '4s/of 2/of 3/' bad/*-00001.writes && bad "00000.writes' and '.*00001.writes' are not of one run"
 again && sed -i -e '5s/inode 9/inode 1/;t' -e '5s/inode ./inode 9/' bad/*-00000.writes && bad "belongs to another file than the one that is at '.*target' now"
 # The files themselves do, too, or their directory.
 expect 0 "$TUTTI" convert "$left"/*-00001.writes partial
