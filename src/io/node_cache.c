@@ -50,6 +50,22 @@ static bool ends_with(const char *name, const char *ending)
     return n > m && !strcmp(name + n - m, ending);
 }
 
+/* Also while it is being made. */
+static bool is_temporary(const char *name, const char *kind)
+{
+    size_t n = strlen(kind);
+
+    return name[0] == '.' && !strncmp(name + 1, kind, n) && name[n + 1] == '.' &&
+           strlen(name + n + 2) == 6;
+}
+
+bool tt_node_cache_makes(const char *name)
+{
+    return !strcmp(name, TT_NODE_CACHE_USAGE) || ends_with(name, TT_NODE_CACHE_WRITES) ||
+           ends_with(name, TT_NODE_CACHE_PIECE) || is_temporary(name, TT_NODE_CACHE_USAGE) ||
+           is_temporary(name, TT_NODE_CACHE_PIECE + 1);
+}
+
 /* ---- the head ---- */
 
 /* A path may hold anything but NUL: what could end the line is written as %XX. */

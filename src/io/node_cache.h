@@ -78,5 +78,9 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
 int tt_node_cache_check_moved(const char *directory, struct tt_error *e);
 /* TT_FAILED and a line if the mark says that the target is not whole. */
 int tt_node_cache_check_target(const char *path, struct tt_error *e);
+/* TT_BUSY and a line if it does, and no conversion has made a whole file of it. */
+int tt_node_cache_check_spared(const char *path, struct tt_error *e);
+/* Whether the layer makes files of this name in its directory. */
+bool tt_node_cache_makes(const char *name);
 
 #endif

@@ -475,6 +475,7 @@ struct felling {
     const char *root;
     char relative[PATH_MAX]; /* of the entry, below the root */
     bool whole;              /* of a bundle: whatever its name */
+    bool cache;              /* only what the layer makes */
     dev_t device;
     struct tt_error *e;
     int rc;
@@ -509,7 +510,9 @@ static void fell_entry(struct felling *f, int directory, const char *name)
     } else {
         is_directory = S_ISDIR(st.st_mode);
         if ((!is_directory && !S_ISREG(st.st_mode)) || st.st_dev != f->device ||
-            (!f->whole && !config->workload->makes(config, f->relative, is_directory))) {
+            (f->cache    ? is_directory || !tt_node_cache_makes(name)
+             : !f->whole ? !config->workload->makes(config, f->relative, is_directory)
+                         : false)) {
             fell_fail(f, 0, NULL);
         } else if (is_directory) {
             int rc = f->rc, below;
@@ -550,7 +553,7 @@ static void fell(struct felling *f, int directory)
 
 int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, struct tt_error *e)
 {
-    bool whole = made->kind == TT_MADE_BUNDLE || made->kind == TT_MADE_CACHE;
+    bool cache = made->kind == TT_MADE_CACHE, whole = cache || made->kind == TT_MADE_BUNDLE;
     struct felling *f = NULL;
     struct entry x;
     enum tt_removal how = decide(owner, made, &x);
@@ -568,8 +571,12 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
              fstat(root, &st) != 0)
         rc = tt_fail_call(e, errno, "opendir", made->path, -1);
     if (rc == TT_OK && f) {
-        *f = (struct felling){
-            .owner = owner, .root = made->path, .whole = whole, .device = st.st_dev, .e = e};
+        *f = (struct felling){.owner = owner,
+                              .root = made->path,
+                              .whole = whole,
+                              .cache = cache,
+                              .device = st.st_dev,
+                              .e = e};
         fell(f, root);
         rc = f->rc;
         if (rc == TT_OK && unlinkat(x.parent, x.name, AT_REMOVEDIR) != 0 && errno != ENOENT)

@@ -184,6 +184,12 @@ empty
 killed cache,throttle --cache.sync target --throttle.rate 2m
 run=$(last_run)
 cmp -n $((11 * 64 * 64 * 8)) target whole || fail "what was acknowledged is missing"
+left=$(ls -d local/tutti-*)
+echo mine >"$left/strange"
+expect 1 "$TUTTI" clean "$run"
+one_line "cache/strange' is left alone: it is not what this run made there"
+equal strange "$(ls "$left")" "what is left in the cache"
+rm "$left/strange"
 expect 0 "$TUTTI" clean "$run"
 [ ! -e target ] || fail "clean has left the target"
 empty
