@@ -288,9 +288,15 @@ static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    for (size_t i = 0; i < c->ncaches && c->ncaches == c->caches[0].head.ranks; i++)
+    if (c->ncaches == 0 || c->ncaches != c->caches[0].head.ranks)
+        return;
+    for (size_t i = 0; i < c->ncaches; i++)
         if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
             tt_notice("'%s' cannot be changed, so tutti clean will spare it", c->caches[i].path);
+    /* The mark stays: the target itself is no more whole than before. */
+    if (getxattr(c->from, TT_NODE_CACHE_MARK, NULL, 0) >= 0 &&
+        setxattr(c->from, TT_NODE_CACHE_CONVERTED, "yes", 3, 0) != 0)
+        tt_notice("'%s' cannot be changed, so tutti clean may spare it", c->from);
 }
 
 /* Whether both were written to a file of the same form by the same ranks. */

@@ -136,6 +136,11 @@ int tt_data_claim(struct tt_engine *engine, const char *path, struct tt_error *e
 
     if (!(tt_stack_caps(&p->stack) & TT_CAP_STORES))
         return TT_OK;
+    if (made) { /* it may just be closed in the background */
+        rc = tt_stack_settle(&p->stack, p->costs, e);
+        if (rc != TT_OK)
+            return rc;
+    }
     /* One of this pass may be open. */
     rc = made && made->pass != p->played ? remove_made(engine, made, e)
                                          : tt_remove_finished(path, e);

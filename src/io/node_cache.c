@@ -390,3 +390,17 @@ int tt_node_cache_check_target(const char *path, struct tt_error *e)
                    "convert '%s' DST takes what was acknowledged from both",
                    path, directory, path);
 }
+
+int tt_node_cache_check_spared(const char *path, struct tt_error *e)
+{
+    char directory[PATH_MAX];
+    ssize_t n = lgetxattr(path, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
+
+    if (n < 0 || lgetxattr(path, TT_NODE_CACHE_CONVERTED, NULL, 0) >= 0)
+        return TT_OK;
+    directory[n] = '\0';
+    return tt_fail(e, TT_BUSY,
+                   "'%s' is left alone: some of it may be only in '%s', or in caches of other "
+                   "nodes; tutti convert finishes that; if they are lost, remove the file yourself",
+                   path, directory);
+}

@@ -35,6 +35,8 @@ enum { TT_NODE_CACHE_HEAD = 16384 };
 #define TT_NODE_CACHE_USAGE "usage"
 /* Of the target while any of it is only in caches: their directory on the node of rank 0. */
 #define TT_NODE_CACHE_MARK "user.tutti.cache"
+/* Of such a target after all of its caches were converted: it need not be spared any more. */
+#define TT_NODE_CACHE_CONVERTED "user.tutti.cache.converted"
 
 /* Of a run on this node; the caller frees. */
 char *tt_node_cache_directory(const char *dir, const char *id);

@@ -441,7 +441,7 @@ int tt_remove_finished(const char *path, struct tt_error *e)
                      "choose another path",
                      path);
     else
-        rc = take_away(&x, path, e);
+        rc = tt_node_cache_check_spared(path, e) == TT_OK ? take_away(&x, path, e) : e->code;
     close_entry(&x);
     return rc;
 }
@@ -712,12 +712,20 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 /* What a cache has is completed by what is in the target: if one is spared, so are the others. */
 static int check_caches(const struct tt_made_list *all, struct tt_error *e)
 {
+    bool unseen = false; /* it may be on another node */
     struct stat st;
     int rc = TT_OK;
 
     for (size_t i = 0; i < all->n && rc == TT_OK; i++)
-        if (all->list[i].kind == TT_MADE_CACHE && lstat(all->list[i].path, &st) == 0)
-            rc = tt_node_cache_check_moved(all->list[i].path, e);
+        if (all->list[i].kind == TT_MADE_CACHE) {
+            if (lstat(all->list[i].path, &st) == 0)
+                rc = tt_node_cache_check_moved(all->list[i].path, e);
+            else
+                unseen = true;
+        }
+    for (size_t i = 0; i < all->n && rc == TT_OK && unseen; i++)
+        if (all->list[i].kind == TT_MADE_FILE)
+            rc = tt_node_cache_check_spared(all->list[i].path, e);
     return rc;
 }
 
