@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "io/node_cache.h"
 #include "plan/directory.h"
 #include "plan/removal.h"
 
@@ -241,6 +242,28 @@ static void no_line_of_ours(void **state)
     }
 }
 
+/* A finished file, of which some may be only in a cache. */
+static void no_marked_target_is_replaced(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_owner owner = {.id = ID, .place = tt_place_here()};
+    char *path = made("cached");
+
+    (void)state;
+    tt_mark_finished(
+        &owner, &(struct tt_made){.kind = TT_MADE_FILE, .path = path, .identity = {.place = 0}});
+    if (setxattr(path, TT_NODE_CACHE_MARK, "/cache", 6, 0) == 0) {
+        assert_int_equal(tt_remove_finished(path, &e), TT_BUSY);
+        assert_non_null(strstr(e.text, "may be only in '/cache'"));
+        tt_error_clear(&e);
+        assert_int_equal(setxattr(path, TT_NODE_CACHE_CONVERTED, "yes", 3, 0), 0);
+        assert_int_equal(tt_remove_finished(path, &e), TT_OK);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+    unlink(path);
+    free(path);
+}
+
 static void one_form_of_ids(void **state)
 {
     (void)state;
@@ -287,10 +310,15 @@ static void what_plans_are_matched_by(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_ours), cmocka_unit_test(made_again),
-        cmocka_unit_test(bundles_go_whole),  cmocka_unit_test(every_byte),
-        cmocka_unit_test(no_line_of_ours),   cmocka_unit_test(one_form_of_ids),
-        cmocka_unit_test(performed_once),    cmocka_unit_test(what_plans_are_matched_by),
+        cmocka_unit_test(only_what_is_ours),
+        cmocka_unit_test(made_again),
+        cmocka_unit_test(bundles_go_whole),
+        cmocka_unit_test(every_byte),
+        cmocka_unit_test(no_line_of_ours),
+        cmocka_unit_test(one_form_of_ids),
+        cmocka_unit_test(no_marked_target_is_replaced),
+        cmocka_unit_test(performed_once),
+        cmocka_unit_test(what_plans_are_matched_by),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
