@@ -22,7 +22,7 @@ static const struct tt_param params[] = {
      "points of the grid, boundary included: in every direction, or along each side, slowest first "
      "(64x128x32)",
      3, 1 << 30},
-    {"iterations", TT_PARAM_COUNT, AT(iterations), "40000", NULL, "number of iterations", 1,
+    {"iterations", TT_PARAM_COUNT, AT(iterations), "10000", NULL, "number of iterations", 1,
      INT64_MAX},
     {"dims", TT_PARAM_CHOICE, AT(dims), "auto", NULL,
      "dimensions of the grid; auto: as many as size has sides, and 2 if it has one",
