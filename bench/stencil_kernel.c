@@ -158,8 +158,7 @@ static int stream_ratio(int rank, int ranks, int rounds, struct tt_error *e)
 
 /* ---- the sine ---- */
 
-static __attribute__((noinline)) void scalar_sweep(struct tt_grid *g,
-                                                   const struct tt_box *box)
+static __attribute__((noinline)) void scalar_sweep(struct tt_grid *g, const struct tt_box *box)
 {
     double h = 1.0 / (double)(g->problem.size[2] - 1);
 
@@ -175,8 +174,8 @@ static __attribute__((noinline)) void scalar_sweep(struct tt_grid *g,
     }
 }
 
-static double seconds_of(void (*sweep)(struct tt_grid *, const struct tt_box *),
-                         struct tt_grid *g, const struct tt_box *box)
+static double seconds_of(void (*sweep)(struct tt_grid *, const struct tt_box *), struct tt_grid *g,
+                         const struct tt_box *box)
 {
     int64_t start;
 

@@ -56,11 +56,8 @@ static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
-    {"workloads", list_workloads},
-    {"backends", list_backends},
-    {"layers", list_layers},
-    {"devices", list_devices},
-    {"metrics", list_metrics},
+    {"workloads", list_workloads}, {"backends", list_backends}, {"layers", list_layers},
+    {"devices", list_devices},     {"metrics", list_metrics},
 };
 #define NKINDS (sizeof kinds / sizeof *kinds)
 
@@ -78,9 +75,10 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     }
     if (call->nwords == 0)
         return TT_OK;
-    return tt_fail(e, TT_USAGE,
-                   "cannot list '%.80s'%s: expected workloads, backends, layers, devices or metrics",
-                   call->words[0], TT_DID_YOU_MEAN(TT_NEAREST_ROW(call->words[0], kinds)));
+    return tt_fail(
+        e, TT_USAGE,
+        "cannot list '%.80s'%s: expected workloads, backends, layers, devices or metrics",
+        call->words[0], TT_DID_YOU_MEAN(TT_NEAREST_ROW(call->words[0], kinds)));
 }
 
 const struct tt_command tt_command_list = {

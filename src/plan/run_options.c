@@ -25,7 +25,8 @@ static const struct tt_param run_params[] = {
     {"device", TT_PARAM_TEXT, AT(device), "host", NULL,
      "where the workload's data lies and its computation runs; see tutti list devices"},
     {"module", TT_PARAM_TEXT, AT(module), NULL, NULL,
-     "files of backends, layers, workloads or devices that were built outside; see docs/extending.md",
+     "files of backends, layers, workloads or devices that were built outside; see "
+     "docs/extending.md",
      .placeholder = "FILE,..."},
     {"mode", TT_PARAM_TEXT, AT(mode), NULL, NULL,
      "short for overlap and sync: sync+imm (none, dump), sync (none, deferred), async (async, "

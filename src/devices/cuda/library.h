@@ -108,7 +108,7 @@ struct tt_cuda_library {
     CUDA_NVRTC(X)
     CUDA_NVML(X)
 #undef X
-        bool has_nvml;
+    bool has_nvml;
     int driver_version; /* 13000: CUDA 13.0 */
     int nvrtc_major, nvrtc_minor;
     char nvrtc_path[256];
