@@ -6,7 +6,8 @@
  * its own as its value, so that none is taken for another.
  *
  * With `tile`, arrays of one to four dimensions in tiles of growing size, as h5bench's exerciser
- * writes and reads them again and again; its second dataset, of records, is not here. */
+ * writes and reads them again and again. Its second dataset, of records, has one for every element
+ * here, and is read back and checked as the first is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct arrays_options {
     uint64_t sizes, repeats, shift, memory_block, memory_stride, attributes, verify_most;
     struct tt_counts tile, ranks, growth, file_block, file_stride;
     int scaling, slowest;
-    bool verify;
+    bool records, verify;
     char *path;
 };
 enum { WEAK, STRONG };          /* scaling */
@@ -93,6 +94,8 @@ static const struct tt_param params[] = {
      "from one such block to the next; 0: no gaps", 0, 1 << 30},
     {"attributes", TT_PARAM_COUNT, AT(attributes), "0", NULL,
      "of 1 KiB, at the group of the arrays with a tile", 0, MOST_ATTRIBUTES},
+    {"records", TT_PARAM_BOOL, AT(records), "no", NULL,
+     "every array with a tile has a second one beside it, of records in place of numbers"},
     {"depth", TT_PARAM_COUNT, AT(depth), "1", "transfers", "in flight at most", 1, 4096},
     {"verify", TT_PARAM_BOOL, AT(verify), "yes", NULL, "check every value that is read"},
     {"verify_most", TT_PARAM_BYTES, AT(verify_most), "0", "B",
@@ -101,6 +104,19 @@ static const struct tt_param params[] = {
      "the file, relative to --dir; default: a new one there", .placeholder = "FILE"},
     {NULL},
 };
+
+/* An element of an array of records. */
+struct record {
+    double value;
+    uint64_t place; /* in the tile */
+};
+
+static const struct tt_field record_fields[] = {
+    {"value", TT_F64, 1, offsetof(struct record, value)},
+    {"place", TT_U64, 1, offsetof(struct record, place)},
+};
+static const struct tt_element record_element = {TT_RECORD, sizeof(struct record), 2,
+                                                 record_fields};
 
 /* ---- shapes ---- */
 
@@ -111,6 +127,7 @@ struct shape {
     uint64_t count[DIMS], block[DIMS], stride[DIMS];
     bool has_gaps; /* in the file */
     uint64_t elements, memory_block, memory_stride;
+    bool has_records; /* as many as elements */
 };
 
 /* The last value counts for all that follow; n is 0 if nothing was given. */
@@ -135,7 +152,7 @@ static void shape_planes(struct shape *s, const struct arrays_options *o, uint64
 static void shape_of(struct shape *s, const struct arrays_options *o, uint64_t ranks,
                      uint64_t round)
 {
-    *s = (struct shape){.n = (int)o->tile.n, .elements = 1};
+    *s = (struct shape){.n = (int)o->tile.n, .elements = 1, .has_records = o->records};
     if (s->n == 0)
         shape_planes(s, o, ranks);
     for (int d = 0; d < s->n; d++) {
@@ -155,15 +172,22 @@ static void shape_of(struct shape *s, const struct arrays_options *o, uint64_t r
     s->memory_stride = o->memory_stride ? o->memory_stride : s->memory_block;
 }
 
+/* With its records. */
 static uint64_t tile_bytes(const struct shape *s)
 {
-    return s->elements * sizeof(double);
+    return s->elements * (sizeof(double) + (s->has_records ? sizeof(struct record) : 0));
 }
 
 /* With the gaps between its blocks. */
 static uint64_t memory_elements(const struct shape *s)
 {
     return s->elements / s->memory_block * s->memory_stride;
+}
+
+/* Of a transfer, whether of numbers or of records. */
+static uint64_t buffer_bytes(const struct shape *s)
+{
+    return memory_elements(s) * (s->has_records ? sizeof(struct record) : sizeof(double));
 }
 
 static uint64_t outer(const struct arrays_options *o)
@@ -176,10 +200,16 @@ static uint64_t inner(const struct arrays_options *o)
     return o->slowest == SLOW_STEP ? o->arrays : o->steps;
 }
 
+/* Variables of one array: of numbers, and of records. */
+static uint64_t count_forms(const struct arrays_options *o)
+{
+    return o->records ? 2 : 1;
+}
+
 static uint64_t count_variables(const struct arrays_options *o)
 {
     if (o->tile.n > 0)
-        return o->steps * o->arrays;
+        return o->steps * o->arrays * count_forms(o);
     return o->rank == 4 ? 1 : o->rank == 3 ? outer(o) : outer(o) * inner(o);
 }
 
@@ -193,10 +223,10 @@ static int check_tile(const struct arrays_options *o, uint64_t ranks, struct tt_
 
     if (o->tile.n == 0)
         return o->ranks.n || o->sizes > 1 || o->file_block.n || o->file_stride.n || o->attributes ||
-                       o->memory_block || o->memory_stride
+                       o->memory_block || o->memory_stride || o->records
                    ? tt_fail(e, TT_USAGE,
-                             "arrays.process_grid, sizes, file_*, memory_* and attributes need "
-                             "arrays.tile")
+                             "arrays.process_grid, sizes, file_*, memory_*, attributes and records "
+                             "need arrays.tile")
                    : TT_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (size_t d = 0; d < lists[i]->n; d++)
@@ -313,8 +343,8 @@ static int arrays_estimate(const struct tt_config *config, struct tt_estimate *o
         out->bytes_read = out->bytes_written;
     out->dumps = o->steps * o->sizes * o->repeats;
     out->files = 1;
-    out->memory_per_rank = memory_elements(&last) * sizeof(double) * o->depth +
-                           count_variables(o) * (sizeof(struct tt_variable) + NAME);
+    out->memory_per_rank =
+        buffer_bytes(&last) * o->depth + count_variables(o) * (sizeof(struct tt_variable) + NAME);
     return TT_OK;
 }
 
@@ -337,6 +367,12 @@ struct grid {
     char *text; /* of all of them */
 };
 
+/* A variable, or a transfer: of each array, records come after numbers. */
+static bool is_of_records(const struct grid *g, uint64_t number)
+{
+    return number % count_forms(g->options) > 0;
+}
+
 static void name_variable(const struct grid *g, uint64_t i)
 {
     static const char *const words[] = {"step", "array"};
@@ -344,7 +380,8 @@ static void name_variable(const struct grid *g, uint64_t i)
     const char *first = words[o->slowest], *second = words[!o->slowest];
 
     if (o->tile.n > 0)
-        snprintf(g->names[i], NAME, "Data/array=%llu", (unsigned long long)i);
+        snprintf(g->names[i], NAME, "Data/%s=%llu", is_of_records(g, i) ? "records" : "array",
+                 (unsigned long long)(i / count_forms(o)));
     else if (o->rank == 4)
         snprintf(g->names[i], NAME, "dataset");
     else if (o->rank == 3)
@@ -376,6 +413,8 @@ static void begin_round(struct grid *g, uint64_t round)
     for (uint64_t i = 0; i < g->nvariables; i++) {
         g->variables[i] = v;
         g->variables[i].path = g->names[i];
+        if (is_of_records(g, i))
+            g->variables[i].element = &record_element;
     }
 }
 
@@ -433,16 +472,19 @@ static void select_memory(const struct grid *g, struct tt_selection *memory)
         tt_select_slab(memory, 1, &dims, &start, &s->memory_stride, &count, &s->memory_block);
 }
 
-/* A tile of the array that slot->tag numbers, step by step. */
+/* A tile of the array that slot->tag numbers, step by step and form by form. */
 static void select_tile(const struct grid *g, struct tt_stream_slot *slot, bool nothing)
 {
     const struct arrays_options *o = g->options;
     const struct shape *s = &g->shape;
-    uint64_t step = slot->tag / o->arrays, array = slot->tag % o->arrays, place = place_of(g);
+    uint64_t forms = count_forms(o), form = slot->tag % forms, place = place_of(g);
+    uint64_t step = slot->tag / forms / o->arrays, array = slot->tag / forms % o->arrays;
     uint64_t index[2] = {o->slowest == SLOW_STEP ? step : array,
                          o->slowest == SLOW_STEP ? array : step};
     int lead = count_lead(o), ndims = lead + s->n;
-    uint64_t variable = lead == 2 ? 0 : lead == 1 ? index[0] : index[0] * inner(o) + index[1];
+    uint64_t variable = lead == 2   ? 0
+                        : lead == 1 ? index[0]
+                                    : (index[0] * inner(o) + index[1]) * forms + form;
     const uint64_t *dims = g->variables[variable].dims;
     uint64_t start[TT_MAX_DIMS], count[TT_MAX_DIMS], stride[TT_MAX_DIMS], block[TT_MAX_DIMS];
 
@@ -472,44 +514,71 @@ static double value_of(const struct grid *g, uint64_t tag)
     uint64_t ranks = (uint64_t)g->engine->size;
     uint64_t writer = g->direction == TT_WRITING ? (uint64_t)g->engine->rank
                                                  : place_of(g) + ranks - g->options->shift % ranks;
-    uint64_t number = g->pass * g->options->steps * g->options->arrays + tag;
+    uint64_t arrays = g->options->steps * g->options->arrays * count_forms(g->options);
+    uint64_t number = g->pass * arrays + tag;
 
     return (double)(number * ranks + writer % ranks);
 }
 
 static void fill(const struct grid *g, struct tt_stream_slot *slot)
 {
-    uint64_t n = memory_elements(&g->shape);
+    uint64_t n = memory_elements(&g->shape), block = g->shape.memory_block;
+    uint64_t stride = g->shape.memory_stride;
     double *data = slot->buffer, value = value_of(g, slot->tag);
+    struct record *records = slot->buffer;
     int64_t t = tt_now_ns();
 
-    for (uint64_t i = 0; i < n; i++)
-        data[i] = value;
+    if (is_of_records(g, slot->tag))
+        for (uint64_t i = 0; i < n; i++)
+            records[i] = (struct record){value, i / stride * block + i % stride};
+    else
+        for (uint64_t i = 0; i < n; i++)
+            data[i] = value;
     tt_phase_add(g->engine, TT_COMPUTE, t);
+}
+
+static int tell_wrong(const struct grid *g, const struct tt_stream_slot *slot, uint64_t i,
+                      uint64_t at, struct tt_error *e)
+{
+    uint64_t array = slot->tag / count_forms(g->options), arrays = g->options->arrays;
+    unsigned long long step = array / arrays, number = array % arrays, place = i;
+    double value = value_of(g, slot->tag);
+
+    if (is_of_records(g, slot->tag)) {
+        const struct record *r = (const struct record *)slot->buffer + at;
+
+        return tt_fail(e, TT_CORRUPT,
+                       "step %llu, array %llu: record %llu of rank %d's tile is (%g, %llu), not "
+                       "(%g, %llu)",
+                       step, number, place, g->engine->rank, r->value, (unsigned long long)r->place,
+                       value, place);
+    }
+    return tt_fail(e, TT_CORRUPT,
+                   "step %llu, array %llu: value %llu of rank %d's tile is %g, not %g", step,
+                   number, place, g->engine->rank, ((const double *)slot->buffer)[at], value);
 }
 
 /* What is complete, if it was read. */
 static int look_at(const struct grid *g, const struct tt_stream_slot *slot, struct tt_error *e)
 {
     uint64_t block = g->shape.memory_block, stride = g->shape.memory_stride;
-    uint64_t n = g->shape.elements, most = g->options->verify_most, i = 0;
+    uint64_t n = g->shape.elements, most = g->options->verify_most, i = 0, at = 0;
     const double *data = slot->buffer;
+    const struct record *records = slot->buffer;
     double value = value_of(g, slot->tag);
+    bool of_records = is_of_records(g, slot->tag);
     int64_t t = tt_now_ns();
 
     if (g->direction == TT_WRITING || !g->options->verify ||
         (most > 0 && tile_bytes(&g->shape) > most) || slot->block.file.kind == TT_SELECT_NONE)
         return TT_OK;
-    while (i < n && data[i / block * stride + i % block] == value)
-        i++;
+    for (; i < n; i++) {
+        at = i / block * stride + i % block;
+        if (of_records ? records[at].value != value || records[at].place != i : data[at] != value)
+            break;
+    }
     tt_phase_add(g->engine, TT_COMPUTE, t);
-    if (i == n)
-        return TT_OK;
-    return tt_fail(e, TT_CORRUPT,
-                   "step %llu, array %llu: value %llu of rank %d's tile is %g, not %g",
-                   (unsigned long long)(slot->tag / g->options->arrays),
-                   (unsigned long long)(slot->tag % g->options->arrays), (unsigned long long)i,
-                   g->engine->rank, data[i / block * stride + i % block], value);
+    return i == n ? TT_OK : tell_wrong(g, slot, i, at, e);
 }
 
 /* A rank that failed goes on with nothing, for those that wait in a collective transfer. */
@@ -526,7 +595,7 @@ static int transfer(struct grid *g, struct tt_stream *stream, uint64_t tag, bool
     if (g->direction == TT_WRITING)
         fill(g, slot);
     else
-        memset(slot->buffer, 0xa5, memory_elements(&g->shape) * sizeof(double));
+        memset(slot->buffer, 0xa5, buffer_bytes(&g->shape));
     now = tt_stream_start(stream, slot, e);
     return rc == TT_OK ? now : rc;
 }
@@ -548,13 +617,14 @@ static int finish(struct grid *g, struct tt_stream *stream, int rc, struct tt_er
 static int transfer_all(struct grid *g, struct tt_stream *stream, struct tt_error *e)
 {
     const struct arrays_options *o = g->options;
+    uint64_t n = o->arrays * count_forms(o);
     int rc = TT_OK;
 
     for (uint64_t step = 0; rc == TT_OK && step < o->steps; step++) {
         rc = tt_iteration_begin(g->engine, ++g->iteration, g->iterations, e);
         if (rc == TT_OK) {
-            for (uint64_t array = 0; array < o->arrays; array++) {
-                int now = transfer(g, stream, step * o->arrays + array, rc != TT_OK, e);
+            for (uint64_t i = 0; i < n; i++) {
+                int now = transfer(g, stream, step * n + i, rc != TT_OK, e);
 
                 rc = rc == TT_OK ? now : rc;
             }
@@ -577,7 +647,7 @@ static int use(struct grid *g, struct tt_series *series, struct tt_error *e)
 {
     const struct tt_stream_spec spec = {.direction = g->direction,
                                         .depth = (unsigned)g->options->depth,
-                                        .buffer_size = memory_elements(&g->shape) * sizeof(double)};
+                                        .buffer_size = buffer_bytes(&g->shape)};
     int sync = g->engine->config->run->sync;
     bool syncs = g->direction == TT_WRITING && sync != TT_SYNC_NEVER && sync != TT_SYNC_WRITE;
     double before = spent(g);
@@ -721,7 +791,7 @@ static const char *const time_rows[] = {[TT_ARRAYS_WRITE_PHASE] = "write_phase",
                                         [TT_ARRAYS_NROWS] = NULL};
 static const struct tt_workload_column repeat_columns[NCOLUMNS + 1] = {
     [ROUND] = {"round", "1", "from 0 on"},
-    [TILE] = {"tile", "B", "of a rank"},
+    [TILE] = {"tile", "B", "of a rank, with its records"},
     [OPENING] = {"open", "s", "making the file with its variables, and opening it again"},
     [WRITING] = {"write", "s", "in write calls, of the slowest rank, as all times here"},
     [SYNCING] = {"sync", "s", "making data durable"},

@@ -36,14 +36,21 @@ for backend in posix mpiio hdf5 netcdf pnetcdf; do
     expect 0 "${tiles[@]}" --backend $backend --tile 4:1:2:3 --process-grid 1:2:1:2 --shift 3 --file-block 2:1:1:3 --file-stride 3:1:2:3 \
         --memory-block 6 --memory-stride 7 --attributes 3
     equal "$(metric bytes_read)" $((4 * 2 * 8 * 24)) "$backend: bytes of blocks"
+    expect 0 "${tiles[@]}" --backend $backend --tile 4:1:2:3 --process-grid 1:2:1:2 --shift 3 --file-block 2:1:1:3 --file-stride 3:1:2:3 \
+        --memory-block 6 --memory-stride 7 --records yes
+    equal "$(metric bytes_read)" $((4 * 2 * (8 + 16) * 24)) "$backend: bytes of blocks with records"
 done
-jq -e '.tables.repeats | length == 1 and .[0].tile == 192' out.json >/dev/null || fail "the table of repeats is not as documented"
+jq -e '.tables.repeats | length == 1 and .[0].tile == 576' out.json >/dev/null || fail "the table of repeats is not as documented"
 expect 1 "${tiles[@]}" --tile 9 --layers fault --fault.action flip --fault.nth 2 --fault.rank 1
 usage 'product of arrays.process_grid is 32, but there are 4 ranks' "${tiles[@]}" --tile 8:8 --process-grid 8:4
 usage 'file_block 3 does not tile 8 elements of dimension 2' "${tiles[@]}" --tile 9:8 --file-block 3:3
 usage 'memory_block 5 does not divide a tile of 8 elements' "${tiles[@]}" --tile 8 --memory-block 5
 usage 'none is 0' "${tiles[@]}" --tile 8:0
 usage 'need arrays.tile' "${tiles[@]}" --attributes 3
+usage 'need arrays.tile' "${tiles[@]}" --records yes
+expect 0 "${tiles[@]}" --tile 9 --records yes --backend posix --depth 3
+expect 1 "${tiles[@]}" --tile 9 --records yes --layers fault --fault.action flip --fault.nth 2 --fault.rank 1
+one_line "array 0: record [0-9]* of rank 1's tile is [(]"
 usage 'memory_stride or arrays.file_stride is too large' "${tiles[@]}" --tile 17179869184 --memory-block 1 --memory-stride 1073741824
 no_data_left
 

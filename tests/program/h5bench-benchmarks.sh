@@ -69,7 +69,7 @@ entry() { printf '{"benchmark": "%s", "file": "%s", "configuration": {%s}}' "$1"
 workflow "$(entry e3sm e.h5 '"k": "yes", "r": "2", "f": "1", "x": "canonical", "map": "map_f_case_16p.h5"')" \
     "$(entry macsio m.h5 '"parallel_file_mode": "MIF 1", "part_size": "72", "vars_per_part": "2", "num_dumps": "1"')" \
     "$(entry exerciser x.h5 '"numdims": "2", "minels": "2 4", "dimranks": "1 2", "rshift": "1", "fileblocks": "1 4", "filestrides": "2 4",
-        "memblock": "2", "memstride": "3", "metacoll": "true", "keepfile": "true", "usechunked": "true"')"
+        "memblock": "2", "memstride": "3", "metacoll": "true", "keepfile": "true", "usechunked": "true", "derivedtype": "true"')"
 expect 0 "${h5bench[@]}" job.json --json all.json
 equal "$(statuses)" "done done done"
 equal "$(ls "$data" | tr '\n' ' ')" "e.h5_h1 x.h5 " "files that stay"
@@ -78,7 +78,12 @@ if command -v h5dump >/dev/null; then
     h5dump -H -p -d /Data/array=0 "$data/x.h5" | grep -A 1 'CHUNKED ( 1, 4 )' >/dev/null || fail "not chunked by blocks"
     # Of the last of ten passes, tiles of the other rank, with a gap after every row of a tile.
     equal "$(h5dump -y -w 0 -m '%g' -d /Data/array=0 -s 0,0 -S 2,1 -c 2,8 "$data/x.h5" | grep -o '^ *[0-9]*' | tr -s ' \n' ' ')" \
-        " 19 19 19 19 18 18 18 18 19 19 19 19 18 18 18 18 " "tiles of the exerciser"
+        " 37 37 37 37 36 36 36 36 37 37 37 37 36 36 36 36 " "tiles of the exerciser"
+    h5dump -y -w 0 -m '%g' -d /Data/records=0 -s 0,0 -S 2,1 -c 2,8 "$data/x.h5" >records
+    equal "$(grep -A 3 'DATATYPE  H5T_COMPOUND' records | tr -s ' \n' ' ')" \
+        ' DATATYPE H5T_COMPOUND { H5T_IEEE_F64LE "value"; H5T_STD_U64LE "place"; } ' "type of the records"
+    equal "$(grep -x ' *[0-9][0-9]*,\?' records | tr -d ' ,' | tr -s '\n' ' ')" \
+        "39 0 39 1 39 2 39 3 38 0 38 1 38 2 38 3 39 4 39 5 39 6 39 7 38 4 38 5 38 6 38 7 " "records of the exerciser"
 fi
 rm "$data"/*
 workflow "$(entry exerciser x.h5 '"numdims": "1", "minels": "8", "fileblocks": "3"')"

@@ -283,9 +283,6 @@ static void test_what_cannot_be_done(void **state)
          "expected ZLIB@LEVEL"},
         {ONE("append", "\"MODE\": \"LOG\""), "a log that is closed cannot be changed"},
         {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
-         "\"derivedtype\": \"true\"}}",
-         "without a second dataset of records"},
-        {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
          "\"nsizes\": 2, \"usechunked\": \"true\"}}",
          "a chunk cannot grow"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
@@ -474,6 +471,8 @@ static void test_exerciser(void **state)
     gives(TILED("\"metacoll\": \"\""), "hdf5.collective_metadata", "yes");
     gives(TILED("\"metacoll\": \"false\""), "hdf5.collective_metadata", "no");
     gives(TILED("\"addattr\": \"true\""), "arrays.attributes", "64");
+    gives(TILED("\"derivedtype\": \"true\""), "arrays.records", "yes");
+    gives(TILED("\"nsizes\": 3"), "arrays.records", "no");
     gives(TILED("\"usechunked\": \"true\""), "hdf5.chunk", "8:6");
     gives(TILED("\"usechunked\": \"true\", \"nsizes\": 2, \"fileblocks\": \"4 2\""), "hdf5.chunk",
           "4:2");

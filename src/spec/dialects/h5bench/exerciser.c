@@ -149,6 +149,7 @@ static void put_rest(struct tt_h5bench_translation *t, const struct exerciser *o
     tt_h5bench_put(t, "nsizes", "arrays.sizes", "%" PRIu64, o->sizes);
     tt_h5bench_put(t, "rshift", "arrays.shift", "%" PRIu64, o->shift);
     tt_h5bench_put(t, "addattr", "arrays.attributes", "%d", o->attributes ? ATTRIBUTES : 0);
+    tt_h5bench_put(t, "derivedtype", "arrays.records", "%s", o->derived ? "yes" : "no");
     tt_h5bench_put(t, "maxcheck", "arrays.verify", "%s", checks ? "yes" : "no");
     tt_h5bench_put(t, "maxcheck", "arrays.verify_most", "%" PRIu64, o->most_checked);
     tt_h5bench_put(t, "file", "arrays.path", "%s", t->b->file);
@@ -157,25 +158,16 @@ static void put_rest(struct tt_h5bench_translation *t, const struct exerciser *o
     t->b->keeps = o->keep;
 }
 
-static const char *why_not(const struct exerciser *o)
-{
-    if (o->derived)
-        return "derivedtype: arrays has doubles only, without a second dataset of records";
-    if (o->chunked && !o->file_block && o->sizes > 1)
-        return "usechunked: a chunk cannot grow with the sizes; give fileblocks, or nsizes 1";
-    return NULL;
-}
-
 static int translate(struct tt_h5bench_translation *t, const struct exerciser *o)
 {
-    const char *why = why_not(o);
     int rc;
 
     if (o->ndims == 0 || !o->tile)
         return tt_fail(t->e, TT_USAGE, "%.200s: benchmark 'exerciser' needs numdims and minels",
                        t->b->place);
-    if (why) {
-        t->b->reason = strdup(why);
+    if (o->chunked && !o->file_block && o->sizes > 1) {
+        t->b->reason = strdup("usechunked: a chunk cannot grow with the sizes; give fileblocks, or "
+                              "nsizes 1");
         return t->b->reason ? TT_OK : tt_fail_nomem(t->e, "a reason");
     }
     rc = put_list(t, "minels", "arrays.tile", o->tile, o->ndims);
