@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,4 +115,33 @@ int tt_json_print(FILE *out, const json_t *value, int depth)
     }
     free(text);
     return text ? 0 : -1;
+}
+
+void tt_put_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || *text == 127 || *text == '%')
+            fprintf(out, "%%%02X", (unsigned char)*text);
+        else
+            putc(*text, out);
+}
+
+bool tt_unescape(char *text)
+{
+    char *to = text;
+
+    for (; *text; text++) {
+        if (*text != '%') {
+            *to++ = *text;
+            continue;
+        }
+        if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
+            return false;
+        *to = (char)strtol((char[]){text[1], text[2], 0}, NULL, 16);
+        if (!*to++)
+            return false;
+        text += 2;
+    }
+    *to = '\0';
+    return true;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text from elsewhere (paths, host names, damaged files) on its way into JSON. */
+/* Text from elsewhere (paths, host names, damaged files) on its way into JSON, and paths as words
+ * of a line. */
 #ifndef TT_BASE_TEXT_H
 #define TT_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -19,5 +21,10 @@ char *tt_bytes_of_json(const json_t *value); /* caller frees; NULL: no memory, o
 /* As all results are written, as part of something `depth` levels deep. Returns 0, or -1: no
  * memory. */
 int tt_json_print(FILE *out, const json_t *value, int depth);
+
+/* A path may hold anything but NUL: what could end a word or a line is written as %XX. */
+void tt_put_escaped(FILE *out, const char *text);
+/* The reverse, in place; false: it is not what tt_put_escaped has written. */
+bool tt_unescape(char *text);
 
 #endif

@@ -35,6 +35,7 @@ struct conversion {
     uint64_t bytes;
     struct tt_node_cache *caches; /* what has not been moved to it */
     size_t ncaches;
+    uint64_t unbegun; /* others of the same target, in which nothing was acknowledged */
     uint64_t applied; /* requests of these */
 };
 
@@ -288,7 +289,7 @@ static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (c->ncaches == 0 || c->ncaches != c->caches[0].head.ranks)
+    if (c->ncaches == 0 || c->ncaches + c->unbegun != c->caches[0].head.ranks)
         return;
     for (size_t i = 0; i < c->ncaches; i++)
         if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
@@ -314,15 +315,23 @@ static bool are_alike(const struct tt_node_cache *a, const struct tt_node_cache 
 
 static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
 {
-    struct tt_node_cache *grown = realloc(c->caches, (c->ncaches + 1) * sizeof *grown), *now;
-    int rc;
+    struct tt_node_cache *grown, *now;
+    int rc = tt_node_cache_check_ended(path, e);
 
+    if (rc != TT_OK)
+        return rc;
+    grown = realloc(c->caches, (c->ncaches + 1) * sizeof *grown);
     if (!grown)
         return tt_fail_nomem(e, "the conversion");
     c->caches = grown;
     now = &grown[c->ncaches++];
     rc = tt_node_cache_load(path, now, e);
     now->log.path = now->path;
+    if (now->unbegun) {
+        tt_notice("'%s' is shorter than its head: nothing was acknowledged in it", path);
+        tt_node_cache_free(&grown[--c->ncaches]);
+        return TT_OK;
+    }
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
                      grown[0].path, grown[0].head.target, path, now->head.target);
@@ -346,20 +355,47 @@ static int add_directory(struct conversion *c, const char *directory, const char
         free(list[i]);
     }
     free(list);
+    if (target) /* else they may belong to another one */
+        c->unbegun = n - c->ncaches;
     return rc;
 }
 
-/* The mark of a target tells where its caches are on this node. */
+/* The mark of a target tells where its caches are on this node. False: it has none. */
+static bool read_mark(const char *target, char directory[PATH_MAX])
+{
+    ssize_t n = getxattr(target, TT_NODE_CACHE_MARK, directory, PATH_MAX - 1);
+
+    directory[n < 0 ? 0 : n] = '\0';
+    return n >= 0;
+}
+
+/* The caches that were given may be copies: those that the ranks use tell whether these run. */
+static int check_originals(const struct conversion *c, struct tt_error *e)
+{
+    char directory[PATH_MAX], **list;
+    int rc = TT_OK;
+    size_t n;
+
+    if (!read_mark(c->from, directory) || access(directory, F_OK) != 0)
+        return TT_OK;
+    rc = tt_node_cache_list(directory, c->from, &list, &n, e);
+    for (size_t i = 0; i < n; i++) {
+        if (rc == TT_OK)
+            rc = tt_node_cache_check_ended(list[i], e);
+        free(list[i]);
+    }
+    free(list);
+    return rc;
+}
+
 static int find_caches(struct conversion *c, struct tt_error *e)
 {
     char directory[PATH_MAX], *target;
-    ssize_t n = getxattr(c->from, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
     struct stat st;
     int rc;
 
-    if (n < 0)
+    if (!read_mark(c->from, directory))
         return TT_OK;
-    directory[n] = '\0';
     if (stat(directory, &st) != 0) {
         tt_notice("'%s' is not here: what was only there is missing", directory);
         return TT_OK;
@@ -373,7 +409,8 @@ static int find_caches(struct conversion *c, struct tt_error *e)
 /* All ranks of the target, each once; and the target is the one that they belong to. */
 static int check_caches(const struct conversion *c, struct tt_error *e)
 {
-    uint64_t missing = c->caches[0].head.ranks;
+    uint64_t ranks = c->caches[0].head.ranks;
+    uint64_t missing = ranks > c->unbegun ? ranks - c->unbegun : 0;
     struct stat st;
 
     if (stat(c->from, &st) != 0)
@@ -394,7 +431,7 @@ static int check_caches(const struct conversion *c, struct tt_error *e)
     if (missing > 0)
         tt_notice("%" PRIu64 " of %" PRIu64 " ranks have no cache here: what they acknowledged "
                   "is in '%s', or on other nodes",
-                  missing, c->caches[0].head.ranks, c->from);
+                  missing, ranks, c->from);
     return TT_OK;
 }
 
@@ -424,9 +461,15 @@ static int choose_sources(struct conversion *c, const char **words, size_t n, st
             rc = stat(words[i], &st) == 0 && S_ISDIR(st.st_mode)
                      ? add_directory(c, words[i], NULL, e)
                      : add_cache(c, words[i], e);
+    if (rc == TT_OK && c->ncaches == 0 && stat(words[0], &st) == 0 && S_ISDIR(st.st_mode))
+        rc = tt_fail(e, TT_FAILED,
+                     "'%s' is not a file, and has no cache that names a target; give the target",
+                     words[0]);
     if (rc == TT_OK && c->ncaches > 0) {
         c->from = c->caches[0].head.target;
-        rc = check_caches(c, e);
+        rc = check_originals(c, e);
+        if (rc == TT_OK)
+            rc = check_caches(c, e);
     }
     c->log.path = c->from;
     return rc;
@@ -530,7 +573,7 @@ const struct tt_command tt_command_convert = {
             "must not exist. If a run was killed, DST has what was written before the last sync. "
             "What was acknowledged and is still in caches of the layer cache is added: those on "
             "this node are found by SRC; give the files or directories of caches instead of SRC "
-            "if they are elsewhere.",
+            "if they are elsewhere. The run must have ended.",
     .run = run,
     .max_words = TT_ANY_WORDS,
 };

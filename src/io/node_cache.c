@@ -16,6 +16,8 @@
 
 #include <xxhash.h>
 
+#include "base/text.h"
+
 enum {
     MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1,
     MOVED_DIGITS = 20,
@@ -62,21 +64,12 @@ static bool is_temporary(const char *name, const char *kind)
 bool tt_node_cache_makes(const char *name)
 {
     return !strcmp(name, TT_NODE_CACHE_USAGE) || ends_with(name, TT_NODE_CACHE_WRITES) ||
+           ends_with(name, TT_NODE_CACHE_WRITES TT_NODE_CACHE_NEW) ||
            ends_with(name, TT_NODE_CACHE_PIECE) || is_temporary(name, TT_NODE_CACHE_USAGE) ||
            is_temporary(name, TT_NODE_CACHE_PIECE + 1);
 }
 
 /* ---- the head ---- */
-
-/* A path may hold anything but NUL: what could end the line is written as %XX. */
-static void put_path(FILE *out, const char *path)
-{
-    for (; *path; path++)
-        if ((unsigned char)*path < ' ' || *path == 127 || *path == '%')
-            fprintf(out, "%%%02X", (unsigned char)*path);
-        else
-            fputc(*path, out);
-}
 
 char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e)
 {
@@ -91,7 +84,7 @@ char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error 
                 "converted no \nrank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64
                 "\nsync %s\ntarget ",
                 head->rank, head->ranks, head->inode, head->local ? "local" : "target");
-        put_path(out, head->target);
+        tt_put_escaped(out, head->target);
         fprintf(out, "\nend\n");
     }
     if (!out || fclose(out) != 0) {
@@ -106,6 +99,12 @@ char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error 
         tt_fail(e, TT_USAGE, "'%.200s...' is too long a path for layer cache", head->target);
     free(text);
     return whole;
+}
+
+/* It ends with the descriptor, so also with a process that is killed. */
+void tt_node_cache_claim(int fd)
+{
+    fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 }
 
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e)
@@ -145,24 +144,7 @@ static bool take_number(const char **at, const char *key, uint64_t *out)
 
 static bool take_target(const char *text, char **out)
 {
-    char *to;
-
-    if (text[0] != '/' || !(to = *out = malloc(strlen(text) + 1)))
-        return false;
-    for (; *text; text++) {
-        if (*text != '%') {
-            *to++ = *text;
-            continue;
-        }
-        if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
-            return false;
-        *to = (char)strtol((char[]){text[1], text[2], 0}, NULL, 16);
-        if (!*to++)
-            return false;
-        text += 2;
-    }
-    *to = '\0';
-    return true;
+    return text[0] == '/' && (*out = strdup(text)) && tt_unescape(*out);
 }
 
 /* What a line says; false: it is none that belongs there. */
@@ -222,6 +204,15 @@ bool tt_node_cache_begins(const char *start, size_t n)
 
 /* ---- a file that was left ---- */
 
+/* A head that a crash has kept from storage: it comes before all that is acknowledged. */
+static bool is_cut(const char *text, off_t size)
+{
+    size_t length = strlen(TT_NODE_CACHE_MAGIC);
+
+    return size < TT_NODE_CACHE_HEAD &&
+           !strncmp(text, TT_NODE_CACHE_MAGIC, (size_t)size < length ? (size_t)size : length);
+}
+
 /* Behind the end there is nothing: what should be there is then seen to be damaged. */
 static int get(const struct tt_node_cache *c, char *to, uint64_t n, uint64_t offset,
                struct tt_error *e)
@@ -264,13 +255,13 @@ int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_er
     if (!S_ISREG(st.st_mode))
         return tt_fail(e, TT_FAILED, "'%s' is not a file", path);
     rc = get(out, text, TT_NODE_CACHE_HEAD, 0, e);
-    if (rc == TT_OK && !tt_node_cache_begins(text, sizeof text))
+    out->unbegun = rc == TT_OK && is_cut(text, st.st_size);
+    if (rc != TT_OK || out->unbegun)
+        return rc;
+    if (!tt_node_cache_begins(text, sizeof text))
         rc = tt_fail(e, TT_CORRUPT, "'%s' does not begin like a file of the layer cache", path);
     if (rc == TT_OK)
         rc = parse(path, text, &out->head, e);
-    if (rc == TT_OK && out->head.local && st.st_size < TT_NODE_CACHE_HEAD)
-        rc = tt_fail(e, TT_CORRUPT, "'%s' ends at offset %lld, inside of its head", path,
-                     (long long)st.st_size);
     if (rc == TT_OK && out->head.local)
         rc = tt_log_load(&out->log, (uint64_t)st.st_size - TT_NODE_CACHE_HEAD, true,
                          tt_node_cache_fetch, out, e);
@@ -304,11 +295,21 @@ static int is_writes(const struct dirent *entry)
     return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
 }
 
-static bool is_of(const char *path, const char *target)
+static bool is_named_for(const char *directory, const char *path, const char *target)
+{
+    char *first = tt_node_cache_writes(directory, target, 0);
+    bool is = !first || !strncmp(path, first, (size_t)(strrchr(first, '-') + 1 - first));
+
+    free(first);
+    return is;
+}
+
+static bool is_of(const char *directory, const char *path, const char *target)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_node_cache c;
-    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK || !strcmp(c.head.target, target);
+    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK ||
+              (c.unbegun ? is_named_for(directory, path, target) : !strcmp(c.head.target, target));
 
     tt_node_cache_free(&c);
     return is;
@@ -329,13 +330,29 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
 
         if (!*list || asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             rc = tt_fail_nomem(e, "the files of a cache");
-        else if (!target || is_of(path, target))
+        else if (!target || is_of(directory, path, target))
             (*list)[(*n)++] = path;
         else
             free(path);
         free(entries[i]);
     }
     free(entries);
+    return rc;
+}
+
+int tt_node_cache_check_ended(const char *path, struct tt_error *e)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = TT_OK;
+
+    if (fd < 0)
+        return tt_fail_call(e, errno, "open", path, -1);
+    if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        rc = tt_fail(e, TT_BUSY,
+                     "'%s' is in use: its rank still runs and may acknowledge more; end the run "
+                     "first",
+                     path);
+    close(fd);
     return rc;
 }
 

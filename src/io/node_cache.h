@@ -31,6 +31,7 @@
 #define TT_NODE_CACHE_MAGIC "tutti cache "
 enum { TT_NODE_CACHE_HEAD = 16384 };
 #define TT_NODE_CACHE_WRITES ".writes"
+#define TT_NODE_CACHE_NEW ".new" /* of a file of writes while it is being made */
 #define TT_NODE_CACHE_PIECE ".piece"
 #define TT_NODE_CACHE_USAGE "usage"
 /* Of the target while any of it is only in caches: their directory on the node of rank 0. */
@@ -51,6 +52,8 @@ struct tt_node_cache_head {
 /* The text, TT_NODE_CACHE_HEAD bytes; NULL: no memory. TT_USAGE and NULL if the path is too long.
  */
 char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e);
+/* Says that the process that has the file open uses it. A file system without locks cannot tell. */
+void tt_node_cache_claim(int fd);
 /* Writes the number into the head of an open file. */
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e);
 int tt_node_cache_set_converted(const char *path, struct tt_error *e);
@@ -59,6 +62,8 @@ int tt_node_cache_set_converted(const char *path, struct tt_error *e);
 struct tt_node_cache {
     char *path;
     int fd;
+    bool
+        unbegun; /* shorter than its head: nothing was acknowledged in it, and it names no target */
     struct tt_node_cache_head head;
     struct tt_log log; /* what was acknowledged, if sync is local */
 };
@@ -73,9 +78,12 @@ int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
- * which the caller frees. A file that cannot be read is taken for one of the target. */
+ * which the caller frees. A file that cannot be read is taken for one of the target; of one that is
+ * unbegun the name tells. */
 int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
                        struct tt_error *e);
+/* TT_BUSY and a line while the rank of a file of writes runs: it may acknowledge more. */
+int tt_node_cache_check_ended(const char *path, struct tt_error *e);
 /* TT_BUSY and a line if any file there has what is nowhere else, or cannot be understood. */
 int tt_node_cache_check_moved(const char *directory, struct tt_error *e);
 /* TT_FAILED and a line if the mark says that the target is not whole. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "plan/control.h"
 #include "plan/directory.h"
 
@@ -36,15 +37,6 @@ static char *file_of(const char *directory, int rank)
     return tt_directory_path(directory, rank > 0 ? name : "manifest");
 }
 
-static void put_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text <= ' ' || *text == 127 || *text == '%')
-            fprintf(out, "%%%02X", (unsigned char)*text);
-        else
-            putc(*text, out);
-}
-
 /* One append is one write. A line that was cut short, on a full disk for one, has too few words or,
  * with the next one, too many. */
 static int append(const char *directory, const char *words, const char *path, struct tt_error *e)
@@ -58,11 +50,11 @@ static int append(const char *directory, const char *words, const char *path, st
     if (out) {
         fprintf(out, "%s ", words);
         if (path[0] != '/' && getcwd(here, sizeof here)) {
-            put_escaped(out, here);
+            tt_put_escaped(out, here);
             putc('/', out);
             path += strncmp(path, "./", 2) ? 0 : 2;
         }
-        put_escaped(out, path);
+        tt_put_escaped(out, path);
         putc('\n', out);
     }
     if (!manifest || !out || fclose(out) != 0) {
@@ -156,27 +148,6 @@ struct events {
     struct event *list;
 };
 
-/* In place; false: it is not what put_escaped has written. */
-static bool unescape(char *text)
-{
-    char *to = text;
-
-    for (; *text; text++) {
-        if (*text != '%') {
-            *to++ = *text;
-            continue;
-        }
-        if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
-            return false;
-        *to = (char)strtol((char[]){text[1], text[2], 0}, NULL, 16);
-        if (!*to++)
-            return false;
-        text += 2;
-    }
-    *to = '\0';
-    return true;
-}
-
 static bool take_number(const char *word, int base, uint64_t *out)
 {
     char *end;
@@ -205,7 +176,7 @@ static bool take_line(char *line, struct event *ev)
         kind++;
     *ev = (struct event){.verb = verb, .line = ev->line};
     ev->made = (struct tt_made){.kind = (enum tt_made_kind)kind, .path = words[n - 1]};
-    if (kind == TT_MADE_KINDS || !unescape(ev->made.path) || ev->made.path[0] != '/')
+    if (kind == TT_MADE_KINDS || !tt_unescape(ev->made.path) || ev->made.path[0] != '/')
         return false;
     if (verb == CLAIM && !take_number(words[2], 10, &claimed))
         return false;

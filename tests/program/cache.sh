@@ -128,6 +128,7 @@ for layers in verify,cache,fault verify,cache,fault,compress,subfile; do
 done
 
 # A run whose processes are all killed.
+meanwhile=(true)
 killed() { # LAYERS OPTIONS...
     local layers=$1
     shift
@@ -139,13 +140,25 @@ killed() { # LAYERS OPTIONS...
         kill -0 $driver || { cat err; fail "the run ended by itself"; }
         sleep 0.05
     done
+    "${meanwhile[@]}"
     pids=$(pgrep -f -- "perform $runs" || true)
     # shellcheck disable=SC2086 # words
     kill -9 $pids $(pgrep -f -- "$runs") 2>/dev/null || true
     wait $driver 2>/dev/null || true
     no_process_left
 }
+# While ranks run, they acknowledge more: neither caches nor target must look converted, by a copy neither.
+refused_alive() {
+    expect 1 "$TUTTI" convert target new
+    one_line "0000[01].writes' is in use: its rank still runs and may acknowledge more; end the run first"
+    cp -r local/tutti-* copy
+    expect 1 "$TUTTI" convert copy new
+    rm -rf copy
+    [ ! -e new ] || fail "a file was made of a run that is alive"
+}
+meanwhile=(refused_alive)
 killed cache,throttle --cache.sync local
+meanwhile=(true)
 left=$(ls -d local/tutti-*) run=$(last_run)
 # Cleaning spares it, with the target; who reads the target is told.
 expect 1 "$TUTTI" clean "$run"
@@ -168,7 +181,7 @@ bad() { # PATTERN
 again() { rm -rf bad && cp -r "$left" bad; }
 again && sed -i '1s/cache 1/cache 2/' bad/*-00000.writes && bad "00000.writes' has version 2 of the cache's format; this tutti reads version 1"
 again && sed -i '4s/rank 0/rank 7/' bad/*-00000.writes && bad "00000.writes', line 4: 'rank 7 of 2' is not what tutti writes there"
-again && truncate -s 60 bad/*-00001.writes && bad "00001.writes' is cut short: line 4 of its head is missing"
+again && sed -i '8s/end/dne/' bad/*-00001.writes && bad "00001.writes', line 8: 'dne' is not what tutti writes there"
 again && truncate -s 16500 bad/*-00001.writes && bad "00001.writes' ends at offset|00001.writes': the head of the log"
 again && truncate -s 40000 bad/*-00001.writes && bad "00001.writes': the (index|block) of rank 0 .* (damaged|not what was written)"
 again && cp bad/*-00001.writes bad/x.writes && bad "are both of rank 1"
@@ -184,6 +197,17 @@ expect 1 "$TUTTI" clean "$run" # that was a copy
 expect 0 "$TUTTI" convert target converted.2
 cmp converted converted.2
 rm -rf "$left" # also without the caches, from now on
+expect 0 "$TUTTI" clean "$run"
+[ ! -e target ] || fail "clean has left the target"
+empty
+# A head that a crash has kept from storage hides nothing that was acknowledged: convert goes on without it, and clean removes it.
+killed cache,throttle --cache.sync local
+run=$(last_run)
+truncate -s 0 local/tutti-*/*-00001.writes
+expect 1 "$TUTTI" clean "$run" # the other rank's
+rm -f converted
+expect 0 "$TUTTI" convert target converted
+one_line "00001.writes' is shorter than its head: nothing was acknowledged in it"
 expect 0 "$TUTTI" clean "$run"
 [ ! -e target ] || fail "clean has left the target"
 empty

@@ -201,6 +201,8 @@ static void what_is_acknowledged_is_found(void **state)
     expect_found(&s, 0, false);
     assert_true(tt__store_acknowledge(&s, 4));
     expect_found(&s, 4, true);
+    assert_int_equal(tt_node_cache_check_ended(s.path, &e), TT_BUSY);
+    tt_error_clear(&e);
     /* Moved, but nobody knows whether that survives a crash: it is kept. */
     assert_int_equal(tt__store_moved(&s, 4, false, &e), TT_OK);
     assert_false(tt__store_release(&s, false));
@@ -257,6 +259,25 @@ static void a_sync_below_is_no_damage(void **state)
     end(&t);
 }
 
+static void a_closed_store_is_not_in_use(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct cache_store s;
+    struct target t;
+    char *path;
+
+    (void)state;
+    begin(&t);
+    fill(&t, &s, 1);
+    assert_true(tt__store_acknowledge(&s, 1));
+    path = strdup(s.path);
+    tt__store_close(&s, true);
+    assert_int_equal(tt_node_cache_check_ended(path, &e), TT_OK);
+    free(path);
+    MPI_Barrier(t.spec.comm);
+    end(&t);
+}
+
 static void heads_are_checked(void **state)
 {
 #define HEAD "tutti cache 1\nmoved 00000000000000000000\nconverted no \nrank 0 of 1\n"
@@ -276,7 +297,7 @@ static void heads_are_checked(void **state)
         {HEAD "inode 7\nsync target\ntarget here\n", "line 7: 'target here'"},
         {HEAD "inode 7\nsync target\ntarget /a%0\n", "line 7"},
         {HEAD "inode 7\nsync target\ntarget /a%0A", "cut short: line 7"},
-        {HEAD "inode 7\nsync local\ntarget /a\nend\n", "inside of its head"},
+        {HEAD "inode 7\nsync local\ntarget /a\nend\n", "does not begin like"},
         {HEAD "inode 7\nsync target\ntarget /a%0Ab\nend\n", NULL},
     };
     struct scratch s;
@@ -294,6 +315,7 @@ static void heads_are_checked(void **state)
         assert_non_null(out);
         fputs(cases[i].text, out);
         fclose(out);
+        assert_int_equal(truncate(path, TT_NODE_CACHE_HEAD), 0);
         rc = tt_node_cache_load(path, &c, &e);
         assert_int_equal(rc == TT_OK, cases[i].says == NULL);
         if (cases[i].says && !strstr(e.text, cases[i].says))
@@ -304,6 +326,50 @@ static void heads_are_checked(void **state)
     }
     free(path);
     scratch_remove(&s);
+}
+
+/* A crash has kept the head from storage, and so all that would have been acknowledged. */
+static void a_cut_head_holds_nothing(void **state)
+{
+    static const off_t sizes[] = {TT_NODE_CACHE_HEAD - 1, 60, 7, 0};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct cache_store s;
+    struct target t;
+    char **list, *target;
+    size_t n;
+
+    (void)state;
+    begin(&t);
+    fill(&t, &s, 0);
+    target = realpath(t.spec.path, NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct tt_node_cache c;
+
+        assert_int_equal(truncate(s.path, sizes[i]), 0);
+        assert_int_equal(tt_node_cache_load(s.path, &c, &e), TT_OK);
+        assert_true(c.unbegun);
+        assert_false(tt_node_cache_holds(&c));
+        tt_node_cache_free(&c);
+    }
+    MPI_Barrier(t.spec.comm);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_OK);
+    assert_int_equal(tt_node_cache_list(s.directory, target, &list, &n, &e), TT_OK);
+    assert_int_equal(n, t.s.size);
+    while (n > 0)
+        free(list[--n]);
+    free(list);
+    assert_int_equal(tt_node_cache_list(s.directory, "/another", &list, &n, &e), TT_OK);
+    assert_int_equal(n, 0);
+    free(list);
+    MPI_Barrier(t.spec.comm);
+    /* What does not begin like one is somebody's. */
+    assert_int_equal(pwrite(s.fd, "mine", 4, 0), 4);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    free(target);
+    MPI_Barrier(t.spec.comm);
+    tt__store_close(&s, false);
+    MPI_Barrier(t.spec.comm);
+    end(&t);
 }
 
 /* ---- pieces ---- */
@@ -353,7 +419,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(later_writes_win),
         cmocka_unit_test(what_is_acknowledged_is_found),
         cmocka_unit_test(a_sync_below_is_no_damage),
+        cmocka_unit_test(a_closed_store_is_not_in_use),
         cmocka_unit_test(heads_are_checked),
+        cmocka_unit_test(a_cut_head_holds_nothing),
         cmocka_unit_test(the_least_used_piece_goes),
     };
     int failed, level;

@@ -146,6 +146,37 @@ static int sync_directory(const char *directory)
     return why;
 }
 
+static void remove_writes(struct cache_store *s)
+{
+    struct stat ours, there;
+
+    if (fstat(s->fd, &ours) == 0 && lstat(s->path, &there) == 0 && ours.st_ino == there.st_ino)
+        unlink(s->path);
+}
+
+/* Under another name until it is whole: what a killed rank leaves is then no file of writes. */
+static int make_writes(struct cache_store *s, const char *text, const unsigned char *front)
+{
+    char temporary[PATH_MAX];
+    int why;
+
+    if (snprintf(temporary, sizeof temporary, "%s" TT_NODE_CACHE_NEW, s->path) >= PATH_MAX)
+        return ENAMETOOLONG;
+    s->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (s->fd < 0)
+        return errno;
+    tt_node_cache_claim(s->fd);
+    why = put(s, text, TT_NODE_CACHE_HEAD, 0);
+    if (!why && front)
+        why = put(s, front, s->log.base, TT_NODE_CACHE_HEAD);
+    if (!why && link(temporary, s->path) != 0)
+        why = errno;
+    unlink(temporary);
+    if (!why && s->local)
+        why = sync_directory(s->directory);
+    return why;
+}
+
 /* The head and, where a sync is one of the store, the front of the log. */
 static int write_front(struct cache_store *s, const struct tt_node_cache_head *head,
                        struct tt_error *e)
@@ -156,21 +187,15 @@ static int write_front(struct cache_store *s, const struct tt_node_cache_head *h
 
     if (text && s->local && !front)
         tt_fail_nomem(e, "the head of a log");
-    if (e->code == TT_OK) {
-        s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        why = s->fd < 0 ? errno : put(s, text, TT_NODE_CACHE_HEAD, 0);
-        if (!why && front)
-            why = put(s, front, s->log.base, TT_NODE_CACHE_HEAD);
-        if (!why && s->local)
-            why = sync_directory(s->directory);
-    }
+    if (e->code == TT_OK)
+        why = make_writes(s, text, front);
     free(front);
     free(text);
     if (why) {
         tt__store_break(s, "open", why);
         if (s->fd >= 0) {
+            remove_writes(s);
             close(s->fd);
-            unlink(s->path);
         }
         s->fd = -1;
     }
@@ -604,14 +629,6 @@ int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block
 }
 
 /* ---- closing ---- */
-
-static void remove_writes(struct cache_store *s)
-{
-    struct stat ours, there;
-
-    if (fstat(s->fd, &ours) == 0 && lstat(s->path, &there) == 0 && ours.st_ino == there.st_ino)
-        unlink(s->path);
-}
 
 void tt__store_close(struct cache_store *s, bool keep)
 {
