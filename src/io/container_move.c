@@ -22,7 +22,7 @@ struct job {
     MPI_Offset start[TT_CONTAINER_DIMS], count[TT_CONTAINER_DIMS], stride[TT_CONTAINER_DIMS],
         blocks[TT_CONTAINER_DIMS];
     MPI_Offset *starts, *counts; /* the first two */
-    /* walking through lists: */
+    /* walking through lists, in elements: divisions show where runs are tiny */
     const struct tt_extent_list *list; /* NULL: the order of the selections */
     size_t next;
     struct tt_extent_iter iter;
@@ -46,7 +46,7 @@ static void walk(struct job *j)
 {
     const struct tt_container *c = j->file->state;
 
-    tt_extents_begin(&j->iter, j->piece.block, j->size);
+    tt_extents_begin(&j->iter, j->piece.block, 1);
     j->list = c->library->sorted ? &c->extents : NULL;
     j->next = 0;
     j->rest.length = 0;
@@ -64,30 +64,30 @@ static bool has_more(struct job *j)
     return true;
 }
 
-static void take(struct job *j, uint64_t bytes)
+static void take(struct job *j, uint64_t elements)
 {
-    j->rest.file_offset += bytes;
-    j->rest.memory_offset += bytes;
-    j->rest.length -= bytes;
+    j->rest.file_offset += elements;
+    j->rest.memory_offset += elements;
+    j->rest.length -= elements;
 }
 
 /* Walks on by as many boxes as one call takes; without boxes they are only counted. False at the
- * end. *packed: they lie in one piece of memory, at *memory. */
+ * end. *packed: they lie in one piece of memory, from the element *memory on. */
 static bool next_round(struct job *j, MPI_Offset **boxes, uint64_t *memory, bool *packed)
 {
     const struct tt_container *c = j->file->state;
     const struct tt_library *l = c->library;
     struct tt_piece *p = &j->piece;
+    uint64_t all = l->call_bytes / j->size, round = ROUND_BYTES / j->size, elements = 0;
 
     p->n = 0;
-    p->bytes = 0;
     *packed = true;
     for (; p->n < l->round_boxes && has_more(j); p->n++) {
         uint64_t start[TT_MAX_DIMS], count[TT_MAX_DIMS], at = j->rest.memory_offset;
-        bool follows = *packed && (p->n == 0 || at == *memory + p->bytes);
-        uint64_t most = follows || l->call_bytes < ROUND_BYTES ? l->call_bytes : ROUND_BYTES;
-        uint64_t fit = most > p->bytes ? (most - p->bytes) / j->size : 0;
-        struct tt_run run = {j->rest.file_offset / j->size, j->rest.length / j->size};
+        bool follows = *packed && (p->n == 0 || at == *memory + elements);
+        uint64_t most = follows || all < round ? all : round;
+        uint64_t fit = most > elements ? most - elements : 0;
+        struct tt_run run = {j->rest.file_offset, j->rest.length};
         uint64_t taken;
 
         if (p->n == 0 && fit == 0)
@@ -98,15 +98,18 @@ static bool next_round(struct job *j, MPI_Offset **boxes, uint64_t *memory, bool
             *memory = at;
         *packed = follows;
         taken = run.length = run.length < fit ? run.length : fit;
-        tt_run_take_box(&run, j->variable->ndims, j->variable->dims, start, count);
-        taken = (taken - run.length) * j->size;
+        if (boxes || taken > 1) { /* one element is a box wherever it is */
+            tt_run_take_box(&run, j->variable->ndims, j->variable->dims, start, count);
+            taken -= run.length;
+        }
         if (boxes) {
             widen(j, start, p->step, 0, boxes[p->n]);
             widen(j, count, 1, j->size, boxes[c->boxes_size + p->n]);
         }
-        p->bytes += taken;
+        elements += taken;
         take(j, taken);
     }
+    p->bytes = elements * j->size;
     return p->n > 0;
 }
 
@@ -115,13 +118,17 @@ static void stage_round(struct job again, uint64_t bytes)
 {
     const struct tt_container *c = again.file->state;
     char *staged = c->staging, *data = again.piece.block->data;
+    uint64_t left = bytes / again.size;
 
-    for (uint64_t n; bytes > 0 && has_more(&again); bytes -= n, staged += n) {
-        n = again.rest.length < bytes ? again.rest.length : bytes;
+    for (uint64_t n, moved; left > 0 && has_more(&again); left -= n, staged += moved) {
+        char *at = data + again.rest.memory_offset * again.size;
+
+        n = again.rest.length < left ? again.rest.length : left;
+        moved = n * again.size;
         if (again.piece.direction == TT_WRITING)
-            memcpy(staged, data + again.rest.memory_offset, n);
+            memcpy(staged, at, moved);
         else
-            memcpy(data + again.rest.memory_offset, staged, n);
+            memcpy(at, staged, moved);
         take(&again, n);
     }
 }
@@ -176,7 +183,7 @@ static int move_round(struct job *j, struct tt_error *e)
     p->starts = c->boxes;
     p->counts = c->boxes + c->boxes_size;
     p->memory = NULL;
-    p->data = packed ? (char *)p->block->data + memory : c->staging;
+    p->data = packed ? (char *)p->block->data + memory * j->size : c->staging;
     if (!packed && p->direction == TT_WRITING)
         stage_round(before, p->bytes);
     rc = tt_container_move(j->file, p, e);
@@ -250,7 +257,7 @@ static int plan(struct job *j, int *calls, struct tt_error *e)
 
     *calls = 0;
     if (j->piece.listed) {
-        if (c->library->sorted && tt_extents_collect(&c->extents, b, j->size) != TT_OK)
+        if (c->library->sorted && tt_extents_collect(&c->extents, b, 1) != TT_OK)
             return tt_fail_nomem(e, "a list of runs");
         for (walk(j); next_round(j, NULL, &memory, &packed); ++*calls) {
             boxes = j->piece.n > boxes ? j->piece.n : boxes;

@@ -237,11 +237,29 @@ static bool selection_run(const struct tt_selection *s, uint64_t index, struct t
     return false;
 }
 
+/* The same as below, without a call for every run: a list may have a hundred thousand tiny ones. */
+static bool next_of_list(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
+{
+    uint64_t i = *index;
+
+    while (i < s->nruns && s->runs[i].length == 0)
+        i++;
+    if (i >= s->nruns)
+        return false;
+    *run = s->runs[i++];
+    for (; i < s->nruns && s->runs[i].start == run->start + run->length; i++)
+        run->length += s->runs[i].length;
+    *index = i;
+    return true;
+}
+
 /* The next run from *index on, with all runs that follow it without a gap; false at the end. */
 static bool next_run(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
 {
     struct tt_run more;
 
+    if (s->kind == TT_SELECT_RUNS)
+        return next_of_list(s, index, run);
     do {
         if (!selection_run(s, *index, run))
             return false;

@@ -68,9 +68,10 @@ int tt_pnetcdf_check(struct tt_file *file, struct tt_piece *p, struct tt_error *
 {
     const struct pnetcdf_opts *o = file->opts;
     const struct pnetcdf_state *s = file->state;
-    uint64_t size = collected_size(block_bytes(file, p->block));
 
     if (o->method == PNETCDF_AGGREGATED && p->direction == TT_WRITING) {
+        uint64_t size = collected_size(block_bytes(file, p->block));
+
         p->words[FULL] = size > o->buffer - s->collected;
         p->words[LARGE] = size > o->buffer;
     }
