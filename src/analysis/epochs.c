@@ -3,6 +3,7 @@
  * fraction and inflation stand on. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/run_data.h"
 #include "analysis/statistics.h"
@@ -42,6 +43,8 @@ static void join(struct tt_epoch *out, size_t *n, const struct tt_epoch_record *
     out->rest = larger(out->rest, tt_seconds(r->span_ns) - tt_seconds(r->visible_ns));
     out->visible = larger(out->visible, tt_seconds(r->visible_ns));
     out->helper_cpu = larger(out->helper_cpu, tt_seconds(r->helper_cpu_ns));
+    out->staging = larger(out->staging, tt_seconds(r->staging_ns));
+    out->copy = larger(out->copy, tt_seconds(r->copy_ns));
     out->bytes += (double)r->bytes;
     if (r->iterations != out->iterations || baseline != out->baseline || settling != out->settling)
         out->complete = false;
@@ -58,6 +61,8 @@ static void join_reduced(struct tt_epoch *out, size_t *n, const struct tt_reduce
                                    .io_ns = r->write_ns,
                                    .visible_ns = r->visible_ns,
                                    .helper_cpu_ns = r->helper_cpu_ns,
+                                   .staging_ns = r->staging_ns,
+                                   .copy_ns = r->copy_ns,
                                    .bytes = r->bytes};
 
     join(out, n, &like);
@@ -202,22 +207,18 @@ static const struct tt_epoch *most_telling(const struct tt_run_data *run)
 
 /* ---- means and medians ---- */
 
-/* What is drawn as a whole: an epoch, or a row of them. Of overlapped ones span, compute, rest and
- * the helper's CPU time, of baselines rest, io and compute. */
-#define COLUMNS 4
+/* What is drawn as a whole: an epoch, or a row of them. Of overlapped ones span, compute, rest, the
+ * helper's CPU time and copy, of baselines rest, io, compute and staging. */
+#define COLUMNS 5
+_Static_assert(COLUMNS <= TT_DRAWN_WIDTH, "a bootstrap takes rows of this width");
 struct units {
     size_t n, epochs; /* epochs: in how many */
     double *values;
 };
 
-static void add_unit(struct units *u, double a, double b, double c, double d)
+static void add_unit(struct units *u, const double row[COLUMNS])
 {
-    double *row = u->values + COLUMNS * u->n++;
-
-    row[0] = a;
-    row[1] = b;
-    row[2] = c;
-    row[3] = d;
+    memcpy(u->values + COLUMNS * u->n++, row, COLUMNS * sizeof *row);
     u->epochs++;
 }
 
@@ -228,7 +229,7 @@ static void take_baselines(const struct tt_run_data *run, const struct tt_epoch 
         const struct tt_epoch *x = &run->epochs[i];
 
         if (counts_as(run, x, true) && same_work(x, like))
-            add_unit(u, x->rest, x->io, x->compute, 0);
+            add_unit(u, (double[COLUMNS]){x->rest, x->io, x->compute, x->staging});
     }
 }
 
@@ -239,7 +240,7 @@ static void take_overlapped(const struct tt_run_data *run, const struct tt_epoch
         const struct tt_epoch *x = &run->epochs[i];
 
         if (counts_as(run, x, false) && same_work(x, like))
-            add_unit(u, x->span, x->compute, x->rest, x->helper_cpu);
+            add_unit(u, (double[COLUMNS]){x->span, x->compute, x->rest, x->helper_cpu, x->copy});
     }
 }
 
@@ -254,21 +255,25 @@ static bool is_asked_for(const struct tt_epoch *x)
 static void take_rows(const struct tt_run_data *run, const struct tt_epoch *like, struct units *u)
 {
     for (size_t first = 0, next; first < run->nepochs; first = next + 1) {
-        double span = 0, compute = 0, rest = 0, helper_cpu = 0, n;
+        double row[COLUMNS] = {0};
+        size_t n;
         bool alike = true;
 
         for (next = first; next < run->nepochs && is_asked_for(&run->epochs[next]); next++) {
-            span += run->epochs[next].span;
-            compute += run->epochs[next].compute;
-            rest += run->epochs[next].rest;
-            helper_cpu += run->epochs[next].helper_cpu;
+            row[0] += run->epochs[next].span;
+            row[1] += run->epochs[next].compute;
+            row[2] += run->epochs[next].rest;
+            row[3] += run->epochs[next].helper_cpu;
+            row[4] += run->epochs[next].copy;
             alike = alike && same_work(&run->epochs[next], like);
         }
-        n = (double)(next - first);
-        if (next == run->nepochs || next == first || !alike)
+        n = next - first;
+        if (next == run->nepochs || n == 0 || !alike)
             continue;
-        add_unit(u, span / n, compute / n, rest / n, helper_cpu / n);
-        u->epochs += next - first - 1;
+        for (size_t c = 0; c < COLUMNS; c++)
+            row[c] /= (double)n;
+        add_unit(u, row);
+        u->epochs += n - 1;
     }
 }
 
@@ -338,15 +343,16 @@ static int take_figures(struct tt_run_data *run, struct tt_error *e)
     f->overlapped = overlapped.epochs;
     f->baselines = baselines.epochs;
     f->bytes = like->bytes;
-    f->mean = (struct tt_epoch_times){mean_of(&overlapped, 0), mean_of(&overlapped, 1),
-                                      mean_of(&baselines, 0),  mean_of(&baselines, 1),
-                                      mean_of(&baselines, 2),  mean_of(&overlapped, 2),
-                                      mean_of(&overlapped, 3)};
+    f->mean = (struct tt_epoch_times){
+        mean_of(&overlapped, 0), mean_of(&overlapped, 1), mean_of(&baselines, 0),
+        mean_of(&baselines, 1),  mean_of(&baselines, 2),  mean_of(&overlapped, 2),
+        mean_of(&overlapped, 3), mean_of(&baselines, 3),  mean_of(&overlapped, 4)};
     f->median =
         (struct tt_epoch_times){median_of(&overlapped, 0, room), median_of(&overlapped, 1, room),
                                 median_of(&baselines, 0, room),  median_of(&baselines, 1, room),
                                 median_of(&baselines, 2, room),  median_of(&overlapped, 2, room),
-                                median_of(&overlapped, 3, room)};
+                                median_of(&overlapped, 3, room), median_of(&baselines, 3, room),
+                                median_of(&overlapped, 4, room)};
     merge_units(&overlapped);
     merge_units(&baselines);
     rc = tt_bootstrap_means(

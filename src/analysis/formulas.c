@@ -504,6 +504,34 @@ static struct tt_value formula_staging_rate(const struct tt_run_data *run)
                  "no data was in a device's memory");
 }
 
+/* What of the I/O was visible was staging as far as the caller's copy lasted, or as far as storage
+ * is too short for it; never more than all of it. The rest was storage. */
+static struct tt_value hidden_part(const struct tt_run_data *run, bool staging)
+{
+    const struct tt_epoch_times *t = &run->figures.mean;
+    const struct tt_value whole = get(run, TT_METRIC_hidden_fraction);
+    double visible = t->span - t->compute_only, storage = t->io_only - t->staging;
+    double staged = fmin(fmax(t->copy, visible - storage), t->staging);
+
+    if (!get(run, TT_METRIC_staged).known)
+        return unknown(TT_NOT_REPORTED);
+    if (!whole.known || tt_run_data_is_serial(run))
+        return whole;
+    if (!(t->staging > 0) || !(storage > 0))
+        return unknown("baseline epochs have no staging, or nothing else");
+    return known(staging ? 1 - staged / t->staging : 1 - (visible - staged) / storage);
+}
+
+static struct tt_value formula_hidden_staging(const struct tt_run_data *run)
+{
+    return hidden_part(run, true);
+}
+
+static struct tt_value formula_hidden_storage(const struct tt_run_data *run)
+{
+    return hidden_part(run, false);
+}
+
 static struct tt_value formula_hidden_read_fraction(const struct tt_run_data *run)
 {
     char key[96];
@@ -631,6 +659,8 @@ static bool holds_without_baselines(enum tt_metric_id id)
     case TT_METRIC_hidden_fraction_median:
     case TT_METRIC_hidden_fraction_low:
     case TT_METRIC_hidden_fraction_high:
+    case TT_METRIC_hidden_staging:
+    case TT_METRIC_hidden_storage:
     case TT_METRIC_speedup:
     case TT_METRIC_inflation:
     case TT_METRIC_epoch_time:
@@ -672,6 +702,8 @@ static void leave_out_epochs(struct tt_run_data *run)
                                                   TT_METRIC_hidden_fraction_low,
                                                   TT_METRIC_hidden_fraction_high,
                                                   TT_METRIC_hidden_fraction_median,
+                                                  TT_METRIC_hidden_staging,
+                                                  TT_METRIC_hidden_storage,
                                                   TT_METRIC_speedup,
                                                   TT_METRIC_inflation,
                                                   TT_METRIC_epoch_time,

@@ -212,6 +212,13 @@
       "time in which these bytes moved, by the devices' own clocks, summed over ranks") \
     X(staging_rate, "B/s", "staging rate", RATE, RECORDS, 0, \
       "staged / staging_time: what one rank gets") \
+    X(hidden_staging, "1", "hidden staging", SHARE_WANTED, RECORDS, TT_SHOWN_COMPARED, \
+      "1 - visible staging / staging, the part of io_only in which data left or entered a device. " \
+      "Visible staging is the caller's copy in the epochs of epoch_time, or what of epoch_time - " \
+      "compute_only is longer than the rest of io_only, whichever is longer; at most all staging") \
+    X(hidden_storage, "1", "hidden storage", SHARE_WANTED, RECORDS, TT_SHOWN_COMPARED, \
+      "1 - (epoch_time - compute_only - visible staging) / (io_only - staging), as in " \
+      "hidden_staging. Both, weighted by their parts of io_only, are hidden_fraction") \
     X(device_utilisation, "1", "device utilisation", COUNT, WORKLOAD, 0, \
       "part of the last second or less of the measured time in which kernels ran on rank 0's device, " \
       "as its library says; of all who use it") \

@@ -22,6 +22,7 @@ struct tt_epoch {
     double rest;  /* span without what is visible of I/O */
     double write; /* of io without opening and closing files */
     double helper_cpu;
+    double staging, copy; /* of io, by the device's clock; of visible */
 };
 
 /* Over the epochs that did the same work, in seconds; 0 if there is none. */
@@ -31,6 +32,8 @@ struct tt_epoch_times {
     double compute_alone;         /* likewise: what compute is in overlapped ones */
     double rest;                  /* overlapped epochs: span without what is visible of I/O */
     double helper_cpu;            /* overlapped epochs: CPU time of the helper for the dump */
+    double staging;               /* baseline epochs: of io_only */
+    double copy;                  /* overlapped epochs: the caller's copy */
 };
 struct tt_epoch_figures {
     size_t overlapped, baselines; /* how many of each there were */

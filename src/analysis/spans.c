@@ -237,6 +237,17 @@ static void name_track(struct tt_track *t, const json_t *threads)
         snprintf(t->name, sizeof t->name, "%.15s", name ? name : number);
 }
 
+/* A device does one thing of a track after the other. The host places its spans, and may be late by
+ * what it takes to notice their ends. */
+static void follow_device(struct tt_timed_span *s, uint64_t end_ns)
+{
+    uint64_t late = distance((int64_t)s->start_ns, (int64_t)end_ns);
+
+    late = late < s->duration_ns ? late : s->duration_ns;
+    s->start_ns += late;
+    s->duration_ns -= late;
+}
+
 static int make_tracks(struct tt_rank_spans *r, const json_t *threads)
 {
     struct assignment a = {0};
@@ -249,6 +260,8 @@ static int make_tracks(struct tt_rank_spans *r, const json_t *threads)
         bad = choose_track(r, &a, s, &chosen);
         if (bad)
             break;
+        if (r->tracks[chosen].n && s->track >= TT_TRACK_KERNELS)
+            follow_device(s, a.ends[chosen]);
         s->track = (uint32_t)chosen;
         a.ends[chosen] = s->start_ns + s->duration_ns;
         r->tracks[chosen].n++;

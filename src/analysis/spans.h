@@ -29,10 +29,11 @@ struct tt_timed_span {
     uint16_t kind, flags;
 };
 
-/* A thread, or a lane of requests in flight. Requests overlap each other, so each has a lane for as
- * long as it lasts: the first that is free. Spans of a track nest or follow each other. */
+/* A thread, what a device did, or a lane of requests in flight. Requests overlap each other, so
+ * each has a lane for as long as it lasts: the first that is free. Spans of a track nest or follow
+ * each other. */
 struct tt_track {
-    char name[48]; /* "main", "helper", "worker", "main, in flight 2" */
+    char name[48]; /* "main", "helper", "worker", "main, in flight 2", "kernels", "staging" */
     uint32_t thread;
     uint32_t lane; /* from 1; 0: the thread itself */
     size_t first, n;

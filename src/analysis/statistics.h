@@ -70,7 +70,7 @@ struct tt_drawn {
     size_t n, width;
     const double *values;
 };
-#define TT_DRAWN_WIDTH 4 /* at most */
+#define TT_DRAWN_WIDTH 5 /* at most */
 /* Percentile bootstrap of a function of the means of both samples' columns. Fewer rows than
  * tt_runs_for_interval() in either: not known. Takes time in proportion to the rows. */
 typedef double tt_of_means(const double *a, const double *b);

@@ -35,10 +35,15 @@ static uint64_t chunk_key(const struct tt_content *c, uint64_t owner, uint64_t c
     return key;
 }
 
+size_t tt_content_random_words(const struct tt_content *c)
+{
+    return WORDS - (size_t)((double)WORDS * c->compressible + 0.5);
+}
+
 static void make_chunk(const struct tt_content *c, uint64_t owner, uint64_t chunk, uint64_t *words)
 {
     uint64_t key = chunk_key(c, owner, chunk), states[16];
-    size_t random = WORDS - (size_t)((double)WORDS * c->compressible + 0.5);
+    size_t random = tt_content_random_words(c);
 
     for (unsigned i = 0; i < 16; i++)
         states[i] = tt_mix(key + i) | 1;

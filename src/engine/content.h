@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+struct tt_device; /* devices/device.h */
+
 /* Random content is made in chunks of this size, of which each depends on its place alone. */
 #define TT_CONTENT_CHUNK 4096
 
@@ -37,6 +39,18 @@ void tt_content_refresh(const struct tt_content *c, uint64_t owner, uint64_t off
 /* Whether data is what tt_content_fill() makes; if not, *wrong is the first byte that differs. */
 bool tt_content_matches(const struct tt_content *c, uint64_t owner, uint64_t offset,
                         const void *data, size_t n, size_t *wrong);
+
+/* Words of a chunk of random content that are random; the others are one word again and again. */
+size_t tt_content_random_words(const struct tt_content *c);
+
+/* The same in a device's memory, by its kernels; n is a multiple of 8. They wait for what was
+ * queued on the device's computation before, and return when all of it is done. `found` is 8 bytes
+ * of the device's memory for the answer; *wrong is n if nothing differs. */
+int tt_content_fill_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,
+                       uint64_t offset, void *data, size_t n, struct tt_error *e);
+int tt_content_compare_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,
+                          uint64_t offset, const void *data, size_t n, void *found, size_t *wrong,
+                          struct tt_error *e);
 
 /* What a sample of data turned out to be. */
 struct tt_content_ratio {

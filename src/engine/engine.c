@@ -361,7 +361,8 @@ struct tt__unmeasured {
     bool is_baseline; /* its iterations are recorded, but marked */
     int64_t began_ns;
     struct tt_cpu_time cpu;
-    int64_t step_files_ns;
+    int64_t step_files_ns, staging_ns;
+    uint64_t staged;
     uint64_t total_ns[TT_NPHASES];
     struct tt_histogram calls[TT_NCALLS];
 };
@@ -371,6 +372,8 @@ static void set_aside(struct tt_engine *engine, struct tt__unmeasured *before)
     struct tt_engine_private *p = engine->p;
 
     before->step_files_ns = p->step_files_ns;
+    before->staging_ns = p->staging_ns;
+    before->staged = p->staged;
     memcpy(before->total_ns, p->total_ns, sizeof p->total_ns);
     memcpy(before->calls, p->calls, sizeof before->calls);
     p->unmeasured = before;
@@ -446,6 +449,8 @@ void tt_unmeasured_end(struct tt_engine *engine)
     } else {
         memset(&p->now, 0, sizeof p->now);
         p->now.start_ns = tt_now_ns() - p->start_ns;
+        p->staging_ns = before->staging_ns; /* copies of a baseline are like all others */
+        p->staged = before->staged;
     }
     p->unmeasured_ns += p->start_ns + p->now.start_ns - before->began_ns;
     p->unmeasured = NULL;

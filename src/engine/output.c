@@ -208,9 +208,11 @@ static void end_epoch(struct tt_output *o, uint32_t next)
     o->epoch.span_ns = tt_now_ns() - o->epoch_start_ns;
     o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
     o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
-    o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns + since(o, TT_IO_STAGE);
+    o->epoch.staging_ns = since(o, TT_IO_STAGE);
+    o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns + o->epoch.staging_ns;
     o->epoch.helper_cpu_ns = o->engine->p->helper_cpu_ns - o->helper_cpu_ns;
-    o->epoch.visible_ns = since(o, TT_COPY) + since(o, TT_SUBMIT) + since(o, TT_WAIT) +
+    o->epoch.copy_ns = since(o, TT_COPY);
+    o->epoch.visible_ns = o->epoch.copy_ns + since(o, TT_SUBMIT) + since(o, TT_WAIT) +
                           since(o, TT_SYNC) + since(o, TT_OPEN) + since(o, TT_CLOSE);
     record = o->epoch;
     record.epoch += o->epochs_before;

@@ -53,8 +53,10 @@ int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_e
         !(q->slab = q->spec.memory->allocate(q->spec.memory, all)))
         return tt_fail_nomem(e, "the buffers of transfers");
     memset(q->slab, 0, all); /* the kernel gives memory here, and not during the transfers */
-    for (unsigned i = 0; i < q->spec.depth; i++)
+    for (unsigned i = 0; i < q->spec.depth; i++) {
         q->batches[i].buffer = q->slab + i * *each;
+        q->batches[i].buffer_size = *each;
+    }
     return TT_OK;
 }
 
@@ -274,8 +276,11 @@ static void arrive(struct tt_batch *b)
 
 static void give_to_device(struct tt_batch *b)
 {
-    if (b->staging && b->rc == TT_OK)
-        b->rc = tt__batch_return(b, &b->error);
+    if (!b->staging || b->rc != TT_OK || b->direction != TT_READING)
+        return;
+    b->rc = tt__batch_return(b, &b->error);
+    if (b->queue->spec.untouched) /* its one request has ended when the data is at hand */
+        b->moved_ns = b->requests->ended_ns = tt_now_ns();
 }
 
 static void transfer_all(struct tt_batch *b)
@@ -369,10 +374,16 @@ void tt_queue_execute(struct tt_queue *q, struct tt_batch *b, int64_t now_ns)
     struct tt_request *r = b->requests;
     int rc;
 
-    b->submitted_ns = b->begun_ns = r->started_ns = now_ns;
+    b->submitted_ns = b->begun_ns = now_ns;
+    if (b->staging) {
+        arrive(b);
+        leave_out_if_failed(r);
+    }
+    r->started_ns = b->begun_ns;
     rc = q->spec.calls->transfer(r, &b->error);
     r->ended_ns = tt_now_ns();
     end_request(r, rc);
+    give_to_device(b);
     tt_queue_give_back(q, b);
 }
 

@@ -96,6 +96,7 @@ struct tt_queue_spec {
     unsigned depth;    /* batches in flight at most */
     unsigned requests; /* of a batch at most */
     bool in_any_order; /* batches complete so, and have one request each */
+    bool untouched;    /* the caller leaves data as it is until its batch is complete */
     bool sync_each;    /* requests, also those of a rank that has failed: */
     bool sync_failed;  /* its calls are awaited by the others */
     size_t ticket_size;

@@ -519,7 +519,7 @@ static void count_calls(struct tt_series *s, const struct tt_batch *b, enum tt_c
     }
 }
 
-static void count_staging(struct tt_engine *engine, const struct tt_batch *b)
+void tt__count_staging(struct tt_engine *engine, const struct tt_batch *b)
 {
     if (b->moved == 0)
         return;
@@ -575,7 +575,7 @@ static int complete_dump(struct tt_series *s, struct tt_error *e)
     tt__phase_add_ns(engine, TT_IO_WRITE, d->write_ns);
     tt__phase_add_ns(engine, TT_IO_DEFINE, d->define_ns);
     tt__phase_add_ns(engine, TT_IO_SYNC, d->sync_ns);
-    count_staging(engine, b);
+    tt__count_staging(engine, b);
     tell_times(d);
     return rc;
 }
@@ -643,7 +643,7 @@ static int complete_load(struct tt_series *s, int64_t since_ns, struct tt_error 
         count_calls(s, b, TT_CALL_READ);
         tt_phase_add(s->engine, TT_LOAD, since_ns);
         tt__phase_add_ns(s->engine, TT_IO_READ, d->read_ns);
-        count_staging(s->engine, b);
+        tt__count_staging(s->engine, b);
     }
     tell_times(d);
     return rc;

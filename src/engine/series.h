@@ -61,6 +61,11 @@ extern const struct tt_queue_calls tt__dump_calls, tt__stream_calls;
 
 /* series.c: spot checks of a dump's data, in whatever thread has it first. */
 void tt__look_at_dump(struct tt_batch *b);
+/* series.c: what was moved between the host and a device. */
+void tt__count_staging(struct tt_engine *engine, const struct tt_batch *b);
+
+/* stream.c: likewise of a single transfer that comes from a device. */
+void tt__look_at_transfer(struct tt_batch *b);
 
 /* Tasks of the helper or the caller, all collective, after which ranks have agreed. The argument is
  * the series, else a dump, of which only series, path and file count. */

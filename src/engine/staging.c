@@ -2,14 +2,15 @@
 /* Batches whose blocks are in a device's memory. A write goes through up to two copies: one on the
  * device, in the order of its computation, after which that may go on; and one to the host's
  * memory, on a stream of its own and beside the computation. Who executes the batch waits for the
- * second. Without the first (no snapshot), the caller waits for the second. A read comes to the
- * host's memory, and goes to the device from there. */
+ * second. Without the first (no snapshot), the caller waits for the second, unless it leaves the
+ * data alone meanwhile. A read comes to the host's memory, and goes to the device from there. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "engine/device_move.h"
 #include "engine/queue.h"
+#include "record/trace.h"
 
 struct tt_staging {
     struct tt_block *origins; /* of every request: as the caller gave it */
@@ -18,6 +19,9 @@ struct tt_staging {
     size_t snapshot_size;
     struct tt_device_event *packed, *begun, *ended;
     bool under_way; /* from stage to arrive or return */
+    /* An event that had just happened at that time of the host: where spans begin. */
+    struct tt_device_event *known;
+    int64_t known_ns;
 };
 
 static struct tt_device *device_of(const struct tt_batch *b)
@@ -71,8 +75,8 @@ static bool packs_first(const struct tt_batch *b)
 {
     const struct tt_staging *s = b->staging;
 
-    if (b->queue->spec.memory->snapshot && b->queue->spec.executor == TT_BY_POOL &&
-        b->direction == TT_WRITING)
+    if (b->queue->spec.memory->snapshot && !b->queue->spec.untouched &&
+        b->queue->spec.executor == TT_BY_POOL && b->direction == TT_WRITING)
         return true;
     for (unsigned i = 0; i < b->n; i++)
         if (s->origins[i].space == TT_IN_DEVICE &&
@@ -179,10 +183,13 @@ static int send(struct tt_batch *b, size_t bytes, struct tt_error *e)
         rc = move_all(b, TT_STREAM_STAGING, TT_FROM_DEVICE, b->buffer, e);
     if (rc == TT_OK)
         rc = d->type->record(d, s->ended, TT_STREAM_STAGING, e);
-    if (rc != TT_OK)
+    if (rc != TT_OK || b->queue->spec.untouched)
         return rc;
     /* Only then may the caller change it; what it waits for here is the price of going on. */
-    return packed ? d->type->drain(d, TT_STREAM_COMPUTE, e) : d->type->await(d, s->ended, e);
+    rc = packed ? d->type->drain(d, TT_STREAM_COMPUTE, e) : d->type->await(d, s->ended, e);
+    s->known = packed ? s->packed : s->ended;
+    s->known_ns = tt_now_ns();
+    return rc;
 }
 
 int tt_batch_stage(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e)
@@ -210,11 +217,17 @@ static int take_times(struct tt_batch *b, struct tt_error *e)
 {
     struct tt_device *d = device_of(b);
     struct tt_staging *s = b->staging;
-    double moved = 0;
+    double moved = 0, after = 0;
     int rc = d->type->elapsed(d, s->begun, s->ended, &moved, e);
+    int64_t ended_ns;
 
     b->moved = b->staged;
     b->staging_ns = (int64_t)(1e9 * moved);
+    if (rc != TT_OK || !tt_trace_wants(TT_TRACE_ALL))
+        return rc;
+    rc = d->type->elapsed(d, s->known, s->ended, &after, e);
+    ended_ns = s->known_ns + (int64_t)(1e9 * after);
+    tt_trace_device(TT_TRACK_STAGING, TT_IO_STAGE, ended_ns - b->staging_ns, ended_ns);
     return rc;
 }
 
@@ -251,7 +264,7 @@ int tt__batch_return(struct tt_batch *b, struct tt_error *e)
     bool packed;
     int rc;
 
-    if (!s->under_way || b->direction != TT_READING)
+    if (!s->under_way)
         return TT_OK;
     s->under_way = false;
     packed = packs_first(b);
@@ -266,5 +279,7 @@ int tt__batch_return(struct tt_batch *b, struct tt_error *e)
         rc = d->type->record(d, s->ended, TT_STREAM_STAGING, e);
     if (rc == TT_OK)
         rc = d->type->await(d, s->ended, e);
+    s->known = s->ended;
+    s->known_ns = tt_now_ns();
     return rc == TT_OK ? take_times(b, e) : rc;
 }

@@ -2,7 +2,11 @@
 /* Single transfers, several in flight: a transfer queue whose batches have one request and no
  * agreement. The caller makes them if one is in flight at a time, else the backend's nonblocking
  * calls, threads where calls may go on side by side, or the helper thread, in which they queue: the
- * depth then is that of the queue, not of the storage. */
+ * depth then is that of the queue, not of the storage.
+ *
+ * On a device the buffers that the caller fills or looks at are in its memory. Each has one of the
+ * host's beside it, from and to which storage's transfers are made; copying between the two is part
+ * of a transfer. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +22,7 @@
 
 struct slot {
     struct tt_stream_slot shown; /* first, so that one is the other */
+    struct tt_stream *stream;
     struct tt_batch *batch;
     bool seen; /* the finished transfer, by the caller */
 };
@@ -28,9 +33,10 @@ struct tt_stream {
     struct tt_queue queue;
     struct tt_pool *threads; /* of its own, if transfers go on side by side */
     size_t buffer_stride;
-    bool in_step; /* ranks make their calls together, so who has failed makes them, too */
-    bool begun;   /* the file knows the buffers */
-    bool failed;  /* a transfer of this rank has */
+    void *in_device; /* the callers' buffers, all of them; NULL: they are the queue's */
+    bool in_step;    /* ranks make their calls together, so who has failed makes them, too */
+    bool begun;      /* the file knows the buffers */
+    bool failed;     /* a transfer of this rank has */
     struct slot *slots;
     int64_t open_ns;    /* of this rank's own calls */
     int64_t clock_ns;   /* as read last */
@@ -57,6 +63,7 @@ static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_e
         stream->failed = true;
         return tt__noted(stream->series, rc, e);
     }
+    tt__count_staging(stream->series->engine, b);
     slot->shown.complete = true;
     slot->shown.took_ns = r->ended_ns - b->submitted_ns + r->sync_ns;
     slot->seen = false;
@@ -94,7 +101,7 @@ static int transfer_directly(struct tt_stream *stream, struct tt_batch *b, int64
     sync_ns = b->requests->sync_ns;
     stream->clock_ns = b->moved_ns;
     tt__phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
-    tt__phase_add_ns(engine, own_phase(stream), ns);
+    tt__phase_add_ns(engine, own_phase(stream), ns > b->staging_ns ? ns - b->staging_ns : 0);
     if (sync_ns > 0) {
         tt__phase_add_ns(engine, TT_SYNC, sync_ns);
         tt__phase_add_ns(engine, TT_IO_SYNC, sync_ns);
@@ -137,11 +144,13 @@ static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, st
         rc = tt_agree(stream->series->comm, rc, e);
         slot->ready_ns = 0;
     }
-    if (rc == TT_OK && !stream->spec.overlapping &&
+    slot->block.hash = 0;
+    if (rc != TT_OK || stream->in_device) /* it is looked at when it has arrived */
+        return rc;
+    if (!stream->spec.overlapping &&
         tt__spot_check_transfer(stream->series->spot_check, stream->spec.step, &slot->block))
         slot->ready_ns = 0;
-    slot->block.hash = 0;
-    if (rc == TT_OK && stream->series->engine->p->verifies &&
+    if (stream->series->engine->p->verifies &&
         stream->queue.spec.executor != TT_BY_CALLER) { /* nothing is copied */
         const struct tt_variable *v = &stream->series->spec.variables[slot->block.variable];
 
@@ -149,6 +158,22 @@ static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, st
         slot->ready_ns = 0;
     }
     return rc;
+}
+
+void tt__look_at_transfer(struct tt_batch *b)
+{
+    const struct slot *slot = b->owner;
+    const struct tt_stream *stream = slot->stream;
+
+    if (!stream->threads && !stream->spec.overlapping) /* one thread at a time looks */
+        tt__spot_check_transfer(stream->series->spot_check, b->step, b->blocks);
+}
+
+/* The block of the caller's buffer becomes one of the queue's, on this side of the device. */
+static void stage(struct tt_stream *stream, struct tt_batch *b, const struct tt_block *block)
+{
+    b->blocks[0] = *block;
+    b->rc = tt_batch_stage(b, stream->series->spec.variables, &b->error);
 }
 
 int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struct tt_error *e)
@@ -160,7 +185,7 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
     int rc = TT_OK;
 
     slot->block.data = slot->buffer;
-    slot->block.space = TT_IN_HOST;
+    slot->block.space = stream->in_device ? TT_IN_DEVICE : TT_IN_HOST;
     slot->complete = false;
     slot->bytes = tt_selection_count(&slot->block.file) * v->element->size;
     if (is_writing(stream))
@@ -170,10 +195,15 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
         return rc;
     }
     tt_batch_add(b);
-    if (!is_writing(stream))
-        tt__spoil(&b->requests->spoilt, v, &slot->block);
+    if (!is_writing(stream)) {
+        if (stream->in_device)
+            stage(stream, b, &slot->block);
+        tt__spoil(&b->requests->spoilt, v, b->requests->block);
+    }
     now_ns = slot->ready_ns ? slot->ready_ns : tt_now_ns();
     slot->ready_ns = 0;
+    if (stream->in_device && is_writing(stream))
+        stage(stream, b, &slot->block);
     if (stream->queue.spec.executor == TT_BY_CALLER)
         return transfer_directly(stream, b, now_ns, e);
     in_flight = tt_queue_start(&stream->queue, b, now_ns);
@@ -300,10 +330,12 @@ static int choose_way(struct tt_stream *stream, struct tt_queue_spec *spec, stru
 static int allocate(struct tt_stream *stream, struct tt_error *e)
 {
     struct tt_series *s = stream->series;
+    struct tt_device *d = s->engine->device;
     unsigned depth = stream->spec.depth;
     struct tt_queue_spec spec = {
         .calls = &tt__stream_calls,
-        .memory = &tt_host_memory,
+        .memory = &s->engine->p->memory,
+        .untouched = true,
         .depth = depth,
         .requests = 1,
         .sync_each = is_writing(stream) && s->engine->config->run->sync == TT_SYNC_WRITE,
@@ -318,6 +350,8 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
         rc = tt_queue_open(&stream->queue, &spec, e);
     if (rc == TT_OK)
         rc = tt_queue_reserve(&stream->queue, stream->spec.buffer_size, &stream->buffer_stride, e);
+    if (rc == TT_OK && d)
+        rc = d->type->allocate(d, depth * stream->buffer_stride, &stream->in_device, e);
     if (rc != TT_OK)
         return rc;
     stream->slots = calloc(depth, sizeof *stream->slots);
@@ -327,13 +361,15 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
         struct slot *slot = &stream->slots[i];
         struct tt_batch *b = &stream->queue.batches[i];
 
+        slot->stream = stream;
         slot->batch = b;
-        slot->shown.buffer = b->buffer;
+        slot->shown.buffer = d ? (char *)stream->in_device + i * stream->buffer_stride : b->buffer;
         b->owner = slot;
         b->file = s->file;
         b->step = stream->spec.step;
         b->direction = stream->spec.direction;
-        b->requests->block = &slot->shown.block;
+        if (!d)
+            b->requests->block = &slot->shown.block;
     }
     return TT_OK;
 }
@@ -369,7 +405,12 @@ static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
         rc = rc == TT_OK ? now : rc;
     }
     tt_pool_stop(stream->threads);
-    tt_queue_close(&stream->queue);
+    tt_queue_close(&stream->queue); /* waits for copies to and from the device */
+    if (stream->in_device) {
+        struct tt_device *d = stream->series->engine->device;
+
+        d->type->release(d, stream->in_device);
+    }
     free(stream->slots);
     free(stream);
     return rc;

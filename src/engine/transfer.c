@@ -396,4 +396,5 @@ const struct tt_queue_calls tt__stream_calls = {.transfer = transfer,
                                                 .submit = submit,
                                                 .wait = wait_any,
                                                 .sync = sync_transfer,
-                                                .judge = judge_read};
+                                                .judge = judge_read,
+                                                .arrived = tt__look_at_transfer};

@@ -74,6 +74,8 @@ struct tt_epoch_record {
     int64_t visible_ns; /* copy, submit, wait, sync, open and close in the main thread */
     uint64_t bytes;
     int64_t helper_cpu_ns; /* CPU time of the helper for this dump */
+    int64_t staging_ns;    /* the part of files_ns between a device and the host */
+    int64_t copy_ns;       /* the part of visible_ns before the computation may go on */
 };
 
 /* What ranks do together in an iteration is over when the slowest of them is: times of which the
@@ -108,7 +110,7 @@ struct tt_reduced_epoch {
     int64_t write_ns, io_ns; /* without and with opening and closing files */
     int64_t rest_ns;         /* of the span, without what is visible */
     uint64_t bytes;
-    int64_t helper_cpu_ns;
+    int64_t helper_cpu_ns, staging_ns, copy_ns;
 };
 
 /* What the reduced iterations of one rank add up to. */

@@ -250,6 +250,8 @@ void tt_reduced_epoch_add(struct tt_reduced_epoch *r, const struct tt_epoch_reco
     r->rest_ns = larger(r->rest_ns, rest);
     r->visible_ns = larger(r->visible_ns, e->visible_ns);
     r->helper_cpu_ns = larger(r->helper_cpu_ns, e->helper_cpu_ns);
+    r->staging_ns = larger(r->staging_ns, e->staging_ns);
+    r->copy_ns = larger(r->copy_ns, e->copy_ns);
     r->bytes += e->bytes;
 }
 

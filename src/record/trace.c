@@ -17,6 +17,7 @@ static struct {
     _Atomic uint64_t dropped;
     struct tt_span *spans; /* of all blocks; one that is all zero is the end of its block */
     char names[NAMES][16];
+    _Atomic bool on_device; /* some span is */
 } trace;
 
 /* At a known distance: a call for its address would cost as much as all else. */
@@ -53,7 +54,11 @@ void tt_trace_add(const struct tt_span *span)
         mine.end = mine.next + BLOCK;
     }
     *mine.next = *span;
-    mine.next++->thread = mine.thread;
+    if (span->thread >= TT_TRACK_KERNELS)
+        trace.on_device = true;
+    else
+        mine.next->thread = mine.thread;
+    mine.next++;
 }
 
 int tt_trace_begin(struct tt_error *e)
@@ -64,6 +69,7 @@ int tt_trace_begin(struct tt_error *e)
     memset(trace.names, 0, sizeof trace.names);
     trace.threads = trace.taken = 0;
     trace.dropped = 0;
+    trace.on_device = false;
     trace.generation++;
     trace.begun = true;
     tt_trace_name("main");
@@ -118,6 +124,11 @@ json_t *tt_trace_summary(void)
         snprintf(number, sizeof number, "%u", i);
         json_object_set_new(names, number,
                             json_string(*trace.names[i] ? trace.names[i] : "worker"));
+    }
+    for (uint32_t i = TT_TRACK_KERNELS; trace.on_device && i < TT_TRACKS_END; i++) {
+        snprintf(number, sizeof number, "%u", i);
+        json_object_set_new(names, number,
+                            json_string(i == TT_TRACK_KERNELS ? "kernels" : "staging"));
     }
     return json_pack("{s:I, s:I, s:o}", "spans", spans, "dropped", (json_int_t)trace.dropped,
                      "threads", names);

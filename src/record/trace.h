@@ -20,9 +20,12 @@
 struct tt_span {
     int64_t start_ns, end_ns; /* in records after the run's start */
     uint64_t id;              /* of a request, counted through its queue; 0: none */
-    uint32_t thread;          /* 0: the main one */
+    uint32_t thread;          /* 0: the main one; or enum tt_device_track */
     uint16_t kind, flags;
 };
+
+/* What a device did beside the threads. Any of them may add such spans; their kinds are phases. */
+enum tt_device_track { TT_TRACK_KERNELS = 1 << 16, TT_TRACK_STAGING, TT_TRACKS_END };
 
 /* What is wanted: nothing, calls that open, sync and close files, or all. */
 enum tt_trace_level { TT_TRACE_OFF, TT_TRACE_FILES, TT_TRACE_ALL };
@@ -32,7 +35,7 @@ static inline bool tt_trace_wants(enum tt_trace_level level)
     return atomic_load_explicit(&tt__trace_level, memory_order_relaxed) >= (int)level;
 }
 /* If it is wanted. */
-void tt_trace_add(const struct tt_span *span); /* thread is set here */
+void tt_trace_add(const struct tt_span *span); /* thread is set here, unless a device's */
 static inline void tt_trace_call(enum tt_trace_level level, enum tt_call call, uint64_t id,
                                  int64_t start_ns, int64_t end_ns)
 {
@@ -41,6 +44,16 @@ static inline void tt_trace_call(enum tt_trace_level level, enum tt_call call, u
                                        .end_ns = end_ns,
                                        .id = id,
                                        .kind = (uint16_t)(TT_SPAN_CALL + call)});
+}
+
+static inline void tt_trace_device(enum tt_device_track track, enum tt_phase phase,
+                                   int64_t start_ns, int64_t end_ns)
+{
+    if (tt_trace_wants(TT_TRACE_ALL))
+        tt_trace_add(&(struct tt_span){.start_ns = start_ns,
+                                       .end_ns = end_ns,
+                                       .thread = (uint32_t)track,
+                                       .kind = (uint16_t)phase});
 }
 
 /* By the main thread, whose track is the first. */

@@ -51,7 +51,10 @@ static void write_spans(struct writing *w, const struct tt_rank_spans *r)
             write_in_flight(w, s, thread);
             continue;
         }
-        begin_event(w, "X", tt_span_name(s->kind), tt_span_is_phase(s->kind) ? "phase" : "call",
+        begin_event(w, "X", tt_span_name(s->kind),
+                    thread >= TT_TRACK_KERNELS  ? "device"
+                    : tt_span_is_phase(s->kind) ? "phase"
+                                                : "call",
                     thread, (double)s->start_ns / 1000);
         fprintf(w->f, ", \"dur\": %.3f", (double)s->duration_ns / 1000);
         if (s->id)

@@ -42,8 +42,8 @@ static const struct tt_param params[] = {
      "calibrated once",
      1, 1000000000},
     {"residual", TT_PARAM_COUNT, AT(residual), "0", "iterations",
-     "find the largest change over all ranks in every so many iterations, as a solver does that "
-     "checks whether it has converged; 0: in the last one only"},
+     "find the largest change over all ranks every so many iterations, as a solver does to check "
+     "whether it has converged; 0: only in the last one"},
     {"threads", TT_PARAM_COUNT, AT(threads), "1", NULL, "OpenMP threads per rank", 1, 4096},
     {"decomposition", TT_PARAM_CHOICE, AT(decomposition), "rows", NULL,
      "how ranks share the grid: rows (3D: planes), or blocks cut in all directions",

@@ -613,6 +613,7 @@ static void settling_epochs_do_not_count(void **unused)
     (void)unused;
     rewrite_ranks("\"helper\"", "\"helper\"", write_settling);
     result = make();
+    expect_no_metric(result, "hidden_staging", "does not report it"); /* there is no device */
     expect_metric(result, "epoch_time", 3);
     expect_metric(result, "hidden_fraction", 0.5);
     expect_metric(result, "updates", 2400 * 0.5); /* 12 of 24 iterations */
@@ -644,6 +645,52 @@ static void stalls_count(void **unused)
     assert_true(json_number_value(json_object_get(high, "value")) > 0.75);
     assert_true(json_number_value(json_object_get(high, "value")) < 1.25);
     json_decref(result);
+}
+
+/* From a device: 1.5 s computation, 1 s staging, 1 s storage. */
+static int64_t staged_span_ns, staged_copy_ns;
+static void write_staged(FILE *f)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        bool baseline = i % 2 == 1;
+        struct tt_epoch_record r = {.epoch = i + 1,
+                                    .kind = baseline ? TT_EPOCH_BASELINE : 0,
+                                    .iterations = 4,
+                                    .span_ns = baseline ? 4 * SECOND : staged_span_ns,
+                                    .io_ns = SECOND,
+                                    .files_ns = SECOND,
+                                    .visible_ns = baseline ? 5 * SECOND / 2 : 0,
+                                    .bytes = 1 << 20,
+                                    .staging_ns = SECOND,
+                                    .copy_ns = baseline ? SECOND : staged_copy_ns};
+
+        write_chunk(f, TT_CHUNK_EPOCHS, &r, sizeof r);
+    }
+}
+
+/* What is visible is the caller's copy, then storage, then the rest of staging. */
+static void staging_and_storage_are_told_apart(void **unused)
+{
+    static const struct {
+        double span, copy, staging, storage;
+    } cases[] = {{1.5, 0, 1, 1}, {2, 0, 1, 0.5},     {2, 0.25, 0.75, 0.75}, {3, 0.25, 0.5, 0},
+                 {3.5, 1, 0, 0}, {4, 0.25, 0, -0.5}, {1.75, 0.5, 0.5, 1.25}};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *result;
+
+        staged_span_ns = (int64_t)(cases[i].span * (double)SECOND);
+        staged_copy_ns = (int64_t)(cases[i].copy * (double)SECOND);
+        rewrite_ranks("\"results\": {",
+                      "\"results\": {\"staged\": {\"value\": 9, \"kind\": \"sum\"}, ",
+                      write_staged);
+        result = make();
+        expect_metric(result, "hidden_staging", cases[i].staging);
+        expect_metric(result, "hidden_storage", cases[i].storage);
+        expect_metric(result, "hidden_fraction", (cases[i].staging + cases[i].storage) / 2);
+        json_decref(result);
+    }
 }
 
 /* Two dumps in flight, of 2 s each, beside 1 s of computation: the first epochs after a baseline
@@ -945,6 +992,7 @@ int main(void)
         TEST(nobody_sees_the_end_without_sync),
         TEST(settling_epochs_do_not_count),
         TEST(stalls_count),
+        TEST(staging_and_storage_are_told_apart),
         TEST(waits_are_shared_by_dumps_in_flight),
         TEST(a_busy_machine_is_the_reason),
         TEST(too_many_ranks_are_the_reason),

@@ -280,8 +280,9 @@ static void add_timeline(struct tt_document *d, const struct tt_spans *spans, st
 {
     json_t *figure =
         tt_figure(d, "timeline", "timeline", GROUP, "What each thread did when",
-                  "The spans of --trace: phases of the main thread and calls in the thread that "
-                  "made them. Times of all nodes are on the clock of rank 0's. Requests in flight "
+                  "The spans of --trace: phases of the main thread, calls in the thread that made "
+                  "them, and kernels and staging of a device. Times of all nodes are on the clock "
+                  "of rank 0's. Requests in flight "
                   "overlap, and have lanes of their own.");
 
     tt_document_set(d, figure, "tracks", json_incref(t->tracks));

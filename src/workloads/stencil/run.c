@@ -11,6 +11,7 @@
 #include "engine/device_move.h"
 #include "engine/engine.h"
 #include "plan/workload.h"
+#include "record/trace.h"
 #include "workloads/stencil/device.h"
 
 /* Points computed between two looks at MPI: a fraction of a millisecond. */
@@ -374,13 +375,20 @@ static int sweep_on_device(struct solver *s, int n, const struct tt_box *boxes,
     return rc == TT_OK ? d->type->record(d, clock[1], TT_STREAM_COMPUTE, e) : rc;
 }
 
-static int add_kernel_time(struct solver *s, struct tt_device_event **clock, struct tt_error *e)
+/* The last event of the clock happened just before now_ns. */
+static int add_kernel_time(struct solver *s, struct tt_device_event **clock, int64_t now_ns,
+                           struct tt_error *e)
 {
     struct tt_device *d = s->engine->device;
-    double seconds = 0;
+    double seconds = 0, ago = 0;
     int rc = d->type->elapsed(d, clock[0], clock[1], &seconds, e);
 
     s->kernel_seconds += seconds;
+    if (rc != TT_OK || !tt_trace_wants(TT_TRACE_ALL))
+        return rc;
+    rc = d->type->elapsed(d, clock[1], s->clock[3], &ago, e);
+    now_ns -= (int64_t)(1e9 * ago);
+    tt_trace_device(TT_TRACK_KERNELS, TT_COMPUTE, now_ns - (int64_t)(1e9 * seconds), now_ns);
     return rc;
 }
 
@@ -390,7 +398,7 @@ static int add_kernel_time(struct solver *s, struct tt_device_event **clock, str
 static int exchange_and_compute_on_device(struct solver *s, struct tt_error *e)
 {
     bool overlap = s->options->halo == TT_HALO_OVERLAP;
-    int64_t t = tt_now_ns();
+    int64_t t = tt_now_ns(), ended_ns;
     int rc = TT_OK;
 
     if (overlap)
@@ -406,10 +414,11 @@ static int exchange_and_compute_on_device(struct solver *s, struct tt_error *e)
                      : sweep_on_device(s, 1, &s->fields.computed, s->clock + 2, e);
     if (rc == TT_OK)
         rc = finish_fields(&s->fields, e);
+    ended_ns = tt_now_ns();
     if (rc == TT_OK)
-        rc = add_kernel_time(s, s->clock + 2, e);
+        rc = add_kernel_time(s, s->clock + 2, ended_ns, e);
     if (rc == TT_OK && overlap)
-        rc = add_kernel_time(s, s->clock, e);
+        rc = add_kernel_time(s, s->clock, ended_ns, e);
     tt_passes_add(s->engine, t);
     for (uint64_t f = 0; f < s->fields.n; f++)
         tt_grid_swap(&s->fields.grids[f]);
