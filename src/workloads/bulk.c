@@ -210,6 +210,7 @@ const struct tt_workload tt_workload_bulk = {
     .name = "bulk",
     .summary = "blocks of transfers written and read as IOR does, in any order and at any depth",
     .uses = uses,
+    .on_device = true,
     .params = params,
     .opts_size = sizeof(struct tt_bulk_options),
     .shown = shown,

@@ -60,6 +60,52 @@ plain there -n 2 --size 64x70 --read every=5 --read.restart --device "$device" -
 cmp restarted there || fail "a restart from what was read differs"
 expect 0 "${stencil[@]}" -n 2 --size 64x70 --device "$device" --compute 20ms --iterations 4 --write every=2
 no_data_left
+# Hidden staging and storage are hidden_fraction, by their parts of the I/O; the host has none of them.
+expect 0 "${stencil[@]}" -n 2 --size 64x70 --device "$device" --iterations 24 --write every=4 --mode async+bg
+holds '$staging >= 0 and $staging <= 1 and ([$staging, $storage] | min <= $all + 1e-9) and ([$staging, $storage] | max >= $all - 1e-9)' \
+    staging="$(value hidden_staging)" storage="$(value hidden_storage)" all="$(value hidden_fraction)"
+expect 0 "${stencil[@]}" -n 2 --size 64x70 --iterations 24 --write every=4 --mode async+bg
+equal "null null" "$(value hidden_staging) $(value hidden_storage)" "staging without a device"
+
+# Transfers from and to the device, made and checked there: what is written is what the host writes, and one wrong byte is found.
+bulk=("$TUTTI" run bulk "${here[@]}" --transfer 24k --block 240k --signature 77 --keep --json out.json)
+for kind in '--data random --compressible 0.3 --duplicate 0.4' '--data timestamp' '--data offset' '--data scatter'; do
+    rm -f "$data"/*.bulk
+    expect 0 "${bulk[@]}" -n 2 $kind --paths host.bulk
+    for how in '' '--depth 3' '--depth 3 --backend uring' '--depth 3 --mode async+bg' '--device.staging pageable' \
+        '--backend mpiio --mpiio.method collective' '--layers verify'; do
+        backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+        has_backend "${backend:-posix}" || continue
+        rm -f "$data/there.bulk"
+        expect 0 "${bulk[@]}" -n 2 $kind --paths there.bulk --device "$device" $how --check-write --check-read
+        cmp "$data/host.bulk" "$data/there.bulk" || fail "the device's transfers differ from the host's: $kind $how"
+        holds '$stage > 0 and ($rate * $time | round) == $written + $read' stage="$(jq .phases.io_stage.max out.json)" rate="$(value staging_rate)" \
+            time="$(value staging_time)" written="$(value bytes_written)" read="$(value bytes_read)"
+    done
+    printf X | dd of="$data/there.bulk" bs=1 seek=100003 conv=notrunc status=none
+    expect 1 "${bulk[@]}" -n 2 $kind --paths there.bulk --write no --check-read --device "$device"
+    one_line "at offset 100003: what was read is not what was written"
+done
+rm -f "$data"/*.bulk
+
+# Traces: kernels and staging have tracks of their own, whose spans are what the metrics count, one after the other.
+for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read every=4' '--mode async+bg --device.snapshot no'; do
+    rm -rf "${runs:?}"
+    expect 0 "${stencil[@]}" -n 2 --size 64x70 --write every=2 --baseline 0 --device "$device" --trace yes $how
+    expect 0 "$TUTTI" export "$runs" --trace trace.json
+    jq -c '. as $all | [.traceEvents[] | select(.cat == "device")] | group_by([.pid, .tid])[] | sort_by(.ts) | . as $spans | .[0] as $first | {
+        pid: $first.pid, name: $first.name, n: length, seconds: (map(.dur) | add / 1e6),
+        track: [$all.traceEvents[] | select(.name == "thread_name" and .pid == $first.pid and .tid == $first.tid).args.name][0],
+        apart: [range(1; length) | $spans[.].ts + 0.002 >= $spans[. - 1].ts + $spans[. - 1].dur] | all}' trace.json >tracks
+    equal '["compute","kernels",true] ["compute","kernels",true] ["io_stage","staging",true] ["io_stage","staging",true]' \
+        "$(jq -c '[.name, .track, .apart]' tracks | sort | xargs -d '\n')" "tracks of the device ($how)"
+    dumps=4 sweeps=8
+    [[ $how != *read* ]] || dumps=6
+    [[ $how != *overlap* ]] || sweeps=16
+    equal "$sweeps $sweeps $dumps $dumps" "$(jq -s -r 'sort_by(.name)[].n' tracks | xargs)" "spans of the device ($how)"
+    holds '$spans <= $time * 1.001 and $spans > 0' time="$(value staging_time)" \
+        spans="$(jq -s 'map(select(.name == "io_stage").seconds) | add' tracks)"
+done
 
 # What makes no sense, or is not there.
 expect 2 "$TUTTI" run stencil "${here[@]}" --device cdua

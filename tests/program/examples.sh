@@ -8,8 +8,10 @@
 # What these files measure is not looked at: shorter runs show as well that every key of them works.
 declare -A shorter=(
     [acceptance.yaml]="--set reference.iterations=1000"
+    [bulk-cuda.yaml]="--block 16m"
     [ensemble.yaml]="--set reference.iterations=200"
     [matrix.yaml]="--set set.solver.iterations=1000 --set set.reader.passes=10"
+    [stencil-cuda.yaml]="--size 256"
     [stencil.yaml]="--iterations 200"
 )
 for file in "$SOURCE"/examples/*.yaml; do
@@ -17,7 +19,7 @@ for file in "$SOURCE"/examples/*.yaml; do
     if [ -n "$backend" ] && ! has_backend "$backend"; then continue; fi
     command=(run)
     # The tests' own device stands for one that this machine may not have.
-    ! grep -q '^device:' "$file" || shorter[${file##*/}]+=" --device shadow --size 256"
+    ! grep -q '^device:' "$file" || shorter[${file##*/}]+=" --device shadow"
     ! grep -q '^reference:' "$file" || command=(ensemble)
     ! grep -q '^set:' "$file" || command=(ensemble matrix)
     grep -q "^workload:" "$file" || ! grep -q "^parts:" "$file" || command=(survey flash)

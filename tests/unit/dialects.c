@@ -110,6 +110,8 @@ static void options_of_ior(void **state)
     gives("ior -O filePerProc=1 -O filePerProc=0", "bulk.files", "shared");
     gives("ior -b 8k -b 4k", "bulk.block", "4096");
     gives("ior -rzz", "bulk.order", "repeated");
+    gives("ior -O allocateBufferOnGPU=3", "device", "cuda");
+    gives("ior -O allocateBufferOnGPU=3,GPUid=1", "device.map", "1");
     gives("ior -rzz", "bulk.write", "no");
     gives("ior -ZZ", "bulk.reorder", "permutation");
     gives("ior -X -5", "bulk.reorder_anew", "yes");
@@ -239,9 +241,10 @@ static const struct manual_row manual[] = {
     {"ior -O stoneWallingWearOutIterations=5", NULL, "stoneWallingStatusFile"},
     {"ior -O stoneWallingWearOutIterations=0,minTimeDuration=0,allocateBufferOnGPU=0", NULL, NULL},
     {"ior -O minTimeDuration=5", NULL, "minTimeDuration: a file is written once"},
-    {"ior -O allocateBufferOnGPU=1", NULL, "allocateBufferOnGPU: buffers are in the memory"},
+    {"ior -O allocateBufferOnGPU=1", "buffers are in the GPU's own memory", NULL},
+    {"ior -O allocateBufferOnGPU=4", NULL, "0 to 3"},
     {"ior -O GPUid=2,checkRead=1 -G 1", "GPUid has no effect", NULL},
-    {"ior --gpuDirect", NULL, "--gpuDirect: buffers are in the memory"},
+    {"ior --gpuDirect", NULL, "--gpuDirect: GPUDirect Storage is not tested yet"},
     {"ior -O refNum=3,reorderTasksConstant=1,taskPerNodeOffset=1,useO_DIRECT=1", NULL, NULL},
     {"ior -O platform=x,debug=y", "debug has no effect", NULL},
     {"ior -O numNodes=1,numTasksOnNode0=1", "numTasksOnNode0 has no effect", NULL},

@@ -21,9 +21,9 @@
 struct ior {
     char *api, *file, *memory, *data, *format, *summary, *status_file, *script;
     char *reorder_seed, *offset_seed; /* may be negative */
-    char *label, *alignment, *hints;
+    char *label, *alignment, *hints, *gpu;
     uint64_t block, transfer, segments, repetitions, distance, signature, minutes, tasks, chunk;
-    uint64_t random_offset, reorder_random, verbose;
+    uint64_t random_offset, reorder_random, verbose, on_gpu;
     double deadline;
     bool write, read, check_write, check_read, keep, keep_wrong, fsync, fsync_per_write;
     bool barriers, per_process, unique_directories, multi_file, wear_out, collective, direct;
@@ -111,6 +111,10 @@ static const struct tt_param params[] = {
     VALUE(NULL, "mpiio.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
     VALUE(NULL, "hdf5.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
     VALUE(NULL, "ncmpi.hintsFileName", TT_PARAM_TEXT, hints, NULL, "FILE", "the same"),
+    {"allocateBufferOnGPU", TT_PARAM_COUNT, offsetof(struct ior, on_gpu), NULL, NULL,
+     "buffers in the memory of an NVIDIA GPU; 1 and 2, managed memory in IOR, are as 3", 0, 3,
+     .placeholder = "0..3"},
+    VALUE(NULL, "GPUid", TT_PARAM_TEXT, gpu, NULL, "N", "the GPU of every node to use"),
     SWITCH(NULL, "dryRun", dry_run, "check everything and print an estimate only"),
     SWITCH(NULL, "reorderTasksConstant", reorder, "the same as -C"),
     VALUE("-f", "scriptFile", TT_PARAM_TEXT, script, NULL, "SCRIPT", "run the tests of a script"),
@@ -131,7 +135,6 @@ static const struct tt_param params[] = {
     }
 static const char layout[] = "a layout would change the number: set it for the directory, or use "
                              "tutti run bulk --stripe.count";
-static const char gpu[] = "buffers are in the memory of the CPU";
 static const char slow[] = "time that is not spent in transfers would be in the number";
 static const char views[] = "transfers are made at explicit offsets: use tutti run pattern";
 static const struct tt_other_option others[] = {
@@ -152,7 +155,6 @@ static const struct tt_other_option others[] = {
     NOTE(NULL, "warningAsErrors", false, "warnings are in the result: see tutti show"),
     NOTE(NULL, "saveRankPerformanceDetailsCSV", true, "ranks are in the run directory"),
     NOTE(NULL, "savePerOpDataCSV", true, "calls are in the run directory: see tutti export"),
-    NOTE(NULL, "GPUid", true, gpu),
     NOTE(NULL, "hdf5.noFill", false, "datasets are never filled"),
     NOTE(NULL, "hdf5.individualDataSets", false, "there is one dataset in a file, as in IOR"),
     NOTE(NULL, "hdf5.showHints", false, "hints are in every result: see --json"),
@@ -170,8 +172,10 @@ static const struct tt_other_option others[] = {
     REFUSE(NULL, "randomPrefill", true, "write the file without -z before, and keep it with -k"),
     REFUSE(NULL, "stoneWallingWearOutIterations", true,
            "name the file that has the count: -O stoneWallingStatusFile=FILE"),
-    REFUSE(NULL, "allocateBufferOnGPU", true, gpu),
-    REFUSE(NULL, "gpuDirect", false, gpu),
+    REFUSE(
+        NULL, "gpuDirect", false,
+        "GPUDirect Storage is not tested yet: use -O allocateBufferOnGPU=3, which copies through "
+        "the host"),
     REFUSE(NULL, "mpiio.preallocate", false, "files are not preallocated"),
     REFUSE(NULL, "mpiio.useStridedDatatype", false, views),
     REFUSE(NULL, "mpiio.useFileView", false, views),
@@ -360,6 +364,22 @@ static int put_api(struct tt_settings *s, const struct ior *p, struct tt_error *
     return apis[i].method ? put_hints(s, p, apis[i].backend, e) : TT_OK;
 }
 
+/* Managed memory would be copied by the driver when it likes, so its buffers are plain ones, too.
+ */
+static void put_gpu(struct tt_settings *s, const struct ior *p)
+{
+    if (p->on_gpu == 1 || p->on_gpu == 2)
+        tt_notice_same("allocateBufferOnGPU=%llu: buffers are in the GPU's own memory, and not in "
+                       "managed memory",
+                       (unsigned long long)p->on_gpu);
+    if (p->on_gpu)
+        tt_settings_put(s, "allocateBufferOnGPU", "device", "cuda");
+    if (p->on_gpu && p->gpu)
+        tt_settings_put(s, "GPUid", "device.map", "%s", p->gpu);
+    else if (p->gpu)
+        tt_notice_same("GPUid has no effect without allocateBufferOnGPU");
+}
+
 static int put_data(struct tt_settings *s, const struct ior *p, struct tt_error *e)
 {
     static const char *const names[] = {"timestamp", "offset", "incompressible", "random"};
@@ -536,6 +556,7 @@ static int add_test(struct tt_ior_tests *tests, const struct ior *p, const struc
     rc = put_api(s, p, e);
     if (rc == TT_OK)
         rc = put_data(s, p, e);
+    put_gpu(s, p);
     put_sizes(s, p);
     put_accesses(s, p);
     if (rc == TT_OK)

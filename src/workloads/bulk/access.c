@@ -94,6 +94,8 @@ static int prepare(struct tt_bulk_access_state *a, struct tt_error *e)
     if (a->walk.order == TT_BULK_REPEATED && a->walk.slots <= MOST_PLACES &&
         !(a->touched = calloc(words_of(a), sizeof *a->touched)))
         return tt_fail_nomem(e, "what was touched");
+    if (is_comparing(a) && a->engine->device)
+        return a->engine->device->type->allocate(a->engine->device, sizeof(uint64_t), &a->found, e);
     if (!is_comparing(a) || a->content.kind == TT_CONTENT_RANDOM)
         return TT_OK;
     a->expected = malloc(a->walk.transfer);
@@ -103,23 +105,42 @@ static int prepare(struct tt_bulk_access_state *a, struct tt_error *e)
     return TT_OK;
 }
 
-static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
-                   struct tt_error *e)
+/* Whether all of a slot is what it should be, and else the first byte that is not. */
+static int judge(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot, bool *is_right,
+                 size_t *wrong, struct tt_error *e)
 {
-    int64_t t = tt_now_ns();
-    size_t wrong = 0, size = a->walk.transfer;
+    size_t size = a->walk.transfer;
     bool same = false;
 
+    if (a->engine->device) {
+        int rc = tt_content_compare_on(a->engine->device, &a->content, owner(a), slot->tag,
+                                       slot->buffer, size, a->found, wrong, e);
+
+        *is_right = *wrong == size;
+        return rc;
+    }
     if (a->expected) { /* most of IOR's content is the same in every transfer, and made only once */
         tt_content_refresh(&a->content, owner(a), slot->tag, a->expected, size);
         same = memcmp(a->expected, slot->buffer, size) == 0;
     }
-    same = same || tt_content_matches(&a->content, owner(a), slot->tag, slot->buffer, size, &wrong);
+    *is_right =
+        same || tt_content_matches(&a->content, owner(a), slot->tag, slot->buffer, size, wrong);
+    return TT_OK;
+}
+
+static int compare(struct tt_bulk_access_state *a, const struct tt_stream_slot *slot,
+                   struct tt_error *e)
+{
+    int64_t t = tt_now_ns();
+    size_t wrong = 0;
+    bool is_right = false;
+    int rc = judge(a, slot, &is_right, &wrong, e);
+
     tt_phase_add(a->engine, TT_COMPUTE, t);
     if (a->options->depth == 1) /* else transfers go on meanwhile */
         a->checking_ns += tt_now_ns() - t;
-    if (same)
-        return TT_OK;
+    if (rc != TT_OK || is_right)
+        return rc;
     if (a->options->keep_wrong)
         tt_data_leave(a->engine, a->path);
     return tt_fail(e, TT_CORRUPT, "'%s' at offset %llu: what was read is not what was written",
@@ -137,16 +158,23 @@ static int look_at(struct tt_bulk_access_state *a, const struct tt_stream_slot *
 }
 
 /* Most of IOR's content is there already, and nothing is done. */
-static void fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot, int64_t since_ns)
+static int fill(struct tt_bulk_access_state *a, struct tt_stream_slot *slot, int64_t since_ns,
+                struct tt_error *e)
 {
+    int rc = TT_OK;
+
     if (slot->prepared && a->content.kind == TT_CONTENT_TIMESTAMP)
-        return;
-    if (slot->prepared)
+        return TT_OK;
+    if (a->engine->device)
+        rc = tt_content_fill_on(a->engine->device, &a->content, owner(a), slot->tag, slot->buffer,
+                                a->walk.transfer, e);
+    else if (slot->prepared)
         tt_content_refresh(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
     else
         tt_content_fill(&a->content, owner(a), slot->tag, slot->buffer, a->walk.transfer);
     slot->prepared = true;
     slot->ready_ns = tt_phase_add(a->engine, TT_COMPUTE, since_ns);
+    return rc;
 }
 
 /* The block of a slot, all of its buffer. A slot that had such a block before only moves on. */
@@ -198,7 +226,9 @@ static int transfer(struct tt_bulk_access_state *a, struct tt_stream *stream, ui
         if (a->touched)
             touch(a, slot->tag);
         if (a->kind == TT_BULK_WRITE)
-            fill(a, slot, a->in_a_row ? tt_stream_clock(stream) : tt_now_ns());
+            rc = fill(a, slot, a->in_a_row ? tt_stream_clock(stream) : tt_now_ns(), e);
+        if (rc != TT_OK)
+            aim_at_nothing(a, slot);
     }
     now = tt_stream_start(stream, slot, e);
     return rc == TT_OK ? now : rc;

@@ -266,6 +266,8 @@ static int access_once(struct tt_bulk *b, enum tt_bulk_access kind, uint64_t rep
     }
     free(a.touched);
     free(a.expected);
+    if (a.found)
+        b->engine->device->type->release(b->engine->device, a.found);
     free(a.path);
     return rc;
 }

@@ -32,6 +32,7 @@ struct tt_bulk_access_state {
 
     bool in_a_row;  /* nothing lies between the last transfer and the next */
     void *expected; /* what a transfer of IOR's content holds, to compare with */
+    void *found;    /* on a device: memory for what comparing says */
 
     uint64_t *touched;         /* a bit for each place of the file; NULL: not looked at */
     struct tt_bulk_pace *pace; /* how the transfers went on; may be NULL */
