@@ -255,10 +255,14 @@ function(tutti_add_components target)
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/registry.c)
 endfunction()
 
-# The text of a file as the string `symbol`: kernels of devices are compiled at run time.
+# The text of a file, behind that of further ones, as the string `symbol`: kernels of devices are compiled at run time.
 function(tutti_embed target file symbol)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
-  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  set(text "")
+  foreach(each ${ARGN} ${file})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${each})
+    file(READ ${CMAKE_SOURCE_DIR}/${each} more)
+    string(APPEND text "${more}")
+  endforeach()
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
   string(REPLACE "\n" "\\n\"\n\"" text "${text}")

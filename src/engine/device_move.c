@@ -8,24 +8,78 @@ extern const char tt_device_move_source[]; /* device_move.cu */
 /* Rows that are shorter cost a copy more than their bytes do. */
 #define SHORTEST_ROW 512
 
-/* As device_move.cu declares it: elements of a hyperslab, in row-major order, against a dense
- * array. */
-struct slab {
+/* As device_move.cu declares it. */
+struct move {
     char *scattered;
     char *dense;
-    uint64_t n; /* elements */
-    uint32_t ndims, element;
-    uint64_t dims[TT_MAX_DIMS], start[TT_MAX_DIMS], stride[TT_MAX_DIMS], count[TT_MAX_DIMS],
-        block[TT_MAX_DIMS];
+    uint64_t n, element; /* elements, and bytes of one */
+    struct tt_device_selection memory;
 };
 
-/* ---- the kernels, by the host ---- */
+/* ---- selections for kernels ---- */
 
-/* Of the i-th element of the selection. */
-static uint64_t place_of(const struct slab *s, uint64_t i)
+size_t tt_device_list_length(const struct tt_selection *s)
+{
+    struct tt_run run;
+
+    return s->kind == TT_SELECT_RUNS && !tt_selection_is_contiguous(s, &run) ? s->nruns : 0;
+}
+
+void tt_device_list_make(const struct tt_selection *s, struct tt_device_place *list)
+{
+    uint64_t first = 0;
+
+    for (size_t i = 0; i < s->nruns; i++) {
+        list[i] = (struct tt_device_place){s->runs[i].start, first};
+        first += s->runs[i].length;
+    }
+}
+
+struct tt_device_selection tt_device_select(const struct tt_selection *s,
+                                            const struct tt_device_place *list)
+{
+    struct tt_device_selection out = {.ndims = (uint64_t)s->ndims};
+    struct tt_run run;
+
+    if (tt_device_list_length(s) > 0) {
+        out.list = list;
+        out.nruns = s->nruns;
+    } else if (s->kind == TT_SELECT_SLAB) {
+        memcpy(out.dims, s->dims, sizeof out.dims);
+        memcpy(out.start, s->start, sizeof out.start);
+        memcpy(out.stride, s->stride, sizeof out.stride);
+        memcpy(out.count, s->count, sizeof out.count);
+        memcpy(out.block, s->block, sizeof out.block);
+    } else { /* one run */
+        tt_selection_is_contiguous(s, &run);
+        out.ndims = out.stride[0] = out.count[0] = 1;
+        out.start[0] = run.start;
+        out.block[0] = run.length;
+    }
+    return out;
+}
+
+static uint64_t place_in_list(const struct tt_device_selection *s, uint64_t i)
+{
+    uint64_t low = 0, high = s->nruns;
+
+    while (high - low > 1) {
+        uint64_t middle = (low + high) / 2;
+
+        if (s->list[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return s->list[low].at + (i - s->list[low].first);
+}
+
+uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i)
 {
     uint64_t place = 0, step = 1;
 
+    if (s->list)
+        return place_in_list(s, i);
     for (int d = (int)s->ndims - 1; d >= 0; d--) {
         uint64_t extent = s->count[d] * s->block[d], k = i % extent;
 
@@ -36,32 +90,48 @@ static uint64_t place_of(const struct slab *s, uint64_t i)
     return place;
 }
 
+struct tt_kernel_grid tt_device_threads(uint64_t n)
+{
+    uint64_t groups = (n + 255) / 256;
+
+    return (struct tt_kernel_grid){{groups == 0      ? 1
+                                    : groups < 65536 ? (unsigned)groups
+                                                     : 65536,
+                                    1, 1},
+                                   {256, 1, 1}};
+}
+
+/* ---- the kernels, by the host ---- */
+
 static void gather(const void *arguments)
 {
-    const struct slab *s = arguments;
+    const struct move *m = arguments;
 
-    for (uint64_t i = 0; i < s->n; i++)
-        memcpy(s->dense + i * s->element, s->scattered + place_of(s, i) * s->element, s->element);
+    for (uint64_t i = 0; i < m->n; i++)
+        memcpy(m->dense + i * m->element,
+               m->scattered + tt_device_place_of(&m->memory, i) * m->element, m->element);
 }
 
 static void scatter(const void *arguments)
 {
-    const struct slab *s = arguments;
+    const struct move *m = arguments;
 
-    for (uint64_t i = 0; i < s->n; i++)
-        memcpy(s->scattered + place_of(s, i) * s->element, s->dense + i * s->element, s->element);
+    for (uint64_t i = 0; i < m->n; i++)
+        memcpy(m->scattered + tt_device_place_of(&m->memory, i) * m->element,
+               m->dense + i * m->element, m->element);
 }
 
 #define KERNEL(function) \
     { \
-        .name = #function, .source = tt_device_move_source, .arguments_size = sizeof(struct slab), \
-        .naddresses = 2, \
-        .addresses = {offsetof(struct slab, scattered), offsetof(struct slab, dense)}, \
+        .name = #function, .source = tt_device_move_source, .arguments_size = sizeof(struct move), \
+        .naddresses = 3, \
+        .addresses = {offsetof(struct move, scattered), offsetof(struct move, dense), \
+                      offsetof(struct move, memory.list)}, \
         .by_host = function \
     }
 static const struct tt_kernel kernels[] = {KERNEL(gather), KERNEL(scatter)};
 
-/* ---- selections ---- */
+/* ---- moving ---- */
 
 /* A box without gaps inside its array, as copies know it. */
 static bool find_box(const struct tt_selection *s, struct tt_strided *box)
@@ -151,31 +221,21 @@ static int copy_box(struct tt_device *device, enum tt_device_stream stream,
 
 static int by_kernel(struct tt_device *device, enum tt_device_stream stream,
                      const struct tt_block *b, size_t element, bool out, char *dense,
-                     struct tt_error *e)
+                     const struct tt_device_place *list, struct tt_error *e)
 {
-    const struct tt_selection *s = &b->memory;
-    struct slab a = {.scattered = b->data,
-                     .dense = dense,
-                     .n = tt_selection_count(s),
-                     .ndims = (uint32_t)s->ndims,
-                     .element = (uint32_t)element};
-    uint64_t groups = (a.n + 255) / 256;
-    struct tt_kernel_grid how = {{groups < 65536 ? (unsigned)groups : 65536, 1, 1}, {256, 1, 1}};
+    const struct move m = {.scattered = b->data,
+                           .dense = dense,
+                           .n = tt_selection_count(&b->memory),
+                           .element = element,
+                           .memory = tt_device_select(&b->memory, list)};
+    struct tt_kernel_grid how = tt_device_threads(m.n);
 
-    if (s->kind != TT_SELECT_SLAB)
-        return tt_fail(e, TT_UNSUPPORTED,
-                       "a list of runs in a device's memory cannot be moved: give a hyperslab");
-    memcpy(a.dims, s->dims, sizeof a.dims);
-    memcpy(a.start, s->start, sizeof a.start);
-    memcpy(a.stride, s->stride, sizeof a.stride);
-    memcpy(a.count, s->count, sizeof a.count);
-    memcpy(a.block, s->block, sizeof a.block);
-    return device->type->launch(device, stream, &kernels[!out], &how, &a, e);
+    return device->type->launch(device, stream, &kernels[!out], &how, &m, e);
 }
 
 static int move(struct tt_device *device, enum tt_device_stream stream, const struct tt_block *b,
                 size_t element, enum tt_device_direction direction, bool out, char *dense,
-                struct tt_error *e)
+                const struct tt_device_place *list, struct tt_error *e)
 {
     struct tt_device_copy copy = {.direction = direction};
     struct tt_strided box;
@@ -192,19 +252,21 @@ static int move(struct tt_device *device, enum tt_device_stream stream, const st
     if (find_box(&b->memory, &box) &&
         (direction != TT_WITHIN_DEVICE || tt_device_copies_well(b, element)))
         return copy_box(device, stream, b, element, &box, copy, out, dense, e);
-    return by_kernel(device, stream, b, element, out, dense, e);
+    return by_kernel(device, stream, b, element, out, dense, list, e);
 }
 
 int tt_device_gather(struct tt_device *device, enum tt_device_stream stream,
                      const struct tt_block *b, size_t element_size,
-                     enum tt_device_direction direction, void *dense, struct tt_error *e)
+                     enum tt_device_direction direction, void *dense,
+                     const struct tt_device_place *list, struct tt_error *e)
 {
-    return move(device, stream, b, element_size, direction, true, dense, e);
+    return move(device, stream, b, element_size, direction, true, dense, list, e);
 }
 
 int tt_device_scatter(struct tt_device *device, enum tt_device_stream stream,
                       const struct tt_block *b, size_t element_size,
-                      enum tt_device_direction direction, const void *dense, struct tt_error *e)
+                      enum tt_device_direction direction, const void *dense,
+                      const struct tt_device_place *list, struct tt_error *e)
 {
-    return move(device, stream, b, element_size, direction, false, (char *)dense, e);
+    return move(device, stream, b, element_size, direction, false, (char *)dense, list, e);
 }

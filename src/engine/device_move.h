@@ -1,21 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selections of a device's memory to and from dense arrays: boxes of long rows by the copies that
- * devices have, other slabs by a kernel (device_move.cu). */
+ * devices have, others by a kernel (device_move.cu). */
 #ifndef TT_ENGINE_DEVICE_MOVE_H
 #define TT_ENGINE_DEVICE_MOVE_H
 
 #include "devices/device.h"
 #include "io/model.h"
 
+/* A selection as kernels take it; selection.cu declares the same. Runs are a list, which somebody
+ * has to copy to the device. */
+struct tt_device_place {
+    uint64_t at, first; /* of a run: where it begins, and the number of its first element */
+};
+struct tt_device_selection {
+    const struct tt_device_place *list; /* NULL: a slab */
+    uint64_t nruns;
+    uint64_t ndims, dims[TT_MAX_DIMS], start[TT_MAX_DIMS], stride[TT_MAX_DIMS], count[TT_MAX_DIMS],
+        block[TT_MAX_DIMS];
+};
+/* Entries of the list that a selection needs, which may be none; and filling them. */
+size_t tt_device_list_length(const struct tt_selection *s);
+void tt_device_list_make(const struct tt_selection *s, struct tt_device_place *list);
+/* The selection must not be empty; list: its own, in the device's memory, if it needs one. */
+struct tt_device_selection tt_device_select(const struct tt_selection *s,
+                                            const struct tt_device_place *list);
+/* Where the i-th element lies: for what the host does in place of a kernel. */
+uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i);
+/* Threads for so many elements, of a kernel that strides through them. */
+struct tt_kernel_grid tt_device_threads(uint64_t n);
+
 /* Queues the copy of a block's memory selection, at an address of the device, to a dense array:
- * within the device, or to the host's if tt_device_copies_well. */
+ * within the device, or to the host's if tt_device_copies_well. The list is that of the selection,
+ * in the device's memory. */
 int tt_device_gather(struct tt_device *device, enum tt_device_stream stream,
                      const struct tt_block *b, size_t element_size,
-                     enum tt_device_direction direction, void *dense, struct tt_error *e);
+                     enum tt_device_direction direction, void *dense,
+                     const struct tt_device_place *list, struct tt_error *e);
 /* The reverse: within the device, or from the host. */
 int tt_device_scatter(struct tt_device *device, enum tt_device_stream stream,
                       const struct tt_block *b, size_t element_size,
-                      enum tt_device_direction direction, const void *dense, struct tt_error *e);
+                      enum tt_device_direction direction, const void *dense,
+                      const struct tt_device_place *list, struct tt_error *e);
 /* Whether copies by the device's own engine move the selection, without a kernel. */
 bool tt_device_copies_well(const struct tt_block *b, size_t element_size);
 /* Waits for everything that is queued, before memory is freed that it may use; also after a

@@ -36,12 +36,12 @@ static void free_pinned(const struct tt_memory *memory, void *data)
     memory->device->type->unpin(memory->device, data);
 }
 
-const struct tt_memory tt_host_memory = {allocate_pages, free_pages, NULL, false};
+const struct tt_memory tt_host_memory = {allocate_pages, free_pages, NULL, false, false};
 
 struct tt_memory tt_memory_of(struct tt_device *device, bool pinned, bool snapshot)
 {
     return (struct tt_memory){pinned ? allocate_pinned : allocate_pages,
-                              pinned ? free_pinned : free_pages, device, snapshot};
+                              pinned ? free_pinned : free_pages, device, pinned, snapshot};
 }
 
 int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_error *e)

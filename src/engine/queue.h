@@ -79,6 +79,7 @@ struct tt_memory {
     void *(*allocate)(const struct tt_memory *memory, size_t bytes);
     void (*release)(const struct tt_memory *memory, void *data);
     struct tt_device *device; /* NULL: all blocks are in the host's memory */
+    bool pinned;              /* the device copies to it by itself; else who asks waits for it */
     bool snapshot;            /* copy on the device first, so that its memory may change at once */
 };
 extern const struct tt_memory tt_host_memory;

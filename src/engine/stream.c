@@ -7,6 +7,7 @@
  * On a device the buffers that the caller fills or looks at are in its memory. Each has one of the
  * host's beside it, from and to which storage's transfers are made; copying between the two is part
  * of a transfer. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct tt_stream {
     struct tt_stream_spec spec;
     struct tt_queue queue;
     struct tt_pool *threads; /* of its own, if transfers go on side by side */
+    pthread_mutex_t looking; /* at data that arrives from a device, in whatever thread that is */
     size_t buffer_stride;
     void *in_device; /* the callers' buffers, all of them; NULL: they are the queue's */
     bool in_step;    /* ranks make their calls together, so who has failed makes them, too */
@@ -163,10 +165,13 @@ static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, st
 void tt__look_at_transfer(struct tt_batch *b)
 {
     const struct slot *slot = b->owner;
-    const struct tt_stream *stream = slot->stream;
+    struct tt_stream *stream = slot->stream;
 
-    if (!stream->threads && !stream->spec.overlapping) /* one thread at a time looks */
-        tt__spot_check_transfer(stream->series->spot_check, b->step, b->blocks);
+    if (stream->spec.overlapping)
+        return;
+    pthread_mutex_lock(&stream->looking);
+    tt__spot_check_transfer(stream->series->spot_check, b->step, b->blocks);
+    pthread_mutex_unlock(&stream->looking);
 }
 
 /* The block of the caller's buffer becomes one of the queue's, on this side of the device. */
@@ -411,6 +416,7 @@ static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
 
         d->type->release(d, stream->in_device);
     }
+    pthread_mutex_destroy(&stream->looking);
     free(stream->slots);
     free(stream);
     return rc;
@@ -426,6 +432,7 @@ int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struc
     *out = NULL;
     if (!stream)
         return tt_agree(s->comm, tt_fail_nomem(e, "a stream"), e);
+    pthread_mutex_init(&stream->looking, NULL);
     stream->series = s;
     stream->spec = *spec;
     stream->look_at = s->engine->p->bytes_written;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A device for tests on machines without one. Its addresses have no access: whoever follows one
  * crashes. The device itself works through a second mapping of the same memory. Nothing that is
- * queued happens before somebody waits for it: whoever forgets to wait sees old data.
+ * queued happens before somebody waits for it: whoever forgets to wait sees old data. Only copies
+ * to memory of the host that is not pinned have happened when they return, as those of CUDA.
  *
  * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_FAIL=N, the N-th copy
- * fails, on rank SHADOW_RANK or on all; SHADOW_DEVICES, how many there are (default: 1). */
+ * fails, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of N bytes or more for which the
+ * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,7 @@ struct shadow {
     pthread_mutex_t lock;
     struct stream streams[TT_NSTREAMS];
     struct piece *pieces;
+    struct piece *pinned; /* of the host's memory: they have no shadow */
     size_t used;
     long copies;
 };
@@ -128,15 +131,45 @@ static char *translate(const struct shadow *s, const void *address)
 
 static int shadow_pin(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
 {
-    (void)d;
+    struct shadow *s = d->state;
+    struct piece *p = calloc(1, sizeof *p);
+
     *out = aligned_alloc(4096, pages(bytes));
-    return *out ? TT_OK : tt_fail_nomem(e, "pinned memory");
+    if (!p || !*out) {
+        free(p);
+        return tt_fail_nomem(e, "pinned memory");
+    }
+    pthread_mutex_lock(&s->lock);
+    *p = (struct piece){.next = s->pinned, .address = *out, .bytes = bytes};
+    s->pinned = p;
+    pthread_mutex_unlock(&s->lock);
+    return TT_OK;
 }
 
 static void shadow_unpin(struct tt_device *d, void *data)
 {
-    (void)d;
+    struct shadow *s = d->state;
+
+    pthread_mutex_lock(&s->lock);
+    for (struct piece **p = &s->pinned, *gone; (gone = *p); p = &gone->next)
+        if (gone->address == data) {
+            *p = gone->next;
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&s->lock);
     free(data);
+}
+
+static bool is_pinned(struct shadow *s, const char *data)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&s->lock);
+    for (const struct piece *p = s->pinned; p && !found; p = p->next)
+        found = data >= p->address && data < p->address + p->bytes;
+    pthread_mutex_unlock(&s->lock);
+    return found;
 }
 
 /* ---- what was queued ---- */
@@ -218,17 +251,37 @@ static int queue(struct tt_device *d, enum tt_device_stream stream, const struct
     return TT_OK;
 }
 
+static int shadow_drain(struct tt_device *d, enum tt_device_stream stream, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+
+    (void)e;
+    pthread_mutex_lock(&s->lock);
+    run(s, stream, s->streams[stream].queued);
+    pthread_mutex_unlock(&s->lock);
+    return TT_OK;
+}
+
 static int shadow_copy(struct tt_device *d, enum tt_device_stream stream,
                        const struct tt_device_copy *copy, struct tt_error *e)
 {
     struct shadow *s = d->state;
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    bool blocks = copy->direction == TT_FROM_DEVICE && !is_pinned(s, copy->to);
+    size_t bytes = copy->width * copy->height * copy->depth;
+    int rc;
 
     if (__atomic_add_fetch(&s->copies, 1, __ATOMIC_RELAXED) == setting("SHADOW_FAIL", 0) &&
         (!rank || !getenv("SHADOW_RANK") || !strcmp(rank, getenv("SHADOW_RANK"))))
         return tt_fail(e, TT_FAILED, "device %u (%s): this copy was told to fail", d->number,
                        d->name);
-    return queue(d, stream, &(struct task){.kind = COPY, .copy = *copy}, e);
+    if (blocks && setting("SHADOW_BLOCK", 0) && bytes >= (size_t)setting("SHADOW_BLOCK", 0) &&
+        getpid() == gettid())
+        return tt_fail(e, TT_FAILED,
+                       "device %u (%s): the main thread waits for a copy of %zu bytes", d->number,
+                       d->name, bytes);
+    rc = queue(d, stream, &(struct task){.kind = COPY, .copy = *copy}, e);
+    return rc == TT_OK && blocks ? shadow_drain(d, stream, e) : rc;
 }
 
 static int shadow_clear(struct tt_device *d, enum tt_device_stream stream, void *data, size_t bytes,
@@ -288,17 +341,6 @@ static int shadow_await(struct tt_device *d, struct tt_device_event *event, stru
     (void)e;
     pthread_mutex_lock(&s->lock);
     run(s, event->stream, event->at);
-    pthread_mutex_unlock(&s->lock);
-    return TT_OK;
-}
-
-static int shadow_drain(struct tt_device *d, enum tt_device_stream stream, struct tt_error *e)
-{
-    struct shadow *s = d->state;
-
-    (void)e;
-    pthread_mutex_lock(&s->lock);
-    run(s, stream, s->streams[stream].queued);
     pthread_mutex_unlock(&s->lock);
     return TT_OK;
 }

@@ -131,6 +131,21 @@ for how in '12 --mode async+bg' '14 --mode async+bg --fields 2' '16 --backend mp
     ! grep -q "signal" err || fail "a rank crashed: $(cat err)"
 done
 no_data_left
+# Copies to pageable memory are made by threads, where there are any: the caller waits for none of them.
+for how in 'stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg --inflight 2' \
+    'bulk --transfer 24k --block 240k --depth 3 --check-read' 'bulk --transfer 24k --block 240k --depth 3 --mode async+bg'; do
+    expect 0 env SHADOW_BLOCK=4096 "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --device.staging pageable
+done
+expect 1 env SHADOW_BLOCK=4096 "${stencil[@]}" -n 2 --size 64x70 --device shadow --device.staging pageable --mode sync
+one_line "the main thread waits for a copy of 17920 bytes"
+# Spot checks, in whichever thread has the data: what was written is read back, and only by them.
+if [ -n "${FAULTS:-}" ]; then
+    for how in '' '--depth 3' '--depth 3 --mode async+bg'; do
+        expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="call=read match=spot.bulk do=EIO count=all" "${bulk[@]}" -n 1 --read no --paths spot.bulk --device shadow $how
+        one_line "10 of 10 sampled blocks are wrong"
+        rm -f "$data/spot.bulk"
+    done
+fi
 # Several devices: neighbours share one, unless the map says otherwise.
 expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 4 --size 64x70 --device shadow
 jq -r '.warnings[]' out.json | grep -q "2 ranks share a device" || fail "sharing: $(jq -c .warnings out.json)"

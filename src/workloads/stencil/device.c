@@ -418,7 +418,7 @@ int tt_halo_fetch(struct tt_halo *h, double *values, struct tt_error *e)
     for (int i = 0; rc == TT_OK && i < h->n; i++) {
         s->sides[0][i].data = s->sides[1][i].data = values;
         rc = tt_device_gather(d, TT_STREAM_HALO, &s->sides[0][i], sizeof(double), TT_WITHIN_DEVICE,
-                              s->dense + s->at[i], e);
+                              s->dense + s->at[i], NULL, e);
     }
     if (rc == TT_OK && s->points > 0)
         rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_FROM_DEVICE, s->pinned, s->dense,
@@ -439,7 +439,7 @@ int tt_halo_deliver(struct tt_halo *h, struct tt_error *e)
                               s->points * sizeof(double), e);
     for (int i = 0; rc == TT_OK && i < h->n; i++)
         rc = tt_device_scatter(d, TT_STREAM_HALO, &s->sides[1][i], sizeof(double), TT_WITHIN_DEVICE,
-                               dense + s->at[i], e);
+                               dense + s->at[i], NULL, e);
     if (rc == TT_OK)
         rc = d->type->record(d, s->delivered, TT_STREAM_HALO, e);
     return rc == TT_OK ? d->type->follow(d, TT_STREAM_COMPUTE, s->delivered, e) : rc;
