@@ -144,6 +144,7 @@ static const char *const shown[] = {"steps", NULL};
 const struct tt_workload tt_workload_pattern = {
     .name = "pattern",
     .summary = "any shape of variables, selections and series, read back and checked",
+    .on_device = true,
     .params = params,
     .opts_size = sizeof(struct tt_pattern_options),
     .shown = shown,

@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # run.sh BACKEND [NUMBER]: the covering runs of one backend, or only one of them. Each writes, reads back and
-# checks every byte, also in the memory between.
+# checks every byte, also in the memory between. DEVICE=cuda: with all data in a GPU's memory (make check-gpu). DEVICE=shadow, the
+# tests' own device: only the factors of device.factors, which change what is done for a device.
 # Sourced from the whole-program tests: a private directory, expect, skip.
 . "$(dirname "$0")/../program/lib.sh"
 backend=$1 only=${2:-}
 needs awk
 needs_backend "$backend"
 suite=$SOURCE/tests/conformance
+device=()
+if [ -n "${DEVICE:-}" ]; then
+    device=(--device "$DEVICE")
+    "$TUTTI" run pattern -n 1 --dims 8 "${here[@]}" "${device[@]}" >out 2>err || skip "$(cat err)"
+fi
 zfp=zfp # where this build has it
 "$TUTTI" info --build | grep -qw zfp || zfp=lz4
 
 # A factor of the backend's own file takes the place of the common one.
 factors() {
     local own=$suite/$backend.factors
+    if [ "${DEVICE:-}" = shadow ]; then
+        cat "$suite/device.factors"
+        return
+    fi
     [ -e "$own" ] || own=/dev/null
     awk '/^#/ || !NF { next } FNR == NR { own[$1]; print; next } !($1 in own)' "$own" "$suite/factors"
 }
@@ -108,7 +118,7 @@ run_case() { # FACTOR=VALUE...
         esac
     done
     # random calls that fail differ from run to run, but not their seed
-    options+=("${here[@]}" --seed 11 --quiet --backend "$backend")
+    options+=("${here[@]}" --seed 11 --quiet --backend "$backend" "${device[@]}")
     if [ "$how" = later ]; then
         expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase write --keep
         expect 0 "${ranks[@]}" "$n" "$TUTTI" run pattern "${options[@]}" --phase read
@@ -135,5 +145,5 @@ while read -r case <&3; do
     cat log
     rm -rf "$data" && mkdir "$data"
 done 3<cases
-echo "$total runs on $backend, $failed failed"
+echo "$total runs on $backend${DEVICE:+ with device $DEVICE}, $failed failed"
 [ $failed = 0 ]

@@ -88,6 +88,22 @@ for kind in '--data random --compressible 0.3 --duplicate 0.4' '--data timestamp
 done
 rm -f "$data"/*.bulk
 
+# Patterns are the host's, wherever elements lie and whatever is selected: each side reads what the other has written. What is wrong is
+# found, in the host's words. (The conformance suite has more of them.)
+pattern=("$TUTTI" run pattern "${here[@]}" --json out.json --path some.pattern -n 2 --element 'x:f64,id:i64,tag:char*5,s:f32,n:i32')
+for how in '--selection runs --memory scattered --blocks 3 --order shuffled' '--selection strided --memory gaps --dims 12:9:32 --shift yes'; do
+    for sides in "$device host" "host $device"; do
+        expect 0 "${pattern[@]}" $how --reopen yes --phase write --keep --device "${sides% *}"
+        expect 0 "${pattern[@]}" $how --phase read --device "${sides#* }"
+    done
+    head -c 3000 /dev/zero | tr '\0' Z | dd of="$data/some.pattern" bs=1 seek=20000 conv=notrunc status=none
+    expect 1 "${pattern[@]}" $how --phase read
+    said=$(grep -o 'variable .* found [0-9a-fx]*' err)
+    expect 1 "${pattern[@]}" $how --phase read --device "$device"
+    one_line "$said"
+    rm -f "$data/some.pattern"
+done
+
 # Traces: kernels and staging have tracks of their own, whose spans are what the metrics count, one after the other.
 for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read every=4' '--mode async+bg --device.snapshot no'; do
     rm -rf "${runs:?}"

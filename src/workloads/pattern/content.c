@@ -54,6 +54,12 @@ static void put_element(const struct tt_element *element, uint64_t h, unsigned c
     }
 }
 
+void tt_pattern_put(const struct tt_element *element, uint64_t seed, uint64_t index,
+                    unsigned char *to)
+{
+    put_element(element, tt_mix(seed + index), to);
+}
+
 void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element, uint64_t seed)
 {
     unsigned char *data = b->data;

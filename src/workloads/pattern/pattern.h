@@ -69,6 +69,9 @@ void tt_pattern_shape_free(struct tt_pattern_shape *s);
 /* ---- content.c ---- */
 /* The seed of one variable's content in one step; origin tells files of ranks apart. */
 uint64_t tt_pattern_seed(uint64_t seed, uint64_t origin, unsigned variable, uint64_t step);
+/* The index-th element of a variable. */
+void tt_pattern_put(const struct tt_element *element, uint64_t seed, uint64_t index,
+                    unsigned char *to);
 void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element, uint64_t seed);
 /* Compares what was read; every element that is right becomes 0xa5 bytes, so that a second look at
  * the whole buffer shows what was written beside them. False: *index and texts of the first wrong
@@ -77,6 +80,43 @@ void tt_pattern_fill(const struct tt_block *b, const struct tt_element *element,
 bool tt_pattern_check(const struct tt_block *b, const struct tt_element *element, uint64_t seed,
                       uint64_t *index, char expected[TT_PATTERN_TEXT], char found[TT_PATTERN_TEXT]);
 #define TT_PATTERN_POISON 0xa5
+
+/* ---- device.c ---- */
+struct tt_device;
+struct tt_device_place;
+struct tt_device_selection;
+/* The memory of all variables on a device; there is what kernels need of the shape that is written,
+ * and of the one that is read. */
+struct tt_pattern_device {
+    struct tt_device *device;
+    unsigned char *data;
+    size_t size;
+    uint64_t *found;
+    struct tt_pattern_there {
+        struct tt_device_place *lists;
+        struct tt_device_selection *selections; /* of every piece, in the file and in memory */
+    } there[2];
+};
+/* If it fails, tt_pattern_device_free. */
+int tt_pattern_device_make(struct tt_pattern_device *m, struct tt_device *device, size_t size,
+                           const struct tt_pattern_shape *written,
+                           const struct tt_pattern_shape *read, struct tt_error *e);
+void tt_pattern_device_free(struct tt_pattern_device *m); /* also if it is all zeros */
+/* All of it becomes TT_PATTERN_POISON. */
+int tt_pattern_device_spoil(struct tt_pattern_device *m, struct tt_error *e);
+/* All of it, to the host's memory. */
+int tt_pattern_device_copy(const struct tt_pattern_device *m, void *to, struct tt_error *e);
+struct tt_pattern_blocks {
+    unsigned n, npieces; /* blocks; pieces of the shape, of which every variable has a block each */
+    const struct tt_block *blocks;
+    const uint64_t *seeds; /* of each */
+    const struct tt_element *element;
+};
+int tt_pattern_device_fill(struct tt_pattern_device *m, const struct tt_pattern_blocks *b,
+                           struct tt_error *e);
+/* What was read, which is spoilt if it is right; then, whether the rest of the memory still is. */
+int tt_pattern_device_check(struct tt_pattern_device *m, const struct tt_pattern_blocks *b,
+                            bool *is_right, bool *is_clean, struct tt_error *e);
 
 /* ---- run.c ---- */
 int tt_pattern_run(struct tt_engine *engine, struct tt_error *e);

@@ -21,9 +21,11 @@ struct pattern {
     struct tt_pattern_shape written, read;
     uint64_t written_origin, read_origin; /* tells the files of processes apart */
     struct tt_block *blocks;
+    uint64_t *seeds; /* of their content */
     unsigned nblocks;
     unsigned char *data;
     size_t data_size;
+    struct tt_pattern_device memory; /* on a device: data is there */
     struct tt_series *series;
     char *path;
     uint64_t iteration, iterations;
@@ -51,6 +53,15 @@ static void describe_variables(struct pattern *p)
     }
 }
 
+/* All of the memory, so that what nobody wrote to is seen. */
+static int spoil(struct pattern *p, struct tt_error *e)
+{
+    if (p->engine->device)
+        return tt_pattern_device_spoil(&p->memory, e);
+    memset(p->data, TT_PATTERN_POISON, p->data_size);
+    return TT_OK;
+}
+
 static int allocate(struct pattern *p, struct tt_error *e)
 {
     const struct tt_pattern_options *o = p->options;
@@ -70,16 +81,23 @@ static int allocate(struct pattern *p, struct tt_error *e)
     elements = p->written.memory_elements > p->read.memory_elements ? p->written.memory_elements
                                                                     : p->read.memory_elements;
     p->data_size = o->variables * elements * p->element.size;
-    p->data = malloc(p->data_size + 1);
+    if (p->engine->device)
+        rc = tt_pattern_device_make(&p->memory, p->engine->device, p->data_size + 1, &p->written,
+                                    &p->read, e);
+    p->data = p->engine->device ? p->memory.data : malloc(p->data_size + 1);
     p->variables = calloc(o->variables, sizeof *p->variables);
     p->names = calloc(o->variables, sizeof *p->names);
     p->blocks = calloc(o->variables * o->blocks, sizeof *p->blocks);
+    p->seeds = calloc(o->variables * o->blocks, sizeof *p->seeds);
     p->path = tt_data_path_of(p->engine, o->path, "pattern");
-    if (!p->data || !p->variables || !p->names || !p->blocks || !p->path)
-        return tt_fail_nomem(e, "the data");
-    memset(p->data, TT_PATTERN_POISON, p->data_size);
-    describe_variables(p);
-    return TT_OK;
+    if (rc == TT_OK &&
+        (!p->data || !p->variables || !p->names || !p->blocks || !p->seeds || !p->path))
+        rc = tt_fail_nomem(e, "the data");
+    if (rc == TT_OK)
+        rc = spoil(p, e);
+    if (rc == TT_OK)
+        describe_variables(p);
+    return rc;
 }
 
 static int open_series(struct pattern *p, enum tt_access access, struct tt_error *e)
@@ -99,8 +117,11 @@ static int open_series(struct pattern *p, enum tt_access access, struct tt_error
 /* ---- steps ---- */
 
 /* Fixed variables belong to the first step, and are there in every other of the same file. */
-static void list_blocks(struct pattern *p, const struct tt_pattern_shape *shape, bool with_fixed)
+static void list_blocks(struct pattern *p, enum tt_direction direction, uint64_t step,
+                        bool with_fixed)
 {
+    const struct tt_pattern_shape *shape = direction == TT_WRITING ? &p->written : &p->read;
+    uint64_t origin = direction == TT_WRITING ? p->written_origin : p->read_origin;
     unsigned char *data = p->data;
 
     p->nblocks = 0;
@@ -108,16 +129,33 @@ static void list_blocks(struct pattern *p, const struct tt_pattern_shape *shape,
         for (unsigned k = 0; k < shape->npieces; k++) {
             const struct tt_pattern_piece *piece = &shape->pieces[k];
 
-            p->blocks[p->nblocks++] = (struct tt_block){v, piece->file, piece->memory, data};
+            p->seeds[p->nblocks] = tt_pattern_seed(p->engine->config->run->seed, origin, v,
+                                                   p->variables[v].per_step ? step : 0);
+            p->blocks[p->nblocks++] =
+                (struct tt_block){.variable = v,
+                                  .file = piece->file,
+                                  .memory = piece->memory,
+                                  .data = data,
+                                  .space = p->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
             data += piece->memory_elements * p->element.size;
         }
 }
 
-static uint64_t seed_of(const struct pattern *p, const struct tt_block *b, uint64_t origin,
-                        uint64_t step)
+static struct tt_pattern_blocks blocks_of(const struct pattern *p,
+                                          const struct tt_pattern_shape *shape)
 {
-    return tt_pattern_seed(p->engine->config->run->seed, origin, b->variable,
-                           p->variables[b->variable].per_step ? step : 0);
+    return (struct tt_pattern_blocks){p->nblocks, shape->npieces, p->blocks, p->seeds, &p->element};
+}
+
+static int fill(struct pattern *p, struct tt_error *e)
+{
+    struct tt_pattern_blocks blocks = blocks_of(p, &p->written);
+
+    if (p->engine->device)
+        return tt_pattern_device_fill(&p->memory, &blocks, e);
+    for (unsigned i = 0; i < p->nblocks; i++)
+        tt_pattern_fill(&p->blocks[i], &p->element, p->seeds[i]);
+    return TT_OK;
 }
 
 static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
@@ -126,16 +164,23 @@ static int write_step(struct pattern *p, uint64_t step, struct tt_error *e)
     uint64_t bytes = 0;
     int rc;
 
-    list_blocks(p, &p->written, step == 0);
-    for (unsigned i = 0; i < p->nblocks; i++)
-        tt_pattern_fill(&p->blocks[i], &p->element,
-                        seed_of(p, &p->blocks[i], p->written_origin, step));
+    list_blocks(p, TT_WRITING, step, step == 0);
+    rc = fill(p, e);
     tt_phase_add(p->engine, TT_COMPUTE, t);
+    if (p->engine->device) /* what fails there, fails on one rank */
+        rc = tt_agree(p->engine->comm, rc, e);
     for (unsigned i = 0; i < p->nblocks; i++)
         bytes += tt_selection_count(&p->blocks[i].file) *
                  p->variables[p->blocks[i].variable].element->size;
-    rc = tt_limits_check_dump(p->engine, 1, bytes, tt_series_growth(p->series, step, bytes), e);
+    if (rc == TT_OK)
+        rc = tt_limits_check_dump(p->engine, 1, bytes, tt_series_growth(p->series, step, bytes), e);
     return rc == TT_OK ? tt_series_dump(p->series, step, p->nblocks, p->blocks, e) : rc;
+}
+
+static int fail_beside(uint64_t step, struct tt_error *e)
+{
+    return tt_fail(e, TT_CORRUPT, "reading step %llu changed memory beside what was asked for",
+                   (unsigned long long)step);
 }
 
 static int check_step(struct pattern *p, uint64_t step, struct tt_error *e)
@@ -145,8 +190,7 @@ static int check_step(struct pattern *p, uint64_t step, struct tt_error *e)
         char expected[TT_PATTERN_TEXT], found[TT_PATTERN_TEXT];
         uint64_t index;
 
-        if (!tt_pattern_check(b, &p->element, seed_of(p, b, p->read_origin, step), &index, expected,
-                              found))
+        if (!tt_pattern_check(b, &p->element, p->seeds[i], &index, expected, found))
             return tt_fail(e, TT_CORRUPT,
                            "variable '%s', step %llu, element %llu: expected %s, found %s",
                            p->variables[b->variable].path, (unsigned long long)step,
@@ -154,28 +198,54 @@ static int check_step(struct pattern *p, uint64_t step, struct tt_error *e)
     }
     for (size_t i = 0; i < p->data_size; i++)
         if (p->data[i] != TT_PATTERN_POISON)
-            return tt_fail(e, TT_CORRUPT,
-                           "reading step %llu changed memory beside what was asked for",
-                           (unsigned long long)step);
+            return fail_beside(step, e);
     return TT_OK;
+}
+
+/* The device only says whether all is right; what is wrong, the host finds in a copy. */
+static int check_step_on_device(struct pattern *p, uint64_t step, struct tt_error *e)
+{
+    struct tt_pattern_blocks blocks = blocks_of(p, &p->read);
+    unsigned char *there = p->data, *copy;
+    bool is_right, is_clean;
+    int rc = tt_pattern_device_check(&p->memory, &blocks, &is_right, &is_clean, e);
+
+    if (rc != TT_OK || (is_right && is_clean))
+        return rc;
+    if (is_right)
+        return fail_beside(step, e);
+    copy = malloc(p->memory.size);
+    rc = copy ? tt_pattern_device_copy(&p->memory, copy, e) : tt_fail_nomem(e, "a copy");
+    for (unsigned i = 0; rc == TT_OK && i < p->nblocks; i++)
+        p->blocks[i].data = copy + ((unsigned char *)p->blocks[i].data - there);
+    p->data = copy;
+    if (rc == TT_OK)
+        rc = check_step(p, step, e);
+    p->data = there;
+    free(copy);
+    return rc == TT_OK
+               ? tt_fail(e, TT_FAILED, "step %llu: device and host do not agree on what was read",
+                         (unsigned long long)step)
+               : rc;
 }
 
 static int read_step(struct pattern *p, uint64_t step, struct tt_error *e)
 {
     const struct tt_pattern_options *o = p->options;
-    int rc = TT_OK;
+    int rc = spoil(p, e);
     int64_t t;
 
-    memset(p->data, TT_PATTERN_POISON, p->data_size);
-    list_blocks(p, &p->read, step == 0 || o->series == TT_OVERWRITE);
-    if (o->prefetch)
+    if (p->engine->device)
+        rc = tt_agree(p->engine->comm, rc, e);
+    list_blocks(p, TT_READING, step, step == 0 || o->series == TT_OVERWRITE);
+    if (rc == TT_OK && o->prefetch)
         rc = tt_series_prefetch(p->series, step, p->nblocks, p->blocks, e);
     if (rc == TT_OK)
         rc = tt_series_load(p->series, step, p->nblocks, p->blocks, e);
     if (rc != TT_OK)
         return rc;
     t = tt_now_ns();
-    rc = check_step(p, step, e);
+    rc = p->engine->device ? check_step_on_device(p, step, e) : check_step(p, step, e);
     tt_phase_add(p->engine, TT_COMPUTE, t);
     return tt_agree(p->engine->comm, rc, e);
 }
@@ -252,7 +322,11 @@ int tt_pattern_run(struct tt_engine *engine, struct tt_error *e)
     free(p.variables);
     free(p.names);
     free(p.blocks);
-    free(p.data);
+    free(p.seeds);
+    if (engine->device)
+        tt_pattern_device_free(&p.memory);
+    else
+        free(p.data);
     free(p.path);
     return rc;
 }
