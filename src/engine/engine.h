@@ -199,7 +199,7 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
  * same step, which then only waits. Without overlap it does nothing. */
 int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
                        const struct tt_block *blocks, struct tt_error *e);
-/* See tt_output_rehearse. */
+/* See tt_output_rehearse; of a series that is only read, the buffers that loads will take. */
 int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
                        struct tt_error *e);
 /* Wait until at most `left` dumps are in flight; then sync if sync is deferred. Collective. */

@@ -468,16 +468,17 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
 int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
                        struct tt_error *e)
 {
+    bool reads = s->spec.access == TT_READ_ONLY;
+    struct tt_queue *q = reads ? &s->reads : &s->writes;
+    /* With a limit all batches together may not fit. */
+    unsigned n = q->spec.limit ? 1 : q->spec.depth;
     int rc = TT_OK;
 
-    /* With a limit all batches together may not fit. */
-    unsigned n = s->writes.spec.limit ? 1 : s->writes.spec.depth;
-
     for (unsigned i = 0; rc == TT_OK && i < n; i++) {
-        struct tt_batch *b = &s->writes.batches[i];
+        struct tt_batch *b = &q->batches[i];
 
         b->n = 0;
-        b->direction = TT_WRITING;
+        b->direction = reads ? TT_READING : TT_WRITING;
         rc = pad_blocks(b, s, true, nblocks, blocks, e);
         if (rc == TT_OK)
             rc = tt_batch_stage(b, s->spec.variables, e);
@@ -485,7 +486,7 @@ int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_bl
             rc = tt__batch_settle(b, e);
         b->staged = 0;
     }
-    s->writes.last_id = 0;
+    q->last_id = 0;
     return rc;
 }
 

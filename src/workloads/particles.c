@@ -204,6 +204,9 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
         (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = read * o->steps; /* at most */
     out->memory_per_rank = most * (1 + converts(o) + o->prefetch);
+    if (config->device) /* the host has the staging buffers only */
+        out->memory_per_rank =
+            config->run->overlap == TT_OVERLAP_NONE || out->bytes_read ? most : 0;
     if (config->run->overlap != TT_OVERLAP_NONE && o->phase != TT_PARTICLES_READ)
         out->memory_per_rank += most * config->run->inflight;
     out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->steps - 1);
@@ -234,6 +237,7 @@ static const char *const shown[] = {"phase", "steps", NULL};
 const struct tt_workload tt_workload_particles = {
     .name = "particles",
     .summary = "particles of eight properties by steps: VPIC-IO, BD-CATS-IO, h5bench",
+    .on_device = true,
     .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_particles_options),

@@ -104,6 +104,39 @@ for how in '--selection runs --memory scattered --blocks 3 --order shuffled' '--
     rm -f "$data/some.pattern"
 done
 
+# Particles made, repacked, read back and checked on the device, in every layout and selection: files are the host's, and one wrong
+# value is found with its place.
+particles=("$TUTTI" run particles "${here[@]}" -n 2 --steps 3 --keep --baseline 0 --json out.json)
+for how in '--dims 3000' '--dims 3000 --memory records --mode async+bg' '--dims 3000 --file records --mode async --compute 1ms' \
+    '--dims 3000 --deviation 300 --memory records --file records --backend mpiio' \
+    '--dims 3000 --pattern strided --stride 7 --block 3 --count 300 --device.snapshot no --mode async'; do
+    rm -f "$data"/*.particles
+    expect 0 "${particles[@]}" ${how/--device.snapshot no/} --path host.particles
+    expect 0 "${particles[@]}" $how --path there.particles --device "$device"
+    cmp "$data/host.particles" "$data/there.particles" || fail "the device's particles differ from the host's: $how"
+    equal "$(value bytes_written)" "$(value staged)" "bytes that left the device: $how"
+done
+expect 0 "${particles[@]}" --dims 3000 --phase both --compute 1ms --path there.particles --device "$device"
+holds '$kernel > 0' kernel="$(value kernel_time)"
+printf X | dd of="$data/there.particles" bs=1 seek=$(((8 * 6000 + 2 * 6000 + 4320) * 4 + 1)) conv=notrunc status=none
+for layout in arrays records; do
+    expect 1 "${particles[@]}" --dims 3000 --phase read --path there.particles --memory "$layout" --device "$device"
+    one_line "rank 1: step 1, particle 4320: z is not what was written"
+done
+rm -f "$data"/*.particles
+particles=("$TUTTI" run particles "${here[@]}" -n 2 --steps 3 --phase both --baseline 0 --json out.json --device "$device")
+for how in '--dims 3000 --read partial --read-count 777 --memory records' '--dims 20:10:7 --read plane --plane-dimension 2 --plane-index 3' \
+    '--dims 3000 --pattern strided --read strided --stride 7 --block 3 --count 300 --file records --prefetch --mode async' \
+    '--dims 40:30 --read prl --block 8:6 --mode async --prefetch --memory records' '--dims 40:30 --read cs --block 4:5 --stride 6:5' \
+    '--dims 3000 --backend hdf5 --memory records --conversion library --prefetch --mode async+bg' '--dims 3000 --backend netcdf --file records' \
+    '--dims 3000 --backend hdf5 --file records --conversion library --files process' '--dims 3000 --layers verify,log'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    expect 0 "${particles[@]}" $how
+    equal "$(jq '.metrics.bytes_written.value + .metrics.bytes_read.value' out.json)" "$(value staged)" "bytes that left and entered the device: $how"
+done
+no_data_left
+
 # Traces: kernels and staging have tracks of their own, whose spans are what the metrics count, one after the other.
 for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read every=4' '--mode async+bg --device.snapshot no'; do
     rm -rf "${runs:?}"

@@ -5,6 +5,7 @@
 #define TT_WORKLOADS_PARTICLES_H
 
 #include "base/error.h"
+#include "devices/device.h"
 #include "io/model.h"
 #include "plan/workload.h"
 #include "spec/param.h"
@@ -80,6 +81,7 @@ struct tt_particles_shape {
     uint64_t count;  /* particles selected */
     struct tt_selection file;
     struct tt_run *runs;
+    void *runs_there; /* the same for the kernels of a device; the caller releases it */
 };
 /* Without MPI: do sizes, strides and blocks fit together? */
 int tt_particles_shape_check(const struct tt_particles_options *o, struct tt_error *e);
@@ -113,11 +115,36 @@ void tt_particles_to_arrays(const struct tt_particle *records, uint64_t n, void 
 void tt_particles_to_records(const void *arrays, uint64_t n, struct tt_particle *records);
 
 /* ---- work.c ---- */
+#define TT_PARTICLES_COMPUTED 65536 /* 1.5 MiB */
 struct tt_particles_work;
+extern const size_t tt_particles_work_size;
 /* NULL: no memory; free() frees it. */
 struct tt_particles_work *tt_particles_work_make(uint64_t seed);
 void tt_particles_work_do(struct tt_particles_work *w, uint64_t passes);
 extern const struct tt_computation tt_particles_computation;
+
+/* ---- device.c: the same in a device's memory, to the last bit; all return when it is done ---- */
+/* What kernels need to know of a shape that is a list of blocks. */
+int tt_particles_shape_to_device(struct tt_particles_shape *s, struct tt_device *d,
+                                 struct tt_error *e);
+int tt_particles_fill_on(struct tt_device *d, const struct tt_particles_content *c,
+                         const struct tt_particles_shape *s, int layout, void *data, uint64_t step,
+                         bool stamps_only, struct tt_error *e);
+/* `found` is 8 bytes of the device's memory for the answer. */
+int tt_particles_check_on(struct tt_device *d, const struct tt_particles_content *c,
+                          const struct tt_particles_shape *s, int layout, const void *data,
+                          uint64_t step, void *found, bool *right, uint64_t *index,
+                          unsigned *property, struct tt_error *e);
+/* n records to arrays, or the arrays to records. */
+int tt_particles_repack_on(struct tt_device *d, bool to_arrays, void *records, void *arrays,
+                           uint64_t n, struct tt_error *e);
+/* The computation of work.c; *seconds by the device's clock. */
+struct tt_particles_push;
+int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_particles_push **out,
+                           struct tt_error *e);
+int tt_particles_push_do(struct tt_particles_push *p, uint64_t passes, double *seconds,
+                         struct tt_error *e);
+void tt_particles_push_free(struct tt_particles_push *p); /* also what make left unfinished */
 
 /* ---- run.c ---- */
 int tt_particles_run(struct tt_engine *engine, struct tt_error *e);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: a step, computation, the next step; written, read, or first the one and then
- * the other. Checking comes after the measured time. */
+ * the other. Checking comes after the measured time. With a device all particles are in its memory,
+ * and whoever looks at them or changes them is a kernel there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/agree.h"
+#include "engine/content.h"
+#include "engine/device_move.h"
 #include "engine/engine.h"
+#include "record/trace.h"
 #include "workloads/particles/particles.h"
 
 #define POISON 0xa5
@@ -22,12 +26,16 @@ struct cloud {
     struct tt_variable variables[TT_PARTICLE_FIELDS];
     struct tt_block blocks[TT_PARTICLE_FIELDS];
     struct tt_write_options rules;
-    struct tt_particles_work *work; /* NULL: nothing is computed */
+    /* What is computed on, here or on the device; both NULL: nothing is. */
+    struct tt_particles_work *work;
+    struct tt_particles_push *push;
+    double kernel_seconds; /* of the latter */
     char *path;
     /* What transfers go from or to; the second while a step is read ahead. */
     void *buffers[2];
     int buffer_layout;
     void *own; /* the application's data where it has another layout than the buffers; else NULL */
+    void *found; /* on a device: what a check has found */
     struct tt_output *output;
     struct tt_series *series;
     uint64_t iteration, iterations;
@@ -103,38 +111,77 @@ static char *file_path(const struct cloud *c)
     return own;
 }
 
+/* Of the device, if there is one. */
+static int take_memory(struct cloud *c, uint64_t bytes, void **out, struct tt_error *e)
+{
+    struct tt_device *d = c->engine->device;
+
+    if (d)
+        return d->type->allocate(d, bytes, out, e);
+    *out = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    return *out ? TT_OK : tt_fail_nomem(e, "the particles");
+}
+
+static int fill(struct cloud *c, uint64_t step, bool stamps_only, struct tt_error *e)
+{
+    void *data = c->own ? c->own : c->buffers[0];
+
+    if (c->engine->device)
+        return tt_particles_fill_on(c->engine->device, &c->content, &c->written, c->options->memory,
+                                    data, step, stamps_only, e);
+    tt_particles_fill(&c->content, &c->written, c->options->memory, data, step, stamps_only);
+    return TT_OK;
+}
+
+static int make_shapes(struct cloud *c, struct tt_error *e)
+{
+    int rank = c->engine->rank, size = c->engine->size;
+    int rc = tt_particles_shape_make(&c->written, c->options, c->rows, rank, size, false, e);
+
+    if (rc == TT_OK)
+        rc = tt_particles_shape_make(&c->read, c->options, c->rows, rank, size, true, e);
+    if (rc == TT_OK && c->engine->device && reads(c)) {
+        rc = tt_particles_shape_to_device(&c->read, c->engine->device, e);
+        if (rc == TT_OK)
+            rc = take_memory(c, sizeof(uint64_t), &c->found, e);
+    }
+    return rc;
+}
+
 static int allocate(struct cloud *c, struct tt_error *e)
 {
     const struct tt_particles_options *o = c->options;
     bool repacks = o->memory != o->file && o->conversion == TT_PARTICLES_ENGINE;
-    int rank = c->engine->rank, size = c->engine->size;
     uint64_t most;
-    int rc = tt_particles_shape_make(&c->written, o, c->rows, rank, size, false, e);
+    int rc = make_shapes(c, e);
 
-    if (rc == TT_OK)
-        rc = tt_particles_shape_make(&c->read, o, c->rows, rank, size, true, e);
     if (rc != TT_OK)
         return rc;
     most = c->written.count > c->read.count || !reads(c) ? c->written.count : c->read.count;
     most = (most + 1) * sizeof(struct tt_particle);
     c->buffer_layout = repacks ? o->file : o->memory;
     c->path = file_path(c);
-    c->buffers[0] = aligned_alloc(4096, (most + 4095) / 4096 * 4096);
-    c->buffers[1] = o->prefetch ? malloc(most) : NULL;
-    c->own = repacks ? malloc(most) : NULL;
-    if (!c->path || !c->buffers[0] || (o->prefetch && !c->buffers[1]) || (repacks && !c->own))
-        return tt_fail_nomem(e, "the particles");
-    memset(c->buffers[0], POISON, most); /* the first step is not to pay for new pages */
+    rc = c->path ? take_memory(c, most, &c->buffers[0], e) : tt_fail_nomem(e, "a path");
+    if (rc == TT_OK && o->prefetch)
+        rc = take_memory(c, most, &c->buffers[1], e);
+    if (rc == TT_OK && repacks)
+        rc = take_memory(c, most, &c->own, e);
+    if (rc != TT_OK)
+        return rc;
+    if (!c->engine->device)
+        memset(c->buffers[0], POISON, most); /* the first step is not to pay for new pages */
     c->rules = (struct tt_write_options){.every = 1};
     c->content = (struct tt_particles_content){
         .seed = c->engine->config->run->seed, .rows = c->written.rows, .row = c->written.row};
     describe_variables(c);
     if (writes(c))
-        tt_particles_fill(&c->content, &c->written, o->memory, c->own ? c->own : c->buffers[0], 0,
-                          false);
-    if (o->compute.count > 0 && !(c->work = tt_particles_work_make(c->content.seed)))
-        return tt_fail_nomem(e, "the particles to compute on");
-    return TT_OK;
+        rc = fill(c, 0, false, e);
+    if (rc != TT_OK || o->compute.count == 0)
+        return rc;
+    if (c->engine->device)
+        return tt_particles_push_make(c->engine->device, c->content.seed, &c->push, e);
+    c->work = tt_particles_work_make(c->content.seed);
+    return c->work ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
 }
 
 static struct tt_series_spec spec_of(const struct cloud *c, enum tt_access access)
@@ -150,24 +197,6 @@ static struct tt_series_spec spec_of(const struct cloud *c, enum tt_access acces
                                    .step_group = "Timestep_"};
 }
 
-static int open_to_write(struct cloud *c, struct tt_error *e)
-{
-    bool update =
-        c->options->phase == TT_PARTICLES_OVERWRITE || c->options->phase == TT_PARTICLES_APPEND;
-    struct tt_series_spec spec = spec_of(c, update ? TT_UPDATE : TT_CREATE);
-
-    return tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
-}
-
-static int open_to_read(struct cloud *c, struct tt_error *e)
-{
-    struct tt_series_spec spec = spec_of(c, TT_READ_ONLY);
-
-    return tt_series_open(c->engine, &spec, &c->series, e);
-}
-
-/* ---- steps ---- */
-
 /* The blocks of one step: as many as variables or, where the library converts, as properties. */
 static unsigned list_blocks(struct cloud *c, const struct tt_particles_shape *s, void *buffer)
 {
@@ -178,7 +207,10 @@ static unsigned list_blocks(struct cloud *c, const struct tt_particles_shape *s,
     for (unsigned i = 0; i < n; i++) {
         struct tt_block *b = &c->blocks[i];
 
-        *b = (struct tt_block){.variable = records ? 0 : i, .file = s->file, .data = buffer};
+        *b = (struct tt_block){.variable = records ? 0 : i,
+                               .file = s->file,
+                               .data = buffer,
+                               .space = c->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
         tt_select_all(&b->memory, 1, &s->count);
         if (!packed)
             b->data = (char *)buffer + i * s->count * sizeof(float);
@@ -190,31 +222,83 @@ static unsigned list_blocks(struct cloud *c, const struct tt_particles_shape *s,
     return n;
 }
 
-static void compute(struct cloud *c)
+/* Buffers between the device and storage are made before they are needed. */
+static int open_to_write(struct cloud *c, struct tt_error *e)
+{
+    bool update =
+        c->options->phase == TT_PARTICLES_OVERWRITE || c->options->phase == TT_PARTICLES_APPEND;
+    struct tt_series_spec spec = spec_of(c, update ? TT_UPDATE : TT_CREATE);
+    unsigned n = list_blocks(c, &c->written, c->buffers[0]);
+    int rc = tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
+
+    if (rc == TT_OK && c->engine->device)
+        rc = tt_agree(c->engine->comm, tt_output_rehearse(c->output, n, c->blocks, e), e);
+    return rc;
+}
+
+static int open_to_read(struct cloud *c, struct tt_error *e)
+{
+    struct tt_series_spec spec = spec_of(c, TT_READ_ONLY);
+    unsigned n = list_blocks(c, &c->read, c->buffers[0]);
+    int rc = tt_series_open(c->engine, &spec, &c->series, e);
+
+    if (rc == TT_OK && c->engine->device)
+        rc = tt_agree(c->engine->comm, tt_series_rehearse(c->series, n, c->blocks, e), e);
+    return rc;
+}
+
+/* ---- steps ---- */
+
+static int push(struct cloud *c, struct tt_error *e)
+{
+    double seconds = 0;
+    int rc = tt_particles_push_do(c->push, c->options->compute.count, &seconds, e);
+    int64_t now_ns = tt_now_ns();
+
+    c->kernel_seconds += seconds;
+    if (rc == TT_OK)
+        tt_trace_device(TT_TRACK_KERNELS, TT_COMPUTE, now_ns - (int64_t)(1e9 * seconds), now_ns);
+    return rc;
+}
+
+static int compute(struct cloud *c, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
+    int rc = TT_OK;
 
-    if (!c->work && !(c->options->pause > 0))
-        return;
-    if (c->work) {
-        tt_particles_work_do(c->work, c->options->compute.count);
+    if (!c->work && !c->push && !(c->options->pause > 0))
+        return TT_OK;
+    if (c->work || c->push) {
+        if (c->push)
+            rc = push(c, e);
+        else
+            tt_particles_work_do(c->work, c->options->compute.count);
         tt_passes_add(c->engine, t);
         t = tt_now_ns();
     }
     if (c->options->pause > 0)
         tt_sleep_until(t + (int64_t)(c->options->pause * 1e9));
     tt_phase_add(c->engine, TT_COMPUTE, t);
+    return rc;
 }
 
 /* Between the application's layout and the file's, if that is ours to do. */
-static void repack(struct cloud *c, const struct tt_particles_shape *s, void *buffer, bool back)
+static int repack(struct cloud *c, const struct tt_particles_shape *s, void *buffer, bool back,
+                  struct tt_error *e)
 {
+    bool to_arrays = (c->options->memory == TT_PARTICLES_RECORDS) != back;
+    void *from = back ? buffer : c->own, *to = back ? c->own : buffer;
+
     if (!c->own)
-        return;
-    if ((c->options->memory == TT_PARTICLES_RECORDS) != back)
-        tt_particles_to_arrays(back ? buffer : c->own, s->count, back ? c->own : buffer);
+        return TT_OK;
+    if (c->engine->device)
+        return tt_particles_repack_on(c->engine->device, to_arrays, to_arrays ? from : to,
+                                      to_arrays ? to : from, s->count, e);
+    if (to_arrays)
+        tt_particles_to_arrays(from, s->count, to);
     else
-        tt_particles_to_records(back ? buffer : c->own, s->count, back ? c->own : buffer);
+        tt_particles_to_records(from, s->count, to);
+    return TT_OK;
 }
 
 /* Dumps in flight before the next one may come: the memory limit counts it, too. */
@@ -232,18 +316,17 @@ static int write_step(struct cloud *c, uint64_t step, struct tt_error *e)
 {
     int64_t t;
     unsigned n;
-    int rc;
+    int rc = step > 0 ? compute(c, e) : TT_OK;
 
-    if (step > 0)
-        compute(c);
     t = tt_now_ns();
-    tt_particles_fill(&c->content, &c->written, c->options->memory, c->own ? c->own : c->buffers[0],
-                      step, true);
-    tt_phase_add(c->engine, TT_COMPUTE, t);
-    t = tt_now_ns();
-    repack(c, &c->written, c->buffers[0], false);
+    if (rc == TT_OK)
+        rc = fill(c, step, true, e);
+    t = tt_phase_add(c->engine, TT_COMPUTE, t);
+    if (rc == TT_OK)
+        rc = repack(c, &c->written, c->buffers[0], false, e);
     tt_phase_add(c->engine, TT_COPY, t);
-    rc = respect_memory_limit(c, e);
+    if (rc == TT_OK)
+        rc = respect_memory_limit(c, e);
     n = list_blocks(c, &c->written, c->buffers[0]);
     return rc == TT_OK ? tt_output_write(c->output, step + 1, n, c->blocks, e) : rc;
 }
@@ -263,11 +346,11 @@ static int read_step(struct cloud *c, uint64_t step, struct tt_error *e)
     if (rc != TT_OK)
         return rc;
     t = tt_now_ns();
-    repack(c, &c->read, buffer, true);
+    rc = repack(c, &c->read, buffer, true, e);
     tt_phase_add(c->engine, TT_COPY, t);
-    if (!last)
-        compute(c);
-    return TT_OK;
+    if (rc == TT_OK && !last)
+        rc = compute(c, e);
+    return rc;
 }
 
 static int each_step(struct cloud *c, int (*act)(struct cloud *, uint64_t, struct tt_error *),
@@ -279,6 +362,8 @@ static int each_step(struct cloud *c, int (*act)(struct cloud *, uint64_t, struc
         rc = tt_iteration_begin(c->engine, ++c->iteration, c->iterations, e);
         if (rc == TT_OK)
             rc = act(c, step, e);
+        if (rc != TT_OK && c->engine->device) /* others wait for this rank, but not for ever */
+            rc = tt_agree(c->engine->comm, rc, e);
         tt_iteration_end(c->engine);
     }
     return rc;
@@ -287,24 +372,51 @@ static int each_step(struct cloud *c, int (*act)(struct cloud *, uint64_t, struc
 /* ---- checking ---- */
 
 /* What an earlier step left in the buffer would look right. */
+static int spoil(struct cloud *c, struct tt_error *e)
+{
+    const struct tt_content nonsense = {.signature = ~c->content.seed};
+    uint64_t bytes = c->read.count * sizeof(struct tt_particle);
+
+    if (!c->engine->device)
+        memset(c->buffers[0], POISON, bytes);
+    else if (bytes > 0)
+        return tt_content_fill_on(c->engine->device, &nonsense, 0, 0, c->buffers[0], bytes, e);
+    return TT_OK;
+}
+
+static int check(struct cloud *c, uint64_t step, struct tt_error *e)
+{
+    const void *data = c->own ? c->own : c->buffers[0];
+    bool right = true;
+    unsigned property;
+    uint64_t index;
+    int rc = TT_OK;
+
+    if (c->engine->device)
+        rc = tt_particles_check_on(c->engine->device, &c->content, &c->read, c->options->memory,
+                                   data, step, c->found, &right, &index, &property, e);
+    else
+        right = tt_particles_check(&c->content, &c->read, c->options->memory, data, step, &index,
+                                   &property);
+    if (rc != TT_OK || right)
+        return rc;
+    return tt_fail(
+        e, TT_CORRUPT, "step %llu, particle %llu: %s is not what was written with this seed",
+        (unsigned long long)step, (unsigned long long)index, tt_particle_properties[property].name);
+}
+
 static int check_step(struct cloud *c, uint64_t step, struct tt_error *e)
 {
-    void *data = c->own ? c->own : c->buffers[0];
-    unsigned n = list_blocks(c, &c->read, c->buffers[0]), property;
-    uint64_t index;
-    int rc;
+    unsigned n = list_blocks(c, &c->read, c->buffers[0]);
+    int rc = tt_agree(c->engine->comm, spoil(c, e), e);
 
-    memset(c->buffers[0], POISON, c->read.count * sizeof(struct tt_particle));
-    rc = tt_series_load(c->series, step, n, c->blocks, e);
+    if (rc == TT_OK)
+        rc = tt_series_load(c->series, step, n, c->blocks, e);
     if (rc != TT_OK)
         return rc;
-    repack(c, &c->read, c->buffers[0], true);
-    if (!tt_particles_check(&c->content, &c->read, c->options->memory, data, step, &index,
-                            &property))
-        rc = tt_fail(e, TT_CORRUPT,
-                     "step %llu, particle %llu: %s is not what was written with this seed",
-                     (unsigned long long)step, (unsigned long long)index,
-                     tt_particle_properties[property].name);
+    rc = repack(c, &c->read, c->buffers[0], true, e);
+    if (rc == TT_OK)
+        rc = check(c, step, e);
     return tt_agree(c->engine->comm, rc, e);
 }
 
@@ -415,15 +527,31 @@ static void report_ranks(const uint64_t *rows, uint64_t row, struct tt_engine *e
     tt_result_table(engine, "ranks", 1, TT_PARTICLES_NNUMBERS, table);
 }
 
+static void report_kernels(struct cloud *c)
+{
+    double mine = c->kernel_seconds / (double)c->iterations, slowest;
+
+    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, c->engine->comm);
+    tt_result(c->engine, "kernel_time", TT_RESULT_SAME, slowest);
+}
+
 static void release(struct cloud *c)
 {
+    struct tt_device *d = c->engine->device;
+    void *taken[] = {c->buffers[0], c->buffers[1], c->own, c->found, c->read.runs_there};
+
+    if (d)
+        tt_device_settle(d);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (d && taken[i])
+            d->type->release(d, taken[i]);
+        else
+            free(taken[i]);
+    tt_particles_push_free(c->push);
     tt_particles_shape_free(&c->written);
     tt_particles_shape_free(&c->read);
     free(c->rows);
     free(c->path);
-    free(c->buffers[0]);
-    free(c->buffers[1]);
-    free(c->own);
     free(c->work);
 }
 
@@ -445,6 +573,8 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
     rc = rc == TT_OK ? closed : rc;
     if (rc == TT_OK && !tt_engine_is_endless(engine)) {
         report_times(&c.writing, &c.reading, engine);
+        if (c.push)
+            report_kernels(&c);
         if (c.options->deviation > 0)
             report_ranks(c.rows, c.written.row, engine);
     }

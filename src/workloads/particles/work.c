@@ -7,12 +7,13 @@
 
 #include <stdlib.h>
 
-#define PARTICLES 65536 /* 1.5 MiB */
+#define PARTICLES TT_PARTICLES_COMPUTED
 #define DT 0.001f
 
 struct tt_particles_work {
     float place[3][PARTICLES], momentum[3][PARTICLES];
 };
+const size_t tt_particles_work_size = sizeof(struct tt_particles_work);
 
 struct tt_particles_work *tt_particles_work_make(uint64_t seed)
 {
@@ -42,15 +43,46 @@ void tt_particles_work_do(struct tt_particles_work *w, uint64_t passes)
         }
 }
 
+/* On the host or on a device: one of them is NULL. */
+struct computation {
+    struct tt_particles_work *work;
+    struct tt_particles_push *push;
+};
+
 static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
 {
-    *state = tt_particles_work_make(engine->config->run->seed);
-    return *state ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
+    struct computation *c = *state = calloc(1, sizeof *c);
+    uint64_t seed = engine->config->run->seed;
+
+    if (c && engine->device)
+        return tt_particles_push_make(engine->device, seed, &c->push, e);
+    return c && (c->work = tt_particles_work_make(seed))
+               ? TT_OK
+               : tt_fail_nomem(e, "the particles to compute on");
 }
 
 static void do_passes(void *state, uint64_t n)
 {
-    tt_particles_work_do(state, n);
+    struct tt_error ignored = TT_ERROR_CLEAR; /* the run itself would fail, too */
+    struct computation *c = state;
+    double seconds;
+
+    if (c->push)
+        tt_particles_push_do(c->push, n, &seconds, &ignored);
+    else
+        tt_particles_work_do(c->work, n);
 }
 
-const struct tt_computation tt_particles_computation = {make_computation, do_passes, free};
+static void free_computation(void *state)
+{
+    struct computation *c = state;
+
+    if (c) {
+        tt_particles_push_free(c->push);
+        free(c->work);
+    }
+    free(c);
+}
+
+const struct tt_computation tt_particles_computation = {make_computation, do_passes,
+                                                        free_computation};

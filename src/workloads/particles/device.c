@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Particles in a device's memory: made, checked, repacked and moved by its kernels (device.cu). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/device_move.h"
+#include "workloads/particles/particles.h"
+
+extern const char tt_particles_source[]; /* device.cu */
+
+/* As device.cu declares it. */
+struct cloud {
+    uint32_t *data;
+    uint64_t *found;      /* check: where the first wrong value is, counted from the end */
+    const uint64_t *runs; /* of a list: where each begins in the file and in memory; else none */
+    uint64_t nruns;
+    uint64_t n, origin; /* particles; index of the file's first one */
+    uint64_t seed, step;
+    uint64_t rows, row;      /* of all ranks; particles of a row */
+    uint64_t first, between; /* visited: the first particle, and how far apart they are */
+    uint32_t ndims, records, stamps_only;
+    uint64_t dims[TT_PARTICLE_DIMS], start[TT_PARTICLE_DIMS], stride[TT_PARTICLE_DIMS],
+        count[TT_PARTICLE_DIMS], block[TT_PARTICLE_DIMS];
+};
+struct repacking {
+    struct tt_particle *records;
+    void *arrays;
+    uint64_t n;
+};
+struct pushing {
+    struct tt_particles_work *work;
+    uint64_t passes, n; /* n: particles */
+};
+
+/* ---- the kernels, by the host ---- */
+
+static uint64_t place_of(const struct cloud *c, uint64_t i)
+{
+    uint64_t place = 0, step = 1, run = 0;
+
+    if (c->nruns > 0) {
+        while (run + 1 < c->nruns && c->runs[2 * run + 3] <= i)
+            run++;
+        return c->runs[2 * run] + i - c->runs[2 * run + 1];
+    }
+    for (int d = (int)c->ndims - 1; d >= 0; d--) {
+        uint64_t extent = c->count[d] * c->block[d], k = i % extent;
+
+        place += step * (c->start[d] + k / c->block[d] * c->stride[d] + k % c->block[d]);
+        step *= c->dims[d];
+        i /= extent;
+    }
+    return place;
+}
+
+static void visit_all(const struct cloud *c, bool checking)
+{
+    const struct tt_particles_content content = {c->seed, c->rows, c->row};
+
+    for (uint64_t i = c->first; i < c->n; i += c->between) {
+        uint64_t index = c->origin + place_of(c, i), wrong;
+        struct tt_particle p;
+        uint32_t words[TT_PARTICLE_FIELDS];
+
+        if (c->stamps_only && index % TT_PARTICLES_STAMP != 0)
+            continue;
+        p = tt_particle_at(&content, c->step, index);
+        memcpy(words, &p, sizeof words);
+        for (uint64_t f = 0; f < TT_PARTICLE_FIELDS; f++) {
+            uint32_t *value = c->data + (c->records ? i * TT_PARTICLE_FIELDS + f : f * c->n + i);
+
+            wrong = (c->n - i) * TT_PARTICLE_FIELDS - f;
+            if (!checking)
+                *value = words[f];
+            else if (*value != words[f] && wrong > *c->found)
+                *c->found = wrong;
+        }
+    }
+}
+
+static void fill(const void *arguments)
+{
+    visit_all(arguments, false);
+}
+
+static void check(const void *arguments)
+{
+    visit_all(arguments, true);
+}
+
+static void to_arrays(const void *arguments)
+{
+    const struct repacking *r = arguments;
+
+    tt_particles_to_arrays(r->records, r->n, r->arrays);
+}
+
+static void to_records(const void *arguments)
+{
+    const struct repacking *r = arguments;
+
+    tt_particles_to_records(r->arrays, r->n, r->records);
+}
+
+static void push(const void *arguments)
+{
+    const struct pushing *p = arguments;
+
+    tt_particles_work_do(p->work, p->passes);
+}
+
+/* Addresses stand at the beginning of the structs. */
+#define KERNEL(function, type, n) \
+    { \
+        .name = #function, .source = tt_particles_source, .arguments_size = sizeof(struct type), \
+        .naddresses = (n), .addresses = {0, 8, 16}, .by_host = function \
+    }
+static const struct tt_kernel filling = KERNEL(fill, cloud, 3), checking = KERNEL(check, cloud, 3),
+                              repackings[] = {KERNEL(to_records, repacking, 2),
+                                              KERNEL(to_arrays, repacking, 2)},
+                              pushes = KERNEL(push, pushing, 1);
+
+static int launch(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
+                  const void *arguments, struct tt_error *e)
+{
+    uint64_t groups = (threads + 255) / 256;
+    struct tt_kernel_grid how = {{groups < 65536 ? (unsigned)groups : 65536, 1, 1}, {256, 1, 1}};
+
+    return threads > 0 ? d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, arguments, e) : TT_OK;
+}
+
+/* ---- content ---- */
+
+static struct cloud arguments_of(const struct tt_particles_content *c,
+                                 const struct tt_particles_shape *s, int layout, const void *data,
+                                 uint64_t step)
+{
+    struct cloud a = {.data = (uint32_t *)data,
+                      .n = s->count,
+                      .origin = s->origin,
+                      .seed = c->seed,
+                      .step = step,
+                      .rows = c->rows,
+                      .row = c->row,
+                      .between = 1,
+                      .ndims = (uint32_t)s->ndims,
+                      .records = layout == TT_PARTICLES_RECORDS};
+
+    if (s->file.kind == TT_SELECT_RUNS) {
+        a.runs = s->runs_there;
+        a.nruns = s->file.nruns;
+    }
+    memcpy(a.dims, s->file.dims, sizeof a.dims);
+    memcpy(a.start, s->file.start, sizeof a.start);
+    memcpy(a.stride, s->file.stride, sizeof a.stride);
+    memcpy(a.count, s->file.count, sizeof a.count);
+    memcpy(a.block, s->file.block, sizeof a.block);
+    return a;
+}
+
+int tt_particles_shape_to_device(struct tt_particles_shape *s, struct tt_device *d,
+                                 struct tt_error *e)
+{
+    size_t n = s->file.kind == TT_SELECT_RUNS ? s->file.nruns : 0, bytes = 2 * n * sizeof(uint64_t);
+    uint64_t *begins, before = 0;
+    int rc;
+
+    if (n == 0)
+        return TT_OK;
+    begins = malloc(bytes);
+    if (!begins)
+        return tt_fail_nomem(e, "the blocks to read");
+    for (size_t i = 0; i < n; i++) {
+        begins[2 * i] = s->runs[i].start;
+        begins[2 * i + 1] = before;
+        before += s->runs[i].length;
+    }
+    rc = d->type->allocate(d, bytes, &s->runs_there, e);
+    if (rc == TT_OK)
+        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, s->runs_there, begins, bytes,
+                                  e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+    free(begins);
+    return rc;
+}
+
+int tt_particles_fill_on(struct tt_device *d, const struct tt_particles_content *c,
+                         const struct tt_particles_shape *s, int layout, void *data, uint64_t step,
+                         bool stamps_only, struct tt_error *e)
+{
+    struct cloud a = arguments_of(c, s, layout, data, step);
+    struct tt_run run;
+    int rc;
+
+    a.stamps_only = stamps_only;
+    if (stamps_only && tt_selection_is_contiguous(&s->file, &run)) { /* nobody looks between them */
+        a.first = -(s->origin + run.start) % TT_PARTICLES_STAMP;
+        a.between = TT_PARTICLES_STAMP;
+    }
+    rc = launch(d, &filling, (a.n + a.between - 1) / a.between, &a, e);
+    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
+}
+
+int tt_particles_check_on(struct tt_device *d, const struct tt_particles_content *c,
+                          const struct tt_particles_shape *s, int layout, const void *data,
+                          uint64_t step, void *found, bool *right, uint64_t *index,
+                          unsigned *property, struct tt_error *e)
+{
+    struct cloud a = arguments_of(c, s, layout, data, step);
+    uint64_t wrong = 0, i;
+    struct tt_extent_iter it;
+    struct tt_block b = {.file = s->file};
+    struct tt_extent x;
+    int rc;
+
+    a.found = found;
+    rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof wrong, e);
+    if (rc == TT_OK)
+        rc = launch(d, &checking, a.n, &a, e);
+    if (rc == TT_OK)
+        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &wrong, found, sizeof wrong,
+                                  e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+    *right = wrong == 0;
+    if (rc != TT_OK || *right)
+        return rc;
+    i = a.n - (wrong + TT_PARTICLE_FIELDS - 1) / TT_PARTICLE_FIELDS;
+    *property = (unsigned)((a.n - i) * TT_PARTICLE_FIELDS - wrong);
+    tt_select_all(&b.memory, 1, &s->count);
+    tt_extents_begin(&it, &b, 1);
+    while (tt_extents_next(&it, &x))
+        if (i - x.memory_offset < x.length)
+            *index = s->origin + x.file_offset + (i - x.memory_offset);
+    return TT_OK;
+}
+
+int tt_particles_repack_on(struct tt_device *d, bool to_arrays_wanted, void *records, void *arrays,
+                           uint64_t n, struct tt_error *e)
+{
+    const struct repacking r = {records, arrays, n};
+    int rc = launch(d, &repackings[to_arrays_wanted], n, &r, e);
+
+    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
+}
+
+/* ---- computation ---- */
+
+struct tt_particles_push {
+    struct tt_device *device;
+    void *work; /* a struct tt_particles_work, there */
+    struct tt_device_event *begun, *ended;
+};
+
+void tt_particles_push_free(struct tt_particles_push *p)
+{
+    if (!p)
+        return;
+    tt_device_settle(p->device);
+    if (p->work)
+        p->device->type->release(p->device, p->work);
+    if (p->begun)
+        p->device->type->free_event(p->device, p->begun);
+    if (p->ended)
+        p->device->type->free_event(p->device, p->ended);
+    free(p);
+}
+
+int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_particles_push **out,
+                           struct tt_error *e)
+{
+    struct tt_particles_push *p = *out = calloc(1, sizeof *p);
+    struct tt_particles_work *w = tt_particles_work_make(seed);
+    double seconds;
+    int rc = p && w ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
+
+    if (p)
+        p->device = d;
+    if (rc == TT_OK)
+        rc = d->type->allocate(d, tt_particles_work_size, &p->work, e);
+    if (rc == TT_OK)
+        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, p->work, w,
+                                  tt_particles_work_size, e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+    if (rc == TT_OK)
+        rc = d->type->make_event(d, &p->begun, e);
+    if (rc == TT_OK)
+        rc = d->type->make_event(d, &p->ended, e);
+    if (rc == TT_OK) /* it is compiled then */
+        rc = tt_particles_push_do(p, 0, &seconds, e);
+    free(w);
+    return rc;
+}
+
+int tt_particles_push_do(struct tt_particles_push *p, uint64_t passes, double *seconds,
+                         struct tt_error *e)
+{
+    struct tt_device *d = p->device;
+    const struct pushing a = {p->work, passes, TT_PARTICLES_COMPUTED};
+    int rc = d->type->record(d, p->begun, TT_STREAM_COMPUTE, e);
+
+    if (rc == TT_OK)
+        rc = launch(d, &pushes, 3 * a.n, &a, e);
+    if (rc == TT_OK)
+        rc = d->type->record(d, p->ended, TT_STREAM_COMPUTE, e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+    return rc == TT_OK ? d->type->elapsed(d, p->begun, p->ended, seconds, e) : rc;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Particles in a device's memory, each the same as content.c makes it: every operation is the host's,
+ * in its order. The structs are those of device.c. Compiled at run time. */
+typedef unsigned long long u64;
+typedef unsigned u32;
+
+struct cloud {
+    u32 *data;
+    u64 *found;      /* check: where the first wrong value is, counted from the end */
+    const u64 *runs; /* of a list: where each begins in the file and in memory; else none */
+    u64 nruns;
+    u64 n, origin;      /* particles; index of the file's first one */
+    u64 seed, step;
+    u64 rows, row;      /* of all ranks; particles of a row */
+    u64 first, between; /* visited: the first particle, and how far apart they are */
+    u32 ndims, records, stamps_only;
+    u64 dims[3], start[3], stride[3], count[3], block[3];
+};
+#define STAMP 1024
+
+static __device__ u64 mix(u64 x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* In the file, of the i-th particle in memory. */
+static __device__ u64 place_of(const cloud &c, u64 i)
+{
+    u64 place = 0, step = 1, low = 0, high = c.nruns;
+
+    if (high > 0) {
+        while (high - low > 1) {
+            u64 middle = (low + high) / 2;
+
+            if (c.runs[2 * middle + 1] <= i)
+                low = middle;
+            else
+                high = middle;
+        }
+        return c.runs[2 * low] + i - c.runs[2 * low + 1];
+    }
+    for (int d = (int)c.ndims - 1; d >= 0; d--) {
+        u64 extent = c.count[d] * c.block[d], k = d == 0 ? i : i % extent;
+
+        place += step * (c.start[d] + k / c.block[d] * c.stride[d] + k % c.block[d]);
+        step *= c.dims[d];
+        i /= extent;
+    }
+    return place;
+}
+
+static __device__ float uniform(u64 bits)
+{
+    return (float)(bits >> 40) * 5.9604644775390625e-8f;
+}
+
+struct particle {
+    u32 words[8];
+};
+
+static __device__ particle particle_at(const cloud &c, u64 index)
+{
+    u64 key = mix(c.seed + (index % STAMP == 0 ? c.step : 0));
+    u64 a = mix(key + 2 * index), b = mix(key + 2 * index + 1);
+    int number = (int)(index / c.row & 0x7fffffff);
+    float n = (float)c.rows, twice = 2.0f * (float)number;
+
+    return {{__float_as_uint(uniform(a) * 191.0f), __float_as_uint(uniform(b) * 1009.0f),
+             __float_as_uint((float)number / n * 3701.0f), __float_as_uint(uniform(a << 24) * 191.0f),
+             __float_as_uint(uniform(b << 24) * 1009.0f), __float_as_uint(twice / n * 3701.0f),
+             (u32)number, __float_as_uint(twice)}};
+}
+
+template <bool checking> static __device__ void visit_all(const cloud &c)
+{
+    u64 step = c.between * gridDim.x * blockDim.x;
+
+    for (u64 i = c.first + c.between * (blockIdx.x * (u64)blockDim.x + threadIdx.x); i < c.n; i += step) {
+        u64 index = c.origin + place_of(c, i);
+        particle p;
+
+        if (c.stamps_only && index % STAMP != 0)
+            continue;
+        p = particle_at(c, index);
+        for (int f = 0; f < 8; f++) {
+            u32 *value = c.data + (c.records ? i * 8 + f : f * c.n + i);
+
+            if (!checking)
+                *value = p.words[f];
+            else if (*value != p.words[f])
+                atomicMax(c.found, (c.n - i) * 8 - f);
+        }
+    }
+}
+
+extern "C" __global__ void fill(cloud c)
+{
+    visit_all<false>(c);
+}
+
+extern "C" __global__ void check(cloud c)
+{
+    visit_all<true>(c);
+}
+
+/* ---- between records and arrays ---- */
+
+struct repacking {
+    uint4 *records;
+    u32 *arrays;
+    u64 n;
+};
+
+extern "C" __global__ void to_arrays(repacking r)
+{
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < r.n; i += gridDim.x * (u64)blockDim.x) {
+        uint4 a = r.records[2 * i], b = r.records[2 * i + 1];
+        u32 words[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+
+        for (int f = 0; f < 8; f++)
+            r.arrays[f * r.n + i] = words[f];
+    }
+}
+
+extern "C" __global__ void to_records(repacking r)
+{
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < r.n; i += gridDim.x * (u64)blockDim.x) {
+        u32 words[8];
+
+        for (int f = 0; f < 8; f++)
+            words[f] = r.arrays[f * r.n + i];
+        r.records[2 * i] = make_uint4(words[0], words[1], words[2], words[3]);
+        r.records[2 * i + 1] = make_uint4(words[4], words[5], words[6], words[7]);
+    }
+}
+
+/* ---- the computation between two steps, as work.c has it ---- */
+
+struct pushing {
+    float *places; /* three arrays, and then those of the momenta */
+    u64 passes, n; /* n: particles */
+};
+
+extern "C" __global__ void push(pushing p)
+{
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < 3 * p.n; i += gridDim.x * (u64)blockDim.x) {
+        float place = p.places[i], momentum = p.places[3 * p.n + i];
+
+        for (u64 pass = 0; pass < p.passes; pass++) {
+            float next = place + momentum * 0.001f;
+
+            place = next >= 1.0f ? next - 1.0f : next;
+        }
+        p.places[i] = place;
+    }
+}
