@@ -110,14 +110,15 @@ void tt_select_runs(struct tt_selection *s, int ndims, const uint64_t *dims, siz
     s->nruns = nruns;
     s->runs = runs;
     s->ascending = true;
-    for (size_t i = 1; i < nruns && s->ascending; i++)
-        s->ascending = runs[i].start >= runs[i - 1].start + runs[i - 1].length;
+    for (size_t i = 0; i < nruns; i++) {
+        s->nelements += runs[i].length;
+        if (i > 0 && runs[i].start < runs[i - 1].start + runs[i - 1].length)
+            s->ascending = false;
+    }
 }
 
 uint64_t tt_selection_count(const struct tt_selection *s)
 {
-    uint64_t n = 0;
-
     switch (s->kind) {
     case TT_SELECT_NONE:
         return 0;
@@ -126,9 +127,7 @@ uint64_t tt_selection_count(const struct tt_selection *s)
     case TT_SELECT_SLAB:
         return product(s->ndims, s->count) * product(s->ndims, s->block);
     case TT_SELECT_RUNS:
-        for (size_t i = 0; i < s->nruns; i++)
-            n += s->runs[i].length;
-        return n;
+        return s->nelements;
     }
     return 0;
 }

@@ -113,7 +113,9 @@ struct tt_selection {
     uint64_t start[TT_MAX_DIMS], stride[TT_MAX_DIMS], count[TT_MAX_DIMS], block[TT_MAX_DIMS];
     size_t nruns;
     const struct tt_run *runs; /* belongs to the caller and outlives the selection */
-    bool ascending;            /* set by tt_select_runs: the runs are in rising order */
+    /* Set by tt_select_runs, since a list can be long and is asked for them again and again. */
+    uint64_t nelements;
+    bool ascending; /* the runs are in rising order */
 };
 
 /* Constructors; dims is the array selected from. */
