@@ -201,10 +201,13 @@ tiny_runs() {
     for backend in $backends $("$tutti" list backends | grep -owE '^ *pnetcdf'); do
         libraries=$([ ! -e "$build/modules/backend_$backend.so" ] || ldd "$build/modules/backend_$backend.so" |
             awk '/lib(hdf5|pnetcdf)/ { print $3 }')
-        LIBRARY_TIME=$work/inside.$backend LD_PRELOAD="$build/bench/bench_library_time.so $libraries" \
-            climate_run 200000 --records 3 --backend "$backend"
-        row "200,000 tiny runs, $backend: time outside the library" \
-            "$(awk '{ share = 1 - $2 / $1; if (share > most) most = share } END { print most + 0 }' "$work/inside.$backend")" '<' 0.05
+        for _ in 1 2 3; do
+            rm -f "$work/inside"
+            LIBRARY_TIME=$work/inside LD_PRELOAD="$build/bench/bench_library_time.so $libraries" \
+                climate_run 200000 --records 3 --backend "$backend"
+            awk '{ share = 1 - $2 / $1; if (share > most) most = share } END { print most + 0 }' "$work/inside" >>"$work/inside.$backend"
+        done
+        row "200,000 tiny runs, $backend: time outside the library" "$(median <"$work/inside.$backend")" '<' 0.05
         for runs in 200000 400000 800000; do
             climate_run $runs --records 1 --backend "$backend"
             jq '.metrics | .peak_memory.value - .bytes_written.value / 2' "$work/out.json"

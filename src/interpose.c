@@ -58,7 +58,7 @@ static bool stat_of(int fd, struct stat *st)
 #define TRANSFER(name, kind, fd, at, wanted, ...) \
     { \
         ssize_t done = NEXT(name)(__VA_ARGS__); \
-        if (is_seen() && (tt_calls.debts || done != (ssize_t)(wanted))) \
+        if ((tt_calls.debts || done != (ssize_t)(wanted)) && is_seen()) \
             tt_calls_transfer(#name, kind, fd, at, wanted, done); \
         return done; \
     }

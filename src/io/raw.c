@@ -95,13 +95,11 @@ int tt_raw_close(struct tt_file *file, struct tt_raw *raw, struct tt_error *e)
     return TT_OK;
 }
 
-int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,
-                 uint64_t offset, uint64_t length, struct tt_error *e)
+int tt__raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,
+                  uint64_t offset, uint64_t length, struct tt_error *e)
 {
     const char *path = file->spec->path;
 
-    if (raw->place == 0)
-        return TT_OK;
     if (offset % raw->place)
         return tt_fail(e, TT_UNSUPPORTED,
                        "O_DIRECT on '%s': offset %llu is not a multiple of %u; choose sizes that "

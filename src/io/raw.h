@@ -24,8 +24,15 @@ int tt_raw_prepare(struct tt_file *file, bool direct, struct tt_raw *raw, struct
 int tt_raw_open(struct tt_file *file, struct tt_raw *raw, struct tt_error *e);
 int tt_raw_close(struct tt_file *file, struct tt_raw *raw, struct tt_error *e);
 /* Whether a piece can be transferred; TT_UNSUPPORTED with what is not a multiple of what. */
-int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,
-                 uint64_t offset, uint64_t length, struct tt_error *e);
+int tt__raw_check(const struct tt_file *file, const struct tt_raw *raw, const void *memory,
+                  uint64_t offset, uint64_t length, struct tt_error *e);
+static inline int tt_raw_check(const struct tt_file *file, const struct tt_raw *raw,
+                               const void *memory, uint64_t offset, uint64_t length,
+                               struct tt_error *e)
+{
+    return raw->place == 0 ? TT_OK : tt__raw_check(file, raw, memory, offset, length, e);
+}
+
 /* After a transfer that moved so many bytes from the front of a list: how many pieces are done. The
  * next one is shortened. */
 unsigned tt_raw_advance(struct iovec *pieces, unsigned n, size_t moved);
