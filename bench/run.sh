@@ -358,9 +358,9 @@ creates() {
 training() {
     local sizes=(--files 100 --size 2828486 --deviation 71311) bare
     for _ in 1 2 3 4 5; do
-        "$tutti" run training "${sizes[@]}" --batch 1 --workers 0 --compute 0 --epochs 5 --cold no --results "$work/runs" --dir "$shm" \
+        "$tutti" run training "${sizes[@]}" --batch 1 --workers 0 --compute 0 --epochs 25 --cold no --results "$work/runs" --dir "$shm" \
             --path samples --keep --min-free 0 --quiet --json "$work/out.json"
-        bare=$("$build/bench/bench_read_loop" "$shm/samples" 5)
+        bare=$("$build/bench/bench_read_loop" "$shm/samples" 25)
         calculate '$t / $b' t="$(metric application_read_rate)" b="$bare" >>"$work/training"
     done
     rm -r "$shm/samples"

@@ -236,8 +236,9 @@ static bool selection_run(const struct tt_selection *s, uint64_t index, struct t
     return false;
 }
 
-/* The same as below, without a call for every run: a list may have a hundred thousand tiny ones. */
-static bool next_of_list(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
+/* The next run from *index on, with all runs that follow it without a gap; false at the end. Lists:
+ * a walk without a call for every run, since there may be a hundred thousand tiny ones. */
+static inline bool next_of_list(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
 {
     uint64_t i = *index;
 
@@ -253,12 +254,10 @@ static bool next_of_list(const struct tt_selection *s, uint64_t *index, struct t
 }
 
 /* The next run from *index on, with all runs that follow it without a gap; false at the end. */
-static bool next_run(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
+static bool next_of_others(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
 {
     struct tt_run more;
 
-    if (s->kind == TT_SELECT_RUNS)
-        return next_of_list(s, index, run);
     do {
         if (!selection_run(s, *index, run))
             return false;
@@ -269,6 +268,11 @@ static bool next_run(const struct tt_selection *s, uint64_t *index, struct tt_ru
         ++*index;
     }
     return true;
+}
+
+static inline bool next_run(const struct tt_selection *s, uint64_t *index, struct tt_run *run)
+{
+    return s->kind == TT_SELECT_RUNS ? next_of_list(s, index, run) : next_of_others(s, index, run);
 }
 
 bool tt_selection_is_contiguous(const struct tt_selection *s, struct tt_run *run)

@@ -44,28 +44,38 @@ static int posix_open(struct tt_file *file, struct tt_error *e)
     return tt_raw_open(file, &s->raw, e);
 }
 
+static ssize_t move_once(int fd, enum tt_direction direction, const struct iovec *pieces,
+                         unsigned n, off_t offset)
+{
+    return direction == TT_WRITING ? tt_sys_pwritev(fd, pieces, (int)n, offset)
+                                   : tt_sys_preadv(fd, pieces, (int)n, offset);
+}
+
 static int move(struct tt_file *file, enum tt_direction direction, struct batch *b,
                 struct tt_error *e)
 {
-    struct posix_state *s = file->state;
-    unsigned first = 0;
+    const struct posix_state *s = file->state;
+    struct iovec *rest = b->pieces;
+    unsigned left = b->n;
 
-    while (b->bytes > 0) {
-        struct iovec *rest = b->pieces + first;
-        int pieces = (int)(b->n - first);
-        ssize_t n = direction == TT_WRITING ? tt_sys_pwritev(s->raw.fd, rest, pieces, b->offset)
-                                            : tt_sys_preadv(s->raw.fd, rest, pieces, b->offset);
+    b->n = 0;
+    for (;;) {
+        ssize_t n = move_once(s->raw.fd, direction, rest, left, b->offset);
+        unsigned done;
 
+        if (n == (ssize_t)b->bytes)
+            break;
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return tt_raw_fail(file, &s->raw, direction, n < 0 ? errno : 0, b->offset, e);
+        done = tt_raw_advance(rest, left, (size_t)n);
+        rest += done;
+        left -= done;
         b->bytes -= (size_t)n;
         b->offset += n;
-        if (b->bytes > 0)
-            first += tt_raw_advance(rest, b->n - first, (size_t)n);
     }
-    b->n = 0;
+    b->bytes = 0;
     return TT_OK;
 }
 
@@ -104,27 +114,26 @@ static int transfer(struct tt_file *file, enum tt_direction direction, uint64_t 
     tt_extents_begin(&it, block, element_size);
     while (tt_extents_next(&it, &x)) {
         const struct posix_state *s = file->state;
-        int rc = tt_raw_check(file, &s->raw, (char *)block->data + x.memory_offset,
-                              base + x.file_offset, x.length, e);
+        char *data = (char *)block->data + x.memory_offset;
+        uint64_t offset = base + x.file_offset;
+        int rc = tt_raw_check(file, &s->raw, data, offset, x.length, e);
 
         if (rc != TT_OK)
             return rc;
-        for (uint64_t done = 0, n; done < x.length; done += n) {
-            off_t offset = (off_t)(base + x.file_offset + done);
-
-            n = x.length - done < MAX_BYTES ? x.length - done : MAX_BYTES;
-            if (b.n > 0 && (b.n == MAX_PIECES || b.bytes + n > MAX_BYTES ||
-                            offset != b.offset + (off_t)b.bytes))
-                rc = move(file, direction, &b, e);
-            if (rc != TT_OK)
+        for (uint64_t n; x.length > 0; offset += n, data += n, x.length -= n) {
+            n = x.length < MAX_BYTES ? x.length : MAX_BYTES;
+            if (b.n > 0 &&
+                (b.n == MAX_PIECES || b.bytes + n > MAX_BYTES ||
+                 offset != (uint64_t)b.offset + b.bytes) &&
+                (rc = move(file, direction, &b, e)) != TT_OK)
                 return rc;
             if (b.n == 0)
-                b.offset = offset;
-            b.pieces[b.n++] = (struct iovec){(char *)block->data + x.memory_offset + done, n};
+                b.offset = (off_t)offset;
+            b.pieces[b.n++] = (struct iovec){data, n};
             b.bytes += n;
         }
     }
-    return move(file, direction, &b, e);
+    return b.n > 0 ? move(file, direction, &b, e) : TT_OK;
 }
 
 static int posix_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
