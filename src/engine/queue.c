@@ -78,7 +78,7 @@ struct tt_batch *tt_queue_take(struct tt_queue *q)
         return NULL;
     q->free = b->next;
     b->n = 0;
-    b->staging_ns = 0;
+    b->staging_ns = b->looked_ns = 0;
     b->moved = 0;
     if (b->rc != TT_OK) {
         b->rc = TT_OK;
@@ -254,6 +254,7 @@ static void leave_out_if_failed(struct tt_request *r)
         return;
     r->block->file.kind = TT_SELECT_NONE;
     r->block->memory.kind = TT_SELECT_NONE;
+    r->spoilt.n = 0;
 }
 
 static void end(struct tt_batch *b)
@@ -329,6 +330,8 @@ static bool submit_all(struct tt_batch *b)
     arrive(b);
     if (calls->begin && !begin(b))
         return false;
+    if (b->rc != TT_OK && !calls->end)
+        return false;
     for (unsigned i = 0; i < b->n; i++) {
         struct tt_request *r = &b->requests[i];
         int rc;
@@ -375,10 +378,8 @@ void tt_queue_execute(struct tt_queue *q, struct tt_batch *b, int64_t now_ns)
     int rc;
 
     b->submitted_ns = b->begun_ns = now_ns;
-    if (b->staging) {
-        arrive(b);
-        leave_out_if_failed(r);
-    }
+    arrive(b);
+    leave_out_if_failed(r);
     r->started_ns = b->begun_ns;
     rc = q->spec.calls->transfer(r, &b->error);
     r->ended_ns = tt_now_ns();

@@ -40,10 +40,9 @@ struct tt_batch {
     char *buffer; /* of its own: a copy of the blocks' data, or the blocks' memory itself */
     size_t buffer_size, staged;
     struct tt_staging *staging; /* where blocks were in a device's memory; NULL: none ever was */
-    /* By the device's own clock: moving the staged bytes, and the copy on the device before that.
-     */
-    int64_t staging_ns, snapshot_ns;
-    size_t moved;                             /* bytes then */
+    int64_t staging_ns;         /* moving the staged bytes, by the device's own clock */
+    size_t moved;               /* bytes then */
+    int64_t looked_ns;          /* spot checks of them, which are no part of the transfer */
     int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */
     int64_t cpu_ns;                           /* of the thread of the pool that executed it */
     struct tt_batch *next, *before; /* in flight, the oldest first; or free, by next only */

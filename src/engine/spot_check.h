@@ -4,7 +4,8 @@
  * memory that is read into a few words are spoilt before, and must have changed.
  *
  * Which dumps, blocks and files are looked at is the same on all ranks, so that they can read them
- * back together. One thread at a time looks at a file; words are spoilt by whichever thread reads. */
+ * back together. One thread at a time looks at a file; words are spoilt by whichever thread reads.
+ */
 #ifndef TT_ENGINE_SPOT_CHECK_H
 #define TT_ENGINE_SPOT_CHECK_H
 

@@ -8,6 +8,7 @@
  *
  * Copies to pageable memory block whoever asks for them: threads that execute the batch make the
  * second copy themselves, so that the caller goes on. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,13 +269,19 @@ static void move_all_here(struct tt_batch *b)
     }
 }
 
+/* All of a batch's copies follow each other on the stream, or its time would be that of others,
+ * too. */
+static pthread_mutex_t one_batch = PTHREAD_MUTEX_INITIALIZER;
+
 /* The second copy, after what the computation had queued. */
 static int fetch(struct tt_batch *b, bool packed, struct tt_error *e)
 {
     struct tt_device *d = device_of(b);
     struct tt_staging *s = b->staging;
-    int rc = d->type->follow(d, TT_STREAM_STAGING, s->packed, e);
+    int rc;
 
+    pthread_mutex_lock(&one_batch);
+    rc = d->type->follow(d, TT_STREAM_STAGING, s->packed, e);
     if (rc == TT_OK)
         rc = d->type->record(d, s->begun, TT_STREAM_STAGING, e);
     if (rc == TT_OK && packed)
@@ -282,7 +289,36 @@ static int fetch(struct tt_batch *b, bool packed, struct tt_error *e)
                                   s->in_device, e);
     else if (rc == TT_OK)
         rc = move_all(b, TT_STREAM_STAGING, TT_FROM_DEVICE, b->buffer, e);
-    return rc == TT_OK ? d->type->record(d, s->ended, TT_STREAM_STAGING, e) : rc;
+    if (rc == TT_OK)
+        rc = d->type->record(d, s->ended, TT_STREAM_STAGING, e);
+    pthread_mutex_unlock(&one_batch);
+    if (rc != TT_OK) /* copies to the buffer may be under way */
+        tt_device_settle(d);
+    return rc;
+}
+
+/* From the buffer to the device, through the snapshot if a kernel has to unpack. */
+static int put_back(struct tt_batch *b, struct tt_error *e)
+{
+    struct tt_device *d = device_of(b);
+    struct tt_staging *s = b->staging;
+    bool packed = packs_first(b);
+    int rc;
+
+    pthread_mutex_lock(&one_batch);
+    rc = d->type->record(d, s->begun, TT_STREAM_STAGING, e);
+    if (rc == TT_OK && packed)
+        rc = tt_device_copy_bytes(d, TT_STREAM_STAGING, TT_TO_DEVICE, s->snapshot, b->buffer,
+                                  s->in_device, e);
+    if (rc == TT_OK)
+        rc = move_all(b, TT_STREAM_STAGING, packed ? TT_WITHIN_DEVICE : TT_TO_DEVICE,
+                      packed ? s->snapshot : b->buffer, e);
+    if (rc == TT_OK)
+        rc = d->type->record(d, s->ended, TT_STREAM_STAGING, e);
+    pthread_mutex_unlock(&one_batch);
+    if (rc != TT_OK)
+        tt_device_settle(d);
+    return rc;
 }
 
 static int send(struct tt_batch *b, struct tt_error *e)
@@ -323,7 +359,7 @@ int tt_batch_stage(struct tt_batch *b, const struct tt_variable *variables, stru
     if (rc != TT_OK)
         return rc;
     redirect(b);
-    b->staged = bytes;
+    b->staged = bytes + b->staging->nlists * sizeof *b->staging->lists;
     b->staging->under_way = bytes > 0;
     if (b->direction != TT_WRITING || bytes == 0)
         return TT_OK;
@@ -368,9 +404,12 @@ int tt__batch_arrive(struct tt_batch *b, struct tt_error *e)
     }
     if (rc == TT_OK)
         rc = take_times(b, e);
-    if (rc == TT_OK && b->queue->spec.calls->arrived)
+    b->begun_ns = tt_now_ns();
+    if (rc == TT_OK && b->queue->spec.calls->arrived) {
         b->queue->spec.calls->arrived(b);
-    b->begun_ns = tt_now_ns(); /* what follows is storage's */
+        b->looked_ns = tt_now_ns() - b->begun_ns;
+        b->begun_ns += b->looked_ns; /* what follows is storage's */
+    }
     return rc;
 }
 
@@ -380,7 +419,7 @@ int tt__batch_settle(struct tt_batch *b, struct tt_error *e)
 
     b->staging->under_way = false;
     if (b->staging->fetching) /* nobody has touched it yet */
-        memset(b->buffer, 0, b->staged);
+        memset(b->buffer, 0, b->buffer_size);
     return d->type->drain(d, TT_STREAM_STAGING, e);
 }
 
@@ -388,7 +427,6 @@ int tt__batch_return(struct tt_batch *b, struct tt_error *e)
 {
     struct tt_device *d = device_of(b);
     struct tt_staging *s = b->staging;
-    bool packed;
     int rc;
 
     if (!s->under_way)
@@ -397,16 +435,7 @@ int tt__batch_return(struct tt_batch *b, struct tt_error *e)
     move_all_here(b);
     if (s->in_device == 0)
         return TT_OK;
-    packed = packs_first(b);
-    rc = d->type->record(d, s->begun, TT_STREAM_STAGING, e);
-    if (rc == TT_OK && packed)
-        rc = tt_device_copy_bytes(d, TT_STREAM_STAGING, TT_TO_DEVICE, s->snapshot, b->buffer,
-                                  s->in_device, e);
-    if (rc == TT_OK)
-        rc = move_all(b, TT_STREAM_STAGING, packed ? TT_WITHIN_DEVICE : TT_TO_DEVICE,
-                      packed ? s->snapshot : b->buffer, e);
-    if (rc == TT_OK)
-        rc = d->type->record(d, s->ended, TT_STREAM_STAGING, e);
+    rc = put_back(b, e);
     if (rc == TT_OK)
         rc = d->type->await(d, s->ended, e);
     s->known = s->ended;

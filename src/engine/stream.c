@@ -67,12 +67,12 @@ static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_e
     }
     tt__count_staging(stream->series->engine, b);
     slot->shown.complete = true;
-    slot->shown.took_ns = r->ended_ns - b->submitted_ns + r->sync_ns;
+    slot->shown.took_ns = r->ended_ns - b->submitted_ns - b->looked_ns + r->sync_ns;
     slot->seen = false;
     if (slot->shown.bytes == 0)
         return TT_OK;
     tt_histogram_add(&p->calls[is_writing(stream) ? TT_CALL_WRITE : TT_CALL_READ],
-                     r->ended_ns - b->submitted_ns);
+                     r->ended_ns - b->submitted_ns - b->looked_ns);
     tt__count_transfer(stream->series, stream->spec.direction, b->submitted_ns, r->ended_ns,
                        slot->shown.bytes);
     if (r->sync_ns > 0)
@@ -99,11 +99,11 @@ static int transfer_directly(struct tt_stream *stream, struct tt_batch *b, int64
     int64_t ns, sync_ns;
 
     tt_queue_execute(&stream->queue, b, now_ns);
-    ns = b->requests->ended_ns - now_ns;
+    ns = b->requests->ended_ns - now_ns - b->looked_ns;
     sync_ns = b->requests->sync_ns;
     stream->clock_ns = b->moved_ns;
     tt__phase_add_ns(engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD, ns);
-    tt__phase_add_ns(engine, own_phase(stream), ns > b->staging_ns ? ns - b->staging_ns : 0);
+    tt__phase_add_ns(engine, own_phase(stream), ns);
     if (sync_ns > 0) {
         tt__phase_add_ns(engine, TT_SYNC, sync_ns);
         tt__phase_add_ns(engine, TT_IO_SYNC, sync_ns);
@@ -203,7 +203,8 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
     if (!is_writing(stream)) {
         if (stream->in_device)
             stage(stream, b, &slot->block);
-        tt__spoil(&b->requests->spoilt, v, b->requests->block);
+        if (b->rc == TT_OK)
+            tt__spoil(&b->requests->spoilt, v, b->requests->block);
     }
     now_ns = slot->ready_ns ? slot->ready_ns : tt_now_ns();
     slot->ready_ns = 0;

@@ -302,6 +302,8 @@ static int begin_dump(struct tt_batch *b, struct tt_error *e)
         rc = tt__define_step(s, d->file, b->step, e);
         d->define_ns = tt_now_ns() - t;
     }
+    if (b->rc != TT_OK) /* then blocks may lie where this thread cannot write */
+        return rc;
     for (unsigned i = 0; !writing && rc == TT_OK && i < b->n; i++)
         tt__spoil(&b->requests[i].spoilt, &s->spec.variables[b->requests[i].block->variable],
                   b->requests[i].block);

@@ -31,9 +31,12 @@
     X(OTHER, other, 11, \
       "what is left of the runtime: checks, agreement, records and whatever else no phase names") \
     X(IO_WRITE, io_write, 4, \
-      "the write calls' own duration, wherever they ran; until waited for if native") \
+      "the write calls' own duration, wherever they ran; until waited for if native; of single " \
+      "transfers of a device's memory, with io_stage") \
     X(IO_SYNC, io_sync, 6, "the sync calls' own duration, wherever they ran") \
-    X(IO_READ, io_read, 9, "the read calls' own duration, wherever they ran") \
+    X(IO_READ, io_read, 9, \
+      "the read calls' own duration, wherever they ran; of single transfers of a device's " \
+      "memory, with io_stage") \
     X(IO_DEFINE, io_define, 10, \
       "the part of io_write that made groups and variables for new steps") \
     X(IO_STAGE, io_stage, 3, \

@@ -179,7 +179,24 @@ for how in '12 --mode async+bg' '14 --mode async+bg --fields 2' '16 --backend mp
     grep -q "rank 1: device 0 (shadow): this copy was told to fail" err || fail "a failed copy: $(cat err)"
     ! grep -q "signal" err || fail "a rank crashed: $(cat err)"
 done
+# The same of single transfers, however they are executed, of lists of runs and of particles. Nobody waits for the rank until
+# its time is over.
+for how in 'bulk --backend uring --depth 3 --check-read' 'bulk --depth 3' 'bulk --mode async+bg --depth 3' 'bulk --backend mpiio --mpiio.method collective' \
+    'pattern --memory scattered' 'particles --dims 3000 --steps 3 --phase both --baseline 0 --memory records'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    [[ $how != bulk* ]] || how+=' --transfer 24k --block 240k'
+    for nth in 5 8; do
+        expect 1 env SHADOW_FAIL=$nth SHADOW_RANK=1 timeout 90 "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --patience 200 --quiet
+        one_line "rank 1: device 0 .shadow.: this copy was told to fail"
+    done
+done
 no_data_left
+# No room for the list of runs of what is read.
+expect 0 "$TUTTI" run pattern --memory gaps --dims 1000 --phase write --path kept --keep "${here[@]}" -n 2
+expect 1 env SHADOW_MEMORY=20000 "$TUTTI" run pattern --memory gaps --dims 1000 --phase read --path kept "${here[@]}" -n 2 --device shadow
+one_line "has no 8000 bytes left"
+rm "$data/kept"
 # Copies to pageable memory are made by threads, where there are any: the caller waits for none of them.
 for how in 'stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg --inflight 2' \
     'bulk --transfer 24k --block 240k --depth 3 --check-read' 'bulk --transfer 24k --block 240k --depth 3 --mode async+bg'; do
