@@ -29,6 +29,7 @@ static void join(struct tt_epoch *out, size_t *n, const struct tt_epoch_record *
 {
     bool baseline = r->kind == TT_EPOCH_BASELINE || r->kind == TT_EPOCH_BASELINE_INSIDE;
     bool settling = r->kind == TT_EPOCH_SETTLING;
+    double io = tt_seconds(r->io_ns) + tt_seconds(r->files_ns);
 
     if ((*n)++ == 0)
         *out = (struct tt_epoch){.number = r->epoch,
@@ -39,11 +40,13 @@ static void join(struct tt_epoch *out, size_t *n, const struct tt_epoch_record *
     out->span = larger(out->span, tt_seconds(r->span_ns));
     out->compute = larger(out->compute, tt_seconds(r->compute_ns));
     out->write = larger(out->write, tt_seconds(r->io_ns));
-    out->io = larger(out->io, tt_seconds(r->io_ns) + tt_seconds(r->files_ns));
+    if (io >= out->io) { /* a part of the same rank's */
+        out->io = io;
+        out->staging = tt_seconds(r->staging_ns);
+    }
     out->rest = larger(out->rest, tt_seconds(r->span_ns) - tt_seconds(r->visible_ns));
     out->visible = larger(out->visible, tt_seconds(r->visible_ns));
     out->helper_cpu = larger(out->helper_cpu, tt_seconds(r->helper_cpu_ns));
-    out->staging = larger(out->staging, tt_seconds(r->staging_ns));
     out->copy = larger(out->copy, tt_seconds(r->copy_ns));
     out->bytes += (double)r->bytes;
     if (r->iterations != out->iterations || baseline != out->baseline || settling != out->settling)
@@ -53,12 +56,14 @@ static void join(struct tt_epoch *out, size_t *n, const struct tt_epoch_record *
 /* The same of what a node has reduced. */
 static void join_reduced(struct tt_epoch *out, size_t *n, const struct tt_reduced_epoch *r)
 {
+    int64_t files = __builtin_sub_overflow(r->io_ns, r->write_ns, &files) ? 0 : files;
     struct tt_epoch_record like = {.epoch = r->epoch,
                                    .kind = r->kind,
                                    .iterations = r->iterations,
                                    .span_ns = r->span_ns,
                                    .compute_ns = r->compute_ns,
                                    .io_ns = r->write_ns,
+                                   .files_ns = files,
                                    .visible_ns = r->visible_ns,
                                    .helper_cpu_ns = r->helper_cpu_ns,
                                    .staging_ns = r->staging_ns,
@@ -67,7 +72,6 @@ static void join_reduced(struct tt_epoch *out, size_t *n, const struct tt_reduce
 
     join(out, n, &like);
     *n += r->ranks - 1;
-    out->io = larger(out->io, tt_seconds(r->io_ns));
     out->rest = larger(out->rest, tt_seconds(r->rest_ns));
     out->complete = out->complete && !r->differs;
 }

@@ -263,8 +263,8 @@ static int make_tracks(struct tt_rank_spans *r, const json_t *threads)
         if (r->tracks[chosen].n && s->track >= TT_TRACK_KERNELS)
             follow_device(s, a.ends[chosen]);
         s->track = (uint32_t)chosen;
-        a.ends[chosen] = s->start_ns + s->duration_ns;
-        r->tracks[chosen].n++;
+        if (r->tracks[chosen].n++ == 0 || a.ends[chosen] < s->start_ns + s->duration_ns)
+            a.ends[chosen] = s->start_ns + s->duration_ns;
     }
     free(a.ends);
     qsort(r->list, r->n, sizeof *r->list, by_track);

@@ -246,11 +246,13 @@ void tt_reduced_epoch_add(struct tt_reduced_epoch *r, const struct tt_epoch_reco
     r->span_ns = larger(r->span_ns, e->span_ns);
     r->compute_ns = larger(r->compute_ns, e->compute_ns);
     r->write_ns = larger(r->write_ns, e->io_ns);
-    r->io_ns = larger(r->io_ns, io);
+    if (io >= r->io_ns) { /* a part of the same rank's */
+        r->io_ns = io;
+        r->staging_ns = e->staging_ns;
+    }
     r->rest_ns = larger(r->rest_ns, rest);
     r->visible_ns = larger(r->visible_ns, e->visible_ns);
     r->helper_cpu_ns = larger(r->helper_cpu_ns, e->helper_cpu_ns);
-    r->staging_ns = larger(r->staging_ns, e->staging_ns);
     r->copy_ns = larger(r->copy_ns, e->copy_ns);
     r->bytes += e->bytes;
 }
