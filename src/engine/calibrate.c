@@ -20,6 +20,7 @@
 #define ENOUGH 3.0
 /* How much longer than what is asked for a single pass may take. */
 #define TOLERATED 1.25
+#define MOST_PASSES (UINT64_C(1) << 40) /* a kernel that fails takes no time */
 
 int tt_passes_calibrate(struct tt_passes *passes, const double *each, size_t n, struct tt_error *e)
 {
@@ -65,7 +66,7 @@ static size_t sample(MPI_Comm comm, const struct tt_computation *c, void *state,
 
     wanted = fmin(fmax(wanted, SHORTEST_SAMPLE), LONGEST_SAMPLE);
     time_passes(comm, c, state, 1); /* pages that are touched for the first time */
-    while ((seconds = time_passes(comm, c, state, n)) < wanted / 2)
+    while ((seconds = time_passes(comm, c, state, n)) < wanted / 2 && n < MOST_PASSES)
         n *= 2;
     n = (uint64_t)fmax(1, round(wanted / seconds * (double)n));
     while (done < SAMPLES && (done < 2 || spent < ENOUGH)) {

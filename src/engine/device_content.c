@@ -63,10 +63,9 @@ static int launch(struct tt_device *d, const struct tt_kernel *kernel, const str
         .kind = c->kind,
         .random = (uint32_t)tt_content_random_words(c),
     };
-    uint64_t groups = (n / 8 + 255) / 256;
-    struct tt_kernel_grid how = {{groups < 65536 ? (unsigned)groups : 65536, 1, 1}, {256, 1, 1}};
+    struct tt_kernel_grid how = tt_device_threads(n / 8);
 
-    return d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, &a, e);
+    return n == 0 ? TT_OK : d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, &a, e);
 }
 
 int tt_content_fill_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,

@@ -570,7 +570,7 @@ static int look_at(const struct grid *g, const struct tt_stream_slot *slot, stru
     int64_t t = tt_now_ns();
 
     if (g->direction == TT_WRITING || !g->options->verify ||
-        (most > 0 && tile_bytes(&g->shape) > most) || slot->block.file.kind == TT_SELECT_NONE)
+        (most > 0 && n * sizeof *data > most) || slot->block.file.kind == TT_SELECT_NONE)
         return TT_OK;
     for (; i < n; i++) {
         at = i / block * stride + i % block;
