@@ -20,6 +20,16 @@
 #include "report/paragraph.h"
 #include "spec/units.h"
 
+struct convert {
+    bool partial;
+};
+
+static const struct tt_param params[] = {
+    {"partial", TT_PARAM_BOOL, offsetof(struct convert, partial), NULL, NULL,
+     "take what is here if caches of the layer cache are missing"},
+    {NULL},
+};
+
 struct conversion {
     const char *from, *to;
     int in, out;
@@ -33,10 +43,14 @@ struct conversion {
     unsigned char *stored, *unpacked; /* one block */
     void *state;                      /* of the codec */
     uint64_t bytes;
+    bool cached;                  /* it was written through the layer cache */
     struct tt_node_cache *caches; /* what has not been moved to it */
     size_t ncaches;
-    uint64_t unbegun; /* others of the same target, in which nothing was acknowledged */
-    uint64_t applied; /* requests of these */
+    char **unbegun; /* files of others, in which nothing was acknowledged */
+    size_t nunbegun;
+    bool partial;      /* take what is here */
+    char missing[160]; /* whose caches are not here; "": all are */
+    uint64_t applied;  /* requests of caches */
 };
 
 /* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
@@ -289,7 +303,7 @@ static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (c->ncaches == 0 || c->ncaches + c->unbegun != c->caches[0].head.ranks)
+    if (!c->cached || c->missing[0])
         return;
     for (size_t i = 0; i < c->ncaches; i++)
         if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
@@ -313,6 +327,18 @@ static bool are_alike(const struct tt_node_cache *a, const struct tt_node_cache 
     return alike;
 }
 
+static int add_unbegun(struct conversion *c, const char *path, struct tt_error *e)
+{
+    char **grown = realloc(c->unbegun, (c->nunbegun + 1) * sizeof *grown);
+
+    if (grown)
+        c->unbegun = grown;
+    if (!grown || !(grown[c->nunbegun] = strdup(path)))
+        return tt_fail_nomem(e, "the conversion");
+    c->nunbegun++;
+    return TT_OK;
+}
+
 static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
 {
     struct tt_node_cache *grown, *now;
@@ -330,7 +356,7 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     if (now->unbegun) {
         tt_notice("'%s' is shorter than its head: nothing was acknowledged in it", path);
         tt_node_cache_free(&grown[--c->ncaches]);
-        return TT_OK;
+        return add_unbegun(c, path, e);
     }
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
@@ -355,8 +381,6 @@ static int add_directory(struct conversion *c, const char *directory, const char
         free(list[i]);
     }
     free(list);
-    if (target) /* else they may belong to another one */
-        c->unbegun = n - c->ncaches;
     return rc;
 }
 
@@ -391,48 +415,109 @@ static int check_originals(const struct conversion *c, struct tt_error *e)
 static int find_caches(struct conversion *c, struct tt_error *e)
 {
     char directory[PATH_MAX], *target;
-    struct stat st;
     int rc;
 
-    if (!read_mark(c->from, directory))
+    c->cached = read_mark(c->from, directory);
+    if (!c->cached || access(directory, F_OK) != 0)
         return TT_OK;
-    if (stat(directory, &st) != 0) {
-        tt_notice("'%s' is not here: what was only there is missing", directory);
-        return TT_OK;
-    }
     target = realpath(c->from, NULL);
     rc = target ? add_directory(c, directory, target, e) : tt_fail_nomem(e, "a path");
     free(target);
     return rc;
 }
 
-/* All ranks of the target, each once; and the target is the one that they belong to. */
-static int check_caches(const struct conversion *c, struct tt_error *e)
+/* A rank whose cache is here. */
+struct holder {
+    uint64_t rank;
+    const char *path;
+};
+
+static int by_rank(const void *a, const void *b)
 {
-    uint64_t ranks = c->caches[0].head.ranks;
-    uint64_t missing = ranks > c->unbegun ? ranks - c->unbegun : 0;
+    const struct holder *x = a, *y = b;
+
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Those whose caches have a head come first. */
+static size_t list_holders(const struct conversion *c, struct holder *list)
+{
+    size_t n = 0;
+
+    for (; n < c->ncaches; n++)
+        list[n] = (struct holder){c->caches[n].head.rank, c->caches[n].path};
+    for (size_t i = 0; i < c->nunbegun && c->ncaches > 0; i++)
+        if (tt_node_cache_is_named_for(c->unbegun[i], c->from, &list[n].rank))
+            list[n++].path = c->unbegun[i];
+    return n;
+}
+
+/* "ranks 1, 3-5 of 8" */
+static void name_missing(struct conversion *c, const struct holder *list, size_t n)
+{
+    const uint64_t ranks = c->caches[0].head.ranks;
+    char *text = c->missing, *end = text + sizeof c->missing;
+    const char *before = ranks - n == 1 ? "rank " : "ranks ";
+    uint64_t next = 0;
+
+    for (size_t i = 0; i <= n && next < ranks && end - text > 90; i++) {
+        uint64_t rank = i < n && list[i].rank < ranks ? list[i].rank : ranks;
+
+        if (rank > next) {
+            text += snprintf(text, (size_t)(end - text), "%s%" PRIu64, before, next);
+            before = ", ";
+        }
+        if (rank > next + 1)
+            text += snprintf(text, (size_t)(end - text), "-%" PRIu64, rank - 1);
+        next = rank + 1;
+    }
+    if (c->missing[0])
+        snprintf(text, (size_t)(end - text), "%s of %" PRIu64, next < ranks ? ", ..." : "", ranks);
+}
+
+/* All ranks of the target, each once; and the target is the one that they belong to. */
+static int check_caches(struct conversion *c, struct tt_error *e)
+{
+    struct holder *list = calloc(c->ncaches + c->nunbegun + 1, sizeof *list);
+    size_t n = list ? list_holders(c, list) : 0;
+    int rc = list ? TT_OK : tt_fail_nomem(e, "the conversion");
     struct stat st;
 
-    if (stat(c->from, &st) != 0)
-        return tt_fail_call(e, errno, "open", c->from, -1);
-    for (size_t i = 0; i < c->ncaches; i++) {
-        const struct tt_node_cache *x = &c->caches[i];
+    if (rc == TT_OK && stat(c->from, &st) != 0)
+        rc = tt_fail_call(e, errno, "open", c->from, -1);
+    for (size_t i = 0; rc == TT_OK && i < c->ncaches; i++)
+        if (c->caches[i].head.inode != st.st_ino)
+            rc = tt_fail(e, TT_FAILED,
+                         "'%s' belongs to another file than the one that is at '%s' now",
+                         c->caches[i].path, c->from);
+    if (rc == TT_OK)
+        qsort(list, n, sizeof *list, by_rank);
+    for (size_t i = 1; rc == TT_OK && i < n; i++)
+        if (list[i].rank == list[i - 1].rank)
+            rc = tt_fail(e, TT_FAILED, "'%s' and '%s' are both of rank %" PRIu64, list[i - 1].path,
+                         list[i].path, list[i].rank);
+    /* What others than local syncs have acknowledged is in the target. */
+    if (rc == TT_OK && c->ncaches == 0)
+        snprintf(c->missing, sizeof c->missing, "all ranks");
+    else if (rc == TT_OK && c->caches[0].head.local)
+        name_missing(c, list, n);
+    free(list);
+    return rc;
+}
 
-        if (x->head.inode != st.st_ino)
-            return tt_fail(e, TT_FAILED,
-                           "'%s' belongs to another file than the one that is at '%s' now", x->path,
-                           c->from);
-        for (size_t k = 0; k < i; k++)
-            if (c->caches[k].head.rank == x->head.rank)
-                return tt_fail(e, TT_FAILED, "'%s' and '%s' are both of rank %" PRIu64,
-                               c->caches[k].path, x->path, x->head.rank);
-        missing -= missing > 0;
-    }
-    if (missing > 0)
-        tt_notice("%" PRIu64 " of %" PRIu64 " ranks have no cache here: what they acknowledged "
-                  "is in '%s', or on other nodes",
-                  missing, ranks, c->from);
-    return TT_OK;
+/* What was acknowledged may be in a cache that is not here. */
+static int check_missing(const struct conversion *c, struct tt_error *e)
+{
+    char directory[PATH_MAX];
+    bool marked = read_mark(c->from, directory);
+
+    if (!c->missing[0] || c->partial)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "'%s' cannot be made whole: the caches of %s are not here%s%s%s; give those of "
+                   "all nodes, or take what is here with --partial",
+                   c->from, c->missing, marked ? " (rank 0 had its own in '" : "", directory,
+                   marked ? "')" : "");
 }
 
 static bool is_cache(const char *path)
@@ -467,10 +552,13 @@ static int choose_sources(struct conversion *c, const char **words, size_t n, st
                      words[0]);
     if (rc == TT_OK && c->ncaches > 0) {
         c->from = c->caches[0].head.target;
+        c->cached = true;
         rc = check_originals(c, e);
-        if (rc == TT_OK)
-            rc = check_caches(c, e);
     }
+    if (rc == TT_OK && c->cached)
+        rc = check_caches(c, e);
+    if (rc == TT_OK)
+        rc = check_missing(c, e);
     c->log.path = c->from;
     return rc;
 }
@@ -500,7 +588,7 @@ static int make_target(struct conversion *c, struct tt_error *e)
 
 static void print_done(const struct conversion *c)
 {
-    char line[1400], bytes[TT_UNIT_TEXT];
+    char line[2 * PATH_MAX + 512], bytes[TT_UNIT_TEXT];
 
     tt_format_bytes((double)c->bytes, bytes);
     if (c->is_log)
@@ -509,9 +597,10 @@ static void print_done(const struct conversion *c)
     else
         snprintf(line, sizeof line, "%s: %llu subfiles, %s", c->to, (unsigned long long)c->set.n,
                  bytes);
-    if (c->ncaches > 0)
-        snprintf(line, sizeof line, "%s: '%s' and %llu requests of the caches of %zu ranks", c->to,
-                 c->from, (unsigned long long)c->applied, c->ncaches);
+    if (c->cached)
+        snprintf(line, sizeof line, "%s: '%s' and %llu requests of the caches of %zu ranks%s%s",
+                 c->to, c->from, (unsigned long long)c->applied, c->ncaches,
+                 c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
     puts(line);
     if (c->set.n > 0 && !c->set.closed && !c->is_log)
@@ -525,7 +614,8 @@ static void print_done(const struct conversion *c)
 
 static int run(struct tt_invocation *call, struct tt_error *e)
 {
-    struct conversion c = {.in = -1};
+    const struct convert *o = call->opts;
+    struct conversion c = {.in = -1, .partial = o->partial};
     char start[8];
     int rc;
 
@@ -535,9 +625,9 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     rc = choose_sources(&c, call->words, call->nwords - 1, e);
     if (rc == TT_OK)
         rc = check_source(&c, e);
-    if (rc == TT_OK && (c.set.n > 0 || c.ncaches > 0)) /* it may hold anything */
+    if (rc == TT_OK && (c.set.n > 0 || c.cached)) /* it may hold anything */
         rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
-    c.is_log = rc == TT_OK && ((c.set.n == 0 && c.ncaches == 0) || tt_log_begins(start));
+    c.is_log = rc == TT_OK && ((c.set.n == 0 && !c.cached) || tt_log_begins(start));
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
     if (rc == TT_OK && c.is_log)
@@ -559,6 +649,9 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     for (size_t i = 0; i < c.ncaches; i++)
         tt_node_cache_free(&c.caches[i]);
     free(c.caches);
+    while (c.nunbegun > 0)
+        free(c.unbegun[--c.nunbegun]);
+    free(c.unbegun);
     return rc;
 }
 
@@ -566,14 +659,17 @@ const struct tt_command tt_command_convert = {
     .name = "convert",
     .summary = "make the plain file of one that was written through the layers log, compress, "
                "subfile or cache",
-    .synopsis = "tutti convert SRC... DST",
-    .text = "Read SRC, which was written through the layers log, compress or subfile on posix, "
-            "uring or mpiio, and make DST, byte for byte the file that posix writes without the "
-            "layer. DST "
-            "must not exist. If a run was killed, DST has what was written before the last sync. "
-            "What was acknowledged and is still in caches of the layer cache is added: those on "
-            "this node are found by SRC; give the files or directories of caches instead of SRC "
-            "if they are elsewhere. The run must have ended.",
+    .synopsis = "tutti convert SRC... DST [--partial]",
+    .text =
+        "Read SRC, which was written through the layers log, compress or subfile on posix, "
+        "uring or mpiio, and make DST, byte for byte the file that posix writes without the "
+        "layer. DST "
+        "must not exist. If a run was killed, DST has what was written before the last sync. "
+        "What was acknowledged and is still in caches of the layer cache is added: those on "
+        "this node are found by SRC; give the files or directories of caches instead of SRC "
+        "if they are elsewhere. The run must have ended. If caches are missing, nothing is made "
+        "unless --partial is given.",
     .run = run,
+    .options = &(const struct tt_options){params, sizeof(struct convert)},
     .max_words = TT_ANY_WORDS,
 };

@@ -295,21 +295,27 @@ static int is_writes(const struct dirent *entry)
     return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
 }
 
-static bool is_named_for(const char *directory, const char *path, const char *target)
+bool tt_node_cache_is_named_for(const char *path, const char *target, uint64_t *rank)
 {
-    char *first = tt_node_cache_writes(directory, target, 0);
-    bool is = !first || !strncmp(path, first, (size_t)(strrchr(first, '-') + 1 - first));
+    char *first = tt_node_cache_writes("", target, 0), *end = NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = first ? (size_t)(strrchr(first, '-') - first) : 0; /* with its slash */
+    bool is = first && !strncmp(name, first + 1, n) && isdigit((unsigned char)name[n]);
 
+    if (is)
+        *rank = strtoull(name + n, &end, 10);
     free(first);
-    return is;
+    return is && !strcmp(end, TT_NODE_CACHE_WRITES);
 }
 
-static bool is_of(const char *directory, const char *path, const char *target)
+static bool is_of(const char *path, const char *target)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_node_cache c;
+    uint64_t rank;
     bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK ||
-              (c.unbegun ? is_named_for(directory, path, target) : !strcmp(c.head.target, target));
+              (c.unbegun ? tt_node_cache_is_named_for(path, target, &rank)
+                         : !strcmp(c.head.target, target));
 
     tt_node_cache_free(&c);
     return is;
@@ -330,7 +336,7 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
 
         if (!*list || asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             rc = tt_fail_nomem(e, "the files of a cache");
-        else if (!target || is_of(directory, path, target))
+        else if (!target || is_of(path, target))
             (*list)[(*n)++] = path;
         else
             free(path);

@@ -77,6 +77,10 @@ int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs
 /* Whether it has anything that was acknowledged and is nowhere else. */
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
+/* Whether the name of a file of writes, in any directory, is one for this target; and of which
+ * rank.
+ */
+bool tt_node_cache_is_named_for(const char *path, const char *target, uint64_t *rank);
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
  * which the caller frees. A file that cannot be read is taken for one of the target; of one that is
  * unbegun the name tells. */

@@ -188,8 +188,20 @@ again && cp bad/*-00001.writes bad/x.writes && bad "are both of rank 1"
 again && sed -i '4s/of 2/of 3/' bad/*-00001.writes && bad "00000.writes' and '.*00001.writes' are not of one run"
 again && sed -i -e '5s/inode 9/inode 1/;t' -e '5s/inode ./inode 9/' bad/*-00000.writes && bad "belongs to another file than the one that is at '.*target' now"
 # The files themselves do, too, or their directory.
-expect 0 "$TUTTI" convert "$left"/*-00001.writes partial
-one_line "1 of 2 ranks have no cache here"
+# A part of them makes no whole file, and none of them even less. What is here is taken if that is asked for.
+expect 1 "$TUTTI" convert "$left"/*-00001.writes new
+one_line "target' cannot be made whole: the caches of rank 0 of 2 are not here \\(rank 0 had its own in '.*local/tutti-.*--partial"
+expect 0 "$TUTTI" convert "$left"/*-00001.writes partial --partial
+grep -q "[1-9][0-9]* requests of the caches of 1 ranks; partial, without the caches of rank 0 of 2" out || { cat out; fail "the result is not called partial"; }
+mv "$left" away
+expect 1 "$TUTTI" convert target new
+one_line "target' cannot be made whole: the caches of all ranks are not here"
+[ ! -e new ] || fail "a file was made without the caches"
+expect 0 "$TUTTI" convert target partial.2 --partial
+grep -q "; partial, without the caches of all ranks" out || { cat out; fail "the result is not called partial"; }
+cmp partial.2 target
+expect 1 "$TUTTI" clean "$run" # still the only whole copy, elsewhere
+mv away "$left"
 again
 expect 0 "$TUTTI" convert bad converted
 cmp -n $((11 * 64 * 64 * 8)) converted whole || fail "what was acknowledged is missing"
@@ -208,6 +220,7 @@ expect 1 "$TUTTI" clean "$run" # the other rank's
 rm -f converted
 expect 0 "$TUTTI" convert target converted
 one_line "00001.writes' is shorter than its head: nothing was acknowledged in it"
+! grep partial out || fail "a cache in which nothing was acknowledged is not missing"
 expect 0 "$TUTTI" clean "$run"
 [ ! -e target ] || fail "clean has left the target"
 empty

@@ -185,8 +185,12 @@ static int close_below(struct cache_job *j, struct tt_error *e)
     below = judge(c, below, true, e);
     rc = tt_agree_patiently(c->spec.comm, rc == TT_OK ? below : rc, e);
     tt_calls_end(c->path);
-    if (rc == TT_OK && c->marked && c->rank == 0)
-        removexattr(c->path, TT_NODE_CACHE_MARK);
+    if (rc == TT_OK && c->marked) {
+        if (c->rank == 0)
+            removexattr(c->path, TT_NODE_CACHE_MARK);
+        /* Nobody may miss a cache of a target that is whole: they go after the mark. */
+        tt_agree_patiently(c->spec.comm, TT_OK, e);
+    }
     tt__store_close(&c->store, rc != TT_OK);
     if (own_comm)
         MPI_Comm_free(&c->spec.comm);
