@@ -346,14 +346,23 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
     return rc;
 }
 
-int tt_node_cache_check_ended(const char *path, struct tt_error *e)
+static bool is_locked(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* A process that was killed gives its locks back only some time after it is seen no more. */
+int tt_node_cache_check_ended(const char *path, struct tt_error *e)
+{
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = TT_OK;
 
     if (fd < 0)
         return tt_fail_call(e, errno, "open", path, -1);
-    if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+    for (int i = 0; i < 50 && is_locked(fd); i++)
+        usleep(10000);
+    if (is_locked(fd))
         rc = tt_fail(e, TT_BUSY,
                      "'%s' is in use: its rank still runs and may acknowledge more; end the run "
                      "first",
