@@ -546,16 +546,20 @@ int tt_file_close(struct tt_file *file, struct tt_error *e)
     return tt_file_close_timed(file, &unused[0], &unused[1], NULL, e);
 }
 
+void tt_cost_add(struct tt_cost *sum, const struct tt_cost *x)
+{
+    sum->ns += x->ns;
+    sum->cpu_ns += x->cpu_ns;
+    sum->threads_ns += x->threads_ns;
+    sum->beside_ns += x->beside_ns;
+    sum->bytes[TT_WRITING] += x->bytes[TT_WRITING];
+    sum->bytes[TT_READING] += x->bytes[TT_READING];
+}
+
 static void add_costs(const struct tt_file *file, struct tt_cost *costs)
 {
-    for (; file && costs; file = file->below, costs++) {
-        costs->ns += file->cost.ns;
-        costs->cpu_ns += file->cost.cpu_ns;
-        costs->threads_ns += file->cost.threads_ns;
-        costs->beside_ns += file->cost.beside_ns;
-        costs->bytes[TT_WRITING] += file->cost.bytes[TT_WRITING];
-        costs->bytes[TT_READING] += file->cost.bytes[TT_READING];
-    }
+    for (; file && costs; file = file->below, costs++)
+        tt_cost_add(costs, &file->cost);
 }
 
 void tt_below_free(struct tt_file *detached, struct tt_cost *costs)

@@ -203,6 +203,8 @@ struct tt_cost {
     uint64_t bytes[2]; /* of the blocks that came to it, by enum tt_direction */
 };
 
+void tt_cost_add(struct tt_cost *sum, const struct tt_cost *x);
+
 /* One open file of one element of a stack. */
 struct tt_file {
     const struct tt_backend *backend;

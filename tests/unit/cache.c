@@ -413,6 +413,166 @@ static void the_least_used_piece_goes(void **state)
     end(&t);
 }
 
+/* ---- memory ---- */
+
+#ifndef __SANITIZE_ADDRESS__
+static _Thread_local bool starved; /* this thread gets none */
+static void *caches[64];           /* memory of the size that an open file takes, in use, */
+static _Atomic int ncaches = 0;    /* in so many places */
+static const size_t one = sizeof(struct cache);
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+void *malloc(size_t size)
+{
+    return starved ? NULL : __libc_malloc(size);
+}
+void *calloc(size_t n, size_t size)
+{
+    void *got = starved ? NULL : __libc_calloc(n, size);
+
+    for (int i = 0; got && n * size == one && i < 64; i++)
+        if (!caches[i]) {
+            caches[i] = got;
+            ncaches++;
+            break;
+        }
+    return got;
+}
+void free(void *old)
+{
+    for (int i = 0; old && i < 64; i++)
+        if (caches[i] == old) {
+            caches[i] = NULL;
+            ncaches--;
+        }
+    __libc_free(old);
+}
+
+/* A layer below that counts the calls in which other ranks may wait. */
+static _Atomic int counts[3];
+
+static int counting_open(struct tt_file *file, struct tt_error *e)
+{
+    return tt_below_open(file, file->spec, e);
+}
+static int counting_define(struct tt_file *file, uint64_t step, struct tt_error *e)
+{
+    counts[0]++;
+    return tt_file_define(file->below, step, e);
+}
+static int counting_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
+                          struct tt_error *e)
+{
+    counts[1]++;
+    return tt_file_write(file->below, step, b, e);
+}
+static int counting_sync(struct tt_file *file, struct tt_error *e)
+{
+    counts[2]++;
+    return tt_file_sync(file->below, e);
+}
+static int counting_close(struct tt_file *file, struct tt_error *e)
+{
+    return tt_below_close(file, e);
+}
+static const struct tt_backend counting = {.name = "counting",
+                                           .kind = TT_REQUEST_LAYER,
+                                           .open = counting_open,
+                                           .define = counting_define,
+                                           .write = counting_write,
+                                           .sync = counting_sync,
+                                           .close = counting_close};
+
+/* Every third request is one of nothing, which a rank that has the file alone leaves out. */
+static void write_starved(struct target *t)
+{
+    const struct tt_stack plain = t->stack;
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_file *file;
+    int32_t data[N];
+
+    t->stack = (struct tt_stack){.n = 3,
+                                 .elements = {&tt_layer_cache, &counting, &tt_backend_posix},
+                                 .opts = {&t->o, NULL, &odirect}};
+    memset((void *)counts, 0, sizeof counts);
+    file = open_target(t, TT_CREATE);
+    for (uint64_t step = 0; step < 8; step++) {
+        struct tt_block b = block_of(t, data, (int32_t)step);
+        bool failed;
+
+        if (step % 3 == 2)
+            b.file.kind = b.memory.kind = TT_SELECT_NONE;
+        starved = t->s.rank == 0 && step > 0;
+        failed = tt_file_define(file, step, &e) != TT_OK ||
+                 tt_file_write(file, step, &b, &e) != TT_OK || tt_file_sync(file, &e) != TT_OK;
+        starved = false;
+        assert_false(failed);
+    }
+    assert_int_equal(tt_file_close(file, &e), TT_OK);
+    t->stack = plain;
+}
+
+static void calls_are_made_without_memory(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    int32_t data[N], back[N];
+    struct tt_file *file;
+    struct target t;
+
+    (void)state;
+    for (int sync = CACHE_SYNC_TARGET; sync <= CACHE_SYNC_LOCAL; sync++) {
+        begin(&t);
+        t.o.sync = sync;
+        write_starved(&t);
+        assert_int_equal(counts[0], 8);
+        assert_int_equal(counts[1], t.s.size == 1 ? 6 : 8);
+        assert_int_equal(counts[2], 8);
+        MPI_Barrier(t.spec.comm);
+        file = open_target(&t, TT_READ_ONLY);
+        for (uint64_t step = 0; step < 8; step += 1 + step % 3) {
+            struct tt_block b = block_of(&t, back, 0);
+
+            memset(back, 1, sizeof back);
+            assert_int_equal(tt_file_read(file, step, &b, &e), TT_OK);
+            block_of(&t, data, (int32_t)step);
+            assert_memory_equal(data, back, sizeof data);
+        }
+        assert_int_equal(tt_file_close(file, &e), TT_OK);
+        MPI_Barrier(t.spec.comm);
+        end(&t);
+    }
+}
+
+/* However many steps a series has. */
+static void files_that_are_closed_take_no_memory(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    int32_t data[N];
+    struct target t;
+
+    (void)state;
+    begin(&t);
+    t.o.close = CACHE_CLOSE_RETURN;
+    t.spec.steps = 1;
+    for (int i = 0; i < 30; i++) {
+        struct tt_file *file = open_target(&t, TT_CREATE);
+        struct tt_block b = block_of(&t, data, i);
+
+        assert_int_equal(tt_file_write(file, 0, &b, &e), TT_OK);
+        assert_int_equal(tt_file_close(file, &e), TT_OK);
+        assert_true(ncaches <= 2);
+        if (t.s.rank == 0)
+            unlink(t.spec.path);
+    }
+    assert_int_equal(tt_stack_settle(&t.stack, NULL, &e), TT_OK);
+    assert_int_equal(ncaches, 0);
+    end(&t);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +583,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(heads_are_checked),
         cmocka_unit_test(a_cut_head_holds_nothing),
         cmocka_unit_test(the_least_used_piece_goes),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(calls_are_made_without_memory),
+        cmocka_unit_test(files_that_are_closed_take_no_memory),
+#endif
     };
     int failed, level;
 

@@ -75,9 +75,9 @@ static struct cache *cache_of(const struct tt_file *file)
 static struct {
     pthread_mutex_t lock;
     struct cache *first, *last;
-    int rc;
-    struct tt_error error;
-} closing = {.lock = PTHREAD_MUTEX_INITIALIZER, .error = TT_ERROR_CLEAR};
+    struct tt_cost costs[TT_MAX_STACK]; /* of those that are gone, */
+    unsigned n;                         /* and of so many elements */
+} closing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void leave_closing(struct cache *c)
 {
@@ -87,34 +87,59 @@ static void leave_closing(struct cache *c)
     pthread_mutex_unlock(&closing.lock);
 }
 
-static struct cache *take_closing(void)
+static void add_closed(const struct cache *c)
+{
+    unsigned n = 1;
+
+    for (const struct tt_file *x = c->top->below; x; x = x->below)
+        n++;
+    pthread_mutex_lock(&closing.lock);
+    closing.n = n;
+    closing.costs[0].beside_ns += c->busy_ns;
+    closing.costs[0].threads_ns += c->busy_cpu_ns;
+    tt_below_free(c->top, closing.costs + 1);
+    pthread_mutex_unlock(&closing.lock);
+}
+
+static struct cache *take_closing(bool ended)
 {
     struct cache *c;
 
     pthread_mutex_lock(&closing.lock);
     c = closing.first;
+    if (c && ended && !tt__job_has_ended(&c->closing))
+        c = NULL;
     if (c)
         closing.first = c->next;
     pthread_mutex_unlock(&closing.lock);
     return c;
 }
 
-static int cache_settle(struct tt_cost *costs, struct tt_error *e)
+/* All of them, or those that have ended. */
+static int finish_closing(bool ended, struct tt_error *e)
 {
     struct cache *c;
     int rc = TT_OK;
 
-    while ((c = take_closing())) {
-        int now = tt__job_wait(c->closing, e);
+    while ((c = take_closing(ended))) {
+        int now = tt__job_wait(&c->closing, e);
 
         rc = rc == TT_OK ? now : rc;
-        if (costs) {
-            costs->beside_ns += c->busy_ns;
-            costs->threads_ns += c->busy_cpu_ns;
-        }
-        tt_below_free(c->top, costs ? costs + 1 : NULL);
+        add_closed(c);
         tt__cache_free(c);
     }
+    return rc;
+}
+
+static int cache_settle(struct tt_cost *costs, struct tt_error *e)
+{
+    int rc = finish_closing(false, e);
+
+    pthread_mutex_lock(&closing.lock);
+    for (unsigned i = 0; costs && i < closing.n; i++)
+        tt_cost_add(&costs[i], &closing.costs[i]);
+    memset(closing.costs, 0, sizeof closing.costs);
+    pthread_mutex_unlock(&closing.lock);
     return rc;
 }
 
@@ -190,25 +215,13 @@ static int prepare(struct tt_file *file, struct cache *c, struct tt_error *e)
     tt_error_clear(&c->error);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->store.lock, NULL);
-    /* Made now: without memory at the end others would wait for this rank. */
-    c->closing = tt__job_make(c, CACHE_CLOSE, 0, NULL, false, e);
-    if (!c->path || !c->closing)
+    c->closing = tt__job_of(c, CACHE_CLOSE, 0, NULL);
+    if (!c->path)
         return tt_fail_nomem(e, "an open file");
     if (c->writes && o->sync == CACHE_SYNC_LOCAL)
         rc = check_local(file, e);
     return rc == TT_OK ? tt__store_open(&c->store, o, id, file->directory != NULL, file->rank, e)
                        : rc;
-}
-
-static int call_below(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
-                      struct tt_error *e)
-{
-    struct cache_job *j = tt__job_make(c, act, step, b, false, e);
-
-    if (!j)
-        return e->code;
-    tt__job_submit(j);
-    return tt__job_wait(j, e);
 }
 
 /* What tells the content that is read from another one, and what tells others that this file is not
@@ -241,7 +254,7 @@ static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
     if (file->spec->comm != MPI_COMM_SELF)
         MPI_Comm_dup(file->spec->comm, &c->spec.comm);
     tt_calls_begin(c->path);
-    rc = tt_file_agree(file, call_below(c, CACHE_OPEN, 0, NULL, e), e);
+    rc = tt_file_agree(file, tt__job_call(c, CACHE_OPEN, 0, NULL, e), e);
     if (rc == TT_OK)
         rc = tt_file_agree(file, look_at_target(c, e), e);
     if (rc == TT_OK && c->writes)
@@ -275,12 +288,10 @@ static int cache_open(struct tt_file *file, struct tt_error *e)
         return TT_OK;
     }
     if (agreed) { /* all ranks know, and each that has opened the file below closes it */
-        tt__job_submit(c->closing);
-        tt__job_wait(c->closing, &ignored);
+        tt__job_submit(&c->closing);
+        tt__job_wait(&c->closing, &ignored);
     } else if (started) {
         tt__store_close(&c->store, false);
-        if (c->closing)
-            tt__job_drop(c->closing);
     }
     forget_spec(file);
     if (started)
@@ -295,17 +306,11 @@ static int cache_open(struct tt_file *file, struct tt_error *e)
 static int cache_define(struct tt_file *file, uint64_t step, struct tt_error *e)
 {
     struct cache *c = cache_of(file);
-    struct cache_job *j;
 
     if (!c->defines)
         return TT_OK;
-    if (!c->writes)
-        return call_below(c, CACHE_DEFINE, step, NULL, e);
-    j = tt__job_make(c, CACHE_DEFINE, step, NULL, false, e);
-    if (!j)
-        return e->code;
-    tt__job_submit(j);
-    return TT_OK;
+    return c->writes ? tt__job_leave(c, CACHE_DEFINE, step, NULL, e)
+                     : tt__job_call(c, CACHE_DEFINE, step, NULL, e);
 }
 
 /* Room in the store: what need not be there goes, then the caller waits for the mover. */
@@ -324,15 +329,14 @@ static bool make_room(struct cache *c, uint64_t bytes)
     return false;
 }
 
-/* False: there is no room. */
-static bool write_to_store(struct cache *c, uint64_t step, const struct tt_block *b, uint64_t bytes,
-                           struct tt_error *e)
+/* False: there is no room, or no memory. */
+static bool write_to_store(struct cache *c, uint64_t step, const struct tt_block *b, uint64_t bytes)
 {
     struct cache_job *j;
 
     if (!make_room(c, bytes))
         return false;
-    j = tt__job_make(c, CACHE_MOVE, step, b, true, e);
+    j = tt__job_make(c, CACHE_MOVE, step, b);
     if (j && tt__store_append(&c->store, &c->spec, step, c->calls, b, &j->position, &j->blocks)) {
         j->bytes = bytes;
         c->calls++;
@@ -343,7 +347,6 @@ static bool write_to_store(struct cache *c, uint64_t step, const struct tt_block
     tt__store_unreserve(&c->store, bytes);
     if (j)
         tt__job_drop(j);
-    tt_error_clear(e); /* without memory it goes through, too */
     return false;
 }
 
@@ -354,7 +357,7 @@ static int write_through(struct cache *c, uint64_t step, const struct tt_block *
 
     if (bytes > 0)
         tt__store_pass(&c->store, &c->spec, step, c->calls, b);
-    rc = call_below(c, CACHE_THROUGH, step, b, e);
+    rc = tt__job_call(c, CACHE_THROUGH, step, b, e);
     c->calls++;
     c->counts[CACHE_PASSED] += bytes;
     return rc;
@@ -365,17 +368,14 @@ static int write_nothing(struct cache *c, uint64_t step, const struct tt_block *
                          struct tt_error *e)
 {
     struct tt_block none = *b;
-    struct cache_job *j;
+    int rc;
 
     if (c->alone)
         return TT_OK;
     none.file.kind = none.memory.kind = TT_SELECT_NONE;
-    j = tt__job_make(c, CACHE_MOVE, step, &none, true, e);
-    if (!j)
-        return e->code;
+    rc = tt__job_leave(c, CACHE_MOVE, step, &none, e);
     c->calls++;
-    tt__job_submit(j);
-    return TT_OK;
+    return rc;
 }
 
 static int cache_write(struct tt_file *file, uint64_t step, const struct tt_block *b,
@@ -390,7 +390,7 @@ static int cache_write(struct tt_file *file, uint64_t step, const struct tt_bloc
         now = write_nothing(c, step, b, e);
         return rc == TT_OK ? now : rc;
     }
-    if (write_to_store(c, step, b, bytes, e))
+    if (write_to_store(c, step, b, bytes))
         return TT_OK;
     return write_through(c, step, b, bytes, e);
 }
@@ -400,15 +400,14 @@ static int cache_write(struct tt_file *file, uint64_t step, const struct tt_bloc
 static int cache_sync(struct tt_file *file, struct tt_error *e)
 {
     struct cache *c = cache_of(file);
-    struct cache_job *j = tt__job_make(c, CACHE_SYNC, 0, NULL, false, e);
-    int rc;
+    bool local = c->writes && c->store.local;
+    int rc =
+        local ? tt__job_leave(c, CACHE_SYNC, 0, NULL, e) : tt__job_call(c, CACHE_SYNC, 0, NULL, e);
 
-    if (!j)
-        return e->code;
-    tt__job_submit(j);
-    if (c->writes && c->store.local && tt__store_acknowledge(&c->store, c->calls))
+    if (local && tt__store_acknowledge(&c->store, c->calls))
         return tt__cache_failure(c, e);
-    rc = tt__job_wait(j, e);
+    if (local)
+        tt__job_call(c, CACHE_NOTHING, 0, NULL, e);
     if (rc == TT_OK)
         rc = tt__cache_failure(c, e);
     if (rc == TT_OK)
@@ -428,7 +427,7 @@ static int read_written(struct tt_file *file, uint64_t step, const struct tt_blo
     int rc = TT_OK, now;
 
     if (!c->alone) {
-        now = call_below(c, CACHE_NOTHING, 0, NULL, e);
+        now = tt__job_call(c, CACHE_NOTHING, 0, NULL, e);
         rc = tt_file_agree(file, now == TT_OK ? tt__cache_failure(c, e) : now, e);
     } else if (c->size > 1 && tt_selection_count(&b->file) > 0) {
         rc = tt__store_covers(&c->store, step, b, element_size, &covers, e);
@@ -440,7 +439,7 @@ static int read_written(struct tt_file *file, uint64_t step, const struct tt_blo
                      c->path, file->spec->variables[b->variable].path, (unsigned long long)step);
     if (rc != TT_OK && c->alone)
         return rc;
-    now = call_below(c, CACHE_READ, step, b, e);
+    now = tt__job_call(c, CACHE_READ, step, b, e);
     return rc == TT_OK ? now : rc;
 }
 
@@ -468,7 +467,9 @@ static void start_ahead(struct cache *c, uint64_t step, const struct tt_block *b
         return;
     nothing.file.kind = nothing.memory.kind = TT_SELECT_NONE;
     tt__jobs_reap(c, false);
-    j = tt__job_make(c, CACHE_READ_AHEAD, step + 1, wants ? b : &nothing, true, &ignored);
+    j = tt__job_make(c, CACHE_READ_AHEAD, step + 1, wants ? b : &nothing);
+    if (!j && !c->alone)
+        tt__job_call(c, CACHE_READ_AHEAD, step + 1, &nothing, &ignored);
     if (!j)
         return;
     j->bytes =
@@ -521,7 +522,7 @@ static int cache_read(struct tt_file *file, uint64_t step, const struct tt_block
     if (!c->alone)
         tt_file_max(file, 1, &below);
     if (below)
-        rc = call_below(c, CACHE_READ, step, &rest, e);
+        rc = tt__job_call(c, CACHE_READ, step, &rest, e);
     if (rc == TT_OK && missed && c->versioned)
         keep_piece(c, name, b, v->element->size);
     if (c->opts->read_ahead && v->per_step && c->spec.policy != TT_OVERWRITE &&
@@ -536,22 +537,23 @@ static int cache_close(struct tt_file *file, struct tt_error *e)
 {
     struct cache *c = cache_of(file);
     struct tt_file *top = NULL;
-    int rc;
+    int rc, now;
 
     if (c->writes && c->opts->close == CACHE_CLOSE_RETURN && file->spec->comm != MPI_COMM_SELF &&
         file->spec->steps == 1)
         top = tt_below_detach(file);
     if (top) {
         c->top = top;
-        rc = tt__cache_failure(c, e);
+        rc = finish_closing(true, e);
+        now = tt__cache_failure(c, e);
         file->cost.beside_ns -= c->waited_ns;
         c->waited_ns = 0;
-        tt__job_submit(c->closing);
+        tt__job_submit(&c->closing);
         leave_closing(c);
-        return rc;
+        return rc == TT_OK ? now : rc;
     }
-    tt__job_submit(c->closing);
-    rc = tt__job_wait(c->closing, e);
+    tt__job_submit(&c->closing);
+    rc = tt__job_wait(&c->closing, e);
     file->cost.beside_ns += c->busy_ns - c->waited_ns;
     file->cost.threads_ns += c->busy_cpu_ns;
     forget_spec(file);
@@ -577,7 +579,7 @@ static int cache_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
     char text[128], amounts[3][TT_UNIT_TEXT];
     uint64_t counts[CACHE_COUNTS];
     int64_t waited_ns = c->waited_ns; /* asking is no part of what calls took */
-    int rc = call_below(c, CACHE_NOTHING, 0, NULL, e);
+    int rc = tt__job_call(c, CACHE_NOTHING, 0, NULL, e);
 
     c->waited_ns = waited_ns;
     if (rc != TT_OK)

@@ -240,41 +240,45 @@ static int run_job(void *job, struct tt_error *e)
 
 /* ---- by the caller ---- */
 
-static int copy_block(struct cache_job *j, const struct tt_block *b, struct tt_error *e)
+static bool copy_block(struct cache_job *j)
 {
+    struct tt_block *b = &j->block;
     uint64_t n = tt_selection_count(&b->file);
 
-    j->block.data = NULL;
+    b->data = NULL;
     if (b->file.kind == TT_SELECT_NONE)
-        return TT_OK;
-    tt_select_all(&j->block.memory, 1, &n);
+        return true;
+    tt_select_all(&b->memory, 1, &n);
     if (b->file.kind != TT_SELECT_RUNS)
-        return TT_OK;
+        return true;
     j->runs = malloc(b->file.nruns * sizeof *j->runs);
     if (!j->runs)
-        return tt_fail_nomem(e, "the runs of a request");
+        return false;
     memcpy(j->runs, b->file.runs, b->file.nruns * sizeof *j->runs);
-    j->block.file.runs = j->runs;
-    return TT_OK;
+    b->file.runs = j->runs;
+    return true;
+}
+
+struct cache_job tt__job_of(struct cache *c, enum cache_act act, uint64_t step,
+                            const struct tt_block *b)
+{
+    return (struct cache_job){.cache = c,
+                              .act = act,
+                              .step = step,
+                              .call = c->calls,
+                              .block = b ? *b : (struct tt_block){0}};
 }
 
 struct cache_job *tt__job_make(struct cache *c, enum cache_act act, uint64_t step,
-                               const struct tt_block *b, bool copy, struct tt_error *e)
+                               const struct tt_block *b)
 {
     struct cache_job *j = calloc(1, sizeof *j);
 
-    if (!j) {
-        tt_fail_nomem(e, "a request");
+    if (!j)
         return NULL;
-    }
-    *j = (struct cache_job){.task = {.run = run_job, .argument = j, .error = TT_ERROR_CLEAR},
-                            .cache = c,
-                            .act = act,
-                            .step = step,
-                            .call = c->calls};
-    if (b)
-        j->block = *b;
-    if (b && copy && copy_block(j, b, e) != TT_OK) {
+    *j = tt__job_of(c, act, step, b);
+    j->own = true;
+    if (b && !copy_block(j)) {
         tt__job_drop(j);
         return NULL;
     }
@@ -285,13 +289,15 @@ void tt__job_drop(struct cache_job *j)
 {
     free(j->runs);
     free(j->blocks);
-    free(j);
+    if (j->own)
+        free(j);
 }
 
 void tt__job_submit(struct cache_job *j)
 {
     struct cache *c = j->cache;
 
+    j->task = (struct tt_task){.run = run_job, .argument = j, .error = TT_ERROR_CLEAR};
     *(c->newest ? &c->newest->next : &c->oldest) = j;
     c->newest = j;
     tt_pool_submit(mover.pool, &j->task);
@@ -322,6 +328,31 @@ int tt__job_wait(struct cache_job *j, struct tt_error *e)
     return rc;
 }
 
+bool tt__job_has_ended(const struct cache_job *j)
+{
+    return tt_pool_has_ended(mover.pool, &j->task);
+}
+
+int tt__job_call(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
+                 struct tt_error *e)
+{
+    struct cache_job j = tt__job_of(c, act, step, b);
+
+    tt__job_submit(&j);
+    return tt__job_wait(&j, e);
+}
+
+int tt__job_leave(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
+                  struct tt_error *e)
+{
+    struct cache_job *j = tt__job_make(c, act, step, b);
+
+    if (!j)
+        return tt__job_call(c, act, step, b, e);
+    tt__job_submit(j);
+    return TT_OK;
+}
+
 bool tt__jobs_reap(struct cache *c, bool wait)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
@@ -330,7 +361,7 @@ bool tt__jobs_reap(struct cache *c, bool wait)
         tt__job_wait(c->oldest, &ignored); /* what failed is kept */
     else if (wait)
         return false;
-    while (c->oldest && tt_pool_has_ended(mover.pool, &c->oldest->task))
+    while (c->oldest && tt__job_has_ended(c->oldest))
         drop_oldest(c);
     return true;
 }

@@ -136,6 +136,7 @@ struct cache;
 struct cache_job {
     struct tt_task task;
     struct cache_job *next;
+    bool own; /* memory of its own, which goes with it */
     struct cache *cache;
     enum cache_act act;
     uint64_t step, call;
@@ -171,7 +172,7 @@ struct cache {
     bool versioned; /* else nothing of it is kept */
     struct cache_store store;
     struct cache_job *oldest, *newest; /* of the caller */
-    struct cache_job *closing;         /* made when the file was opened */
+    struct cache_job closing;          /* with memory that is there at the end */
     struct cache *next;                /* that is being closed after its file is gone */
     pthread_mutex_t lock;
     int rc; /* the first failure of the mover, */
@@ -184,13 +185,23 @@ struct cache {
 /* The thread lives as long as a file needs it. */
 int tt__mover_start(struct tt_error *e);
 void tt__mover_stop(void);
-/* A copy of the block is made if given. NULL: no memory, and *e says so. */
+/* For a call that nobody waits for; a copy of the block is made if given. NULL: no memory, and the
+ * caller makes the call by tt__job_call, because other ranks may wait in it. */
 struct cache_job *tt__job_make(struct cache *c, enum cache_act act, uint64_t step,
-                               const struct tt_block *b, bool copy, struct tt_error *e);
+                               const struct tt_block *b);
 void tt__job_drop(struct cache_job *j);
 void tt__job_submit(struct cache_job *j);
-/* Until it has ended, with those before it. Frees them. */
+bool tt__job_has_ended(const struct cache_job *j);
+/* Until it has ended, with those before it, which are freed. */
 int tt__job_wait(struct cache_job *j, struct tt_error *e);
+/* A call that the caller waits for. It needs no memory. */
+struct cache_job tt__job_of(struct cache *c, enum cache_act act, uint64_t step,
+                            const struct tt_block *b);
+int tt__job_call(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
+                 struct tt_error *e);
+/* One that it does not wait for, if there is memory. */
+int tt__job_leave(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
+                  struct tt_error *e);
 /* Frees those that have ended; with wait, at least the oldest. False: there is none. */
 bool tt__jobs_reap(struct cache *c, bool wait);
 /* The first failure of the mover. */
