@@ -59,7 +59,7 @@ static bool stat_of(int fd, struct stat *st)
     { \
         ssize_t done = NEXT(name)(__VA_ARGS__); \
         if ((tt_calls.debts || done != (ssize_t)(wanted)) && is_seen()) \
-            tt_calls_transfer(#name, kind, fd, at, wanted, done); \
+            done = tt_calls_transfer(#name, kind, fd, at, wanted, done); \
         return done; \
     }
 /* After a close nobody could tell which file it was. */
@@ -69,7 +69,7 @@ static bool stat_of(int fd, struct stat *st)
         bool looked = is_seen() && kind == TT_CLOSED && fstat(fd, &st) == 0; \
         int rc = NEXT(name)(__VA_ARGS__); \
         if (rc != 0 && is_seen() && (looked || (kind != TT_CLOSED && stat_of(fd, &st)))) \
-            tt_calls_refused(#name, kind, &st); \
+            rc = tt_calls_refused(#name, kind, &st, rc); \
         return rc; \
     }
 

@@ -14,7 +14,8 @@ struct debt {
     enum tt_call_kind kind;
     pthread_t thread;
     const char *call;
-    int error; /* 0: it was too short */
+    int error;   /* 0: it was too short */
+    bool hidden; /* the library was told that all is well */
     dev_t device;
     ino_t inode;
     uint64_t at, bytes;
@@ -32,6 +33,7 @@ static struct {
         const char *path;
         bool inside; /* a file in the directory that path is */
         bool known;  /* which file it is; from the first time it is opened */
+        bool hides;  /* what is refused from the library */
         dev_t device;
         ino_t inode;
     } files[MOST_FILES];
@@ -46,7 +48,7 @@ void tt_calls_begin(const char *path)
     for (int i = 0; i < MOST_FILES; i++)
         if (!seen.files[i].path) {
             seen.files[i].path = path;
-            seen.files[i].known = seen.files[i].inside = false;
+            seen.files[i].known = seen.files[i].inside = seen.files[i].hides = false;
             break;
         }
     tt_calls.files++;
@@ -70,16 +72,33 @@ void tt_calls_end(const char *path)
     pthread_mutex_unlock(&seen.lock);
 }
 
+/* A layer has a copy of the path of its own. */
+void tt_calls_hide(const char *path)
+{
+    pthread_mutex_lock(&seen.lock);
+    for (int i = 0; i < MOST_FILES; i++)
+        if (seen.files[i].path && !strcmp(seen.files[i].path, path))
+            seen.files[i].hides = true;
+    pthread_mutex_unlock(&seen.lock);
+}
+
 /* ---- debts; with the lock, and without a look at storage, which may hang ---- */
 
-/* Files of others, such as what the kernel counts, end as they like. */
-static const char *path_of(dev_t device, ino_t inode)
+/* Files of others, such as what the kernel counts, end as they like: -1. */
+static int find(dev_t device, ino_t inode)
 {
     for (int i = 0; i < MOST_FILES; i++)
         if (seen.files[i].path && seen.files[i].known && seen.files[i].device == device &&
             seen.files[i].inode == inode)
-            return seen.files[i].path;
-    return NULL;
+            return i;
+    return -1;
+}
+
+static const char *path_of(dev_t device, ino_t inode)
+{
+    int i = find(device, inode);
+
+    return i < 0 ? NULL : seen.files[i].path;
 }
 
 static void drop(unsigned i)
@@ -94,9 +113,9 @@ static void pay(const struct stat *st, enum tt_call_kind kind, uint64_t at, uint
         struct debt *d = &seen.list[i];
         uint64_t end = at + bytes;
 
-        if (d->kind != kind || d->device != st->st_dev || d->inode != st->st_ino || at > d->at ||
-            end <= d->at)
-            continue;
+        if (d->kind != kind || d->hidden || d->device != st->st_dev || d->inode != st->st_ino ||
+            at > d->at || end <= d->at)
+            continue; /* after what was hidden, a descriptor goes on at the same place */
         if (end >= d->at + d->bytes) {
             drop(i);
         } else {
@@ -106,16 +125,24 @@ static void pay(const struct stat *st, enum tt_call_kind kind, uint64_t at, uint
     }
 }
 
-static void owe(struct debt d)
+/* Returns whether the library is told that all is well. */
+static bool owe(struct debt d)
 {
+    int i = find(d.device, d.inode);
+
+    if (i < 0)
+        return false;
+    d.hidden = seen.files[i].hides && (d.kind == TT_MOVED_OUT || d.kind == TT_CLOSED) && d.error &&
+               d.error != EINTR && d.error != EAGAIN;
     if (tt_calls.debts < MOST_DEBTS)
         seen.list[tt_calls.debts++] = d;
+    return d.hidden;
 }
 
 /* ---- calls ---- */
 
-void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
-                       ssize_t done)
+ssize_t tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
+                          ssize_t done)
 {
     int error = done < 0 ? errno : 0, before = errno;
     uint64_t moved = done > 0 ? (uint64_t)done : 0;
@@ -129,29 +156,31 @@ void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t a
         /* a read may reach beyond the end of the file */
         if (moved < wanted &&
             (error || kind == TT_MOVED_OUT || (uint64_t)at + moved < (uint64_t)st.st_size) &&
-            path_of(st.st_dev, st.st_ino))
-            owe((struct debt){kind, pthread_self(), call, error, st.st_dev, st.st_ino,
-                              (uint64_t)at + moved, wanted - moved});
+            owe((struct debt){kind, pthread_self(), call, error, false, st.st_dev, st.st_ino,
+                              (uint64_t)at + moved, wanted - moved}))
+            done = (ssize_t)wanted;
         pthread_mutex_unlock(&seen.lock);
     }
     errno = before;
+    return done;
 }
 
-void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st)
+int tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st, int rc)
 {
     int error = errno;
 
     if (error != EBADF && error != EINTR) {
         pthread_mutex_lock(&seen.lock);
-        if (path_of(st->st_dev, st->st_ino))
-            owe((struct debt){kind, pthread_self(), call, error, st->st_dev, st->st_ino});
+        if (owe((struct debt){kind, pthread_self(), call, error, false, st->st_dev, st->st_ino}))
+            rc = 0;
         pthread_mutex_unlock(&seen.lock);
     }
     errno = error;
+    return rc;
 }
 
 /* A file of a library that fills a directory: it counts as the directory's. */
-static void add_inside(const char *path, const struct stat *st)
+static void add_inside(const char *path, bool hides, const struct stat *st)
 {
     int free = -1;
 
@@ -166,6 +195,7 @@ static void add_inside(const char *path, const struct stat *st)
         return;
     seen.files[free].path = path;
     seen.files[free].inside = seen.files[free].known = true;
+    seen.files[free].hides = hides;
     seen.files[free].device = st->st_dev;
     seen.files[free].inode = st->st_ino;
 }
@@ -188,7 +218,7 @@ void tt_calls_opened(const char *call, const char *path, int fd)
             seen.not_opened = (struct debt){.call = call, .error = error};
             seen.not_opened_path = known;
         } else if (opened && path[n]) {
-            add_inside(known, &st);
+            add_inside(known, seen.files[i].hides, &st);
             seen.not_opened_path = NULL;
         } else if (opened) {
             seen.files[i].known = true;
@@ -223,7 +253,8 @@ bool tt_calls_owed(struct tt_error *e)
 /* ---- judgement ---- */
 
 /* Takes the first debt of a file out of the list, and all others of it: those of this thread, since
- * another one may just be about to make its own good, and when the file is closed all of them.
+ * another one may just be about to make its own good, and when the file is closed all of them. What
+ * was hidden nobody makes good.
  * While a file is written a read may have met its end, which is elsewhere a moment later. */
 static bool take(const struct tt_file_spec *spec, bool closed, struct debt *first)
 {
@@ -238,7 +269,7 @@ static bool take(const struct tt_file_spec *spec, bool closed, struct debt *firs
         struct debt *d = &seen.list[i];
 
         path = path_of(d->device, d->inode); /* maybe another copy: a layer has one of its own */
-        if ((!closed && !pthread_equal(d->thread, pthread_self())) ||
+        if ((!closed && !d->hidden && !pthread_equal(d->thread, pthread_self())) ||
             ((d->device != st.st_dev || d->inode != st.st_ino) &&
              (!path || strcmp(path, spec->path) != 0))) {
             i++;
@@ -272,6 +303,8 @@ int tt__calls_judge(const struct tt_file *file, int rc, bool closed, struct tt_e
         return rc;
     }
     rc = tt_fail_call(e, d.error, d.call, path, transfer ? (long long)d.at : -1);
+    if (d.hidden)
+        return rc;
     if (d.error)
         snprintf(e->text, sizeof e->text, "%s reported success; do not trust it here", name);
     else

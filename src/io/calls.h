@@ -15,6 +15,11 @@
 void tt_calls_begin(const char *path);
 void tt_calls_end(const char *path);
 
+/* For a library whose ranks wait for each other after one of them has written. It is told that all
+ * is written and closed; what was refused is judged after the call, which all ranks come back from.
+ */
+void tt_calls_hide(const char *path);
+
 /* After a library's call on a file, or after closing it, which returned rc: a success that the
  * system contradicts becomes a failure, and a failure without a cause gets it. Returns the code. */
 static inline int tt_calls_judge(const struct tt_file *file, int rc, bool closed,
@@ -36,11 +41,11 @@ extern _Thread_local bool tt_calls_unseen;
 
 enum tt_call_kind { TT_MOVED_OUT, TT_MOVED_IN, TT_ENDED, TT_CLOSED };
 /* A transfer that did not move everything, or one that may make another good. at is -1 where the
- * descriptor's own position counts. Keeps errno, as the next. */
-void tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
-                       ssize_t done);
+ * descriptor's own position counts. Returns what the library is told. Keeps errno, as the next. */
+ssize_t tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_t at, size_t wanted,
+                          ssize_t done);
 /* A call on this file failed and moves nothing. */
-void tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st);
+int tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st, int rc);
 /* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt,
  * but the reason why a library does not come back, if nothing else is. */
 void tt_calls_opened(const char *call, const char *path, int fd);

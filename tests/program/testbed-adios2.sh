@@ -111,7 +111,7 @@ done
 run 0 stencil --size 256 --iterations 40 --write every=5 --mode async --adios2.async off --json "$work/out.json"
 equal "$(jq -r .overlap.executor out.json)" helper "overlap without ADIOS2's own thread"
 fault "$slow; rank=1 call=write nth=9 match=/stencil/data. do=EIO"
-run 1 stencil --size 256 --iterations 100 --write every=5 --mode async --patience 3
+run 1 stencil --size 256 --iterations 100 --write every=5 --mode async --patience 200
 one_line "rank 1: .*Input/output error"
 with=()
 no_data_left
@@ -120,9 +120,12 @@ no_data_left
 for mode in sync async+bg; do
     for what in "rank=1 call=write nth=3 match=pattern/ do=EIO" "rank=0 call=write nth=3 match=md.idx do=EIO" \
         "rank=0 call=fsync nth=2 match=pattern/ do=EIO" "rank=1 call=open nth=1 match=data.0 do=EACCES" \
+        "rank=1 call=close nth=1 match=pattern/data. do=EIO" "rank=0 call=write nth=3 match=mmd.0 do=ENOSPC" \
         "rank=0 call=close nth=1 match=md.idx do=EIO" "rank=0 call=mkdir nth=1 match=pattern do=EDQUOT"; do
         fault "$what"
-        run 1 pattern --patience 3 --series append --mode $mode
+        # Ranks that wait for one that has failed inside ADIOS2 would do so for longer than a command may take.
+        [[ $what == *call=open* ]] && patience=3 || patience=200
+        run 1 pattern --patience $patience --series append --mode $mode
         one_line "rank [01]: [a-z0-9_]+ of '"
         [ -s hits ] || fail "not met: $what"
         no_data_left

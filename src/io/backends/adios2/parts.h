@@ -7,6 +7,7 @@
 
 #include <adios2_c.h>
 
+#include "io/calls.h"
 #include "io/container.h"
 
 enum { ADIOS2_BOX = 128 }; /* metadata of a block, about */
@@ -77,7 +78,9 @@ int tt_adios2_fail(const struct tt_file *file, const char *call, const char *var
 static inline int tt_adios2_judge(const struct tt_file *file, adios2_error code, const char *call,
                                   struct tt_error *e)
 {
-    return code == adios2_error_none ? TT_OK : tt_adios2_fail(file, call, NULL, e);
+    int rc = code == adios2_error_none ? TT_OK : tt_adios2_fail(file, call, NULL, e);
+
+    return tt_calls_judge(file, rc, false, e);
 }
 
 /* ---- define.c: names, types, attributes ---- */
