@@ -74,38 +74,79 @@ static int put_boxes(const struct column *c, struct tt_error *e)
 
 /* ---- reading ---- */
 
-/* How many elements of a box one block has. */
+/* What one block has of a box: returns how many elements. map has a byte for each element of the
+ * box, which is set; NULL: they are only counted. */
 static uint64_t overlap(const adios2_blockinfo *b, int ndims, const size_t *start,
-                        const size_t *count)
+                        const size_t *count, char *map)
 {
-    uint64_t n = 1;
+    size_t first[TT_CONTAINER_DIMS + 1] = {0}, length[TT_CONTAINER_DIMS + 1];
+    uint64_t n = 1, row = 1, rows, at;
 
     for (int d = 0; d < ndims; d++) {
         size_t from = b->Start[d] > start[d] ? b->Start[d] : start[d];
         size_t own_end = b->Start[d] + b->Count[d], end = start[d] + count[d];
         size_t until = own_end < end ? own_end : end;
 
-        n *= until > from ? until - from : 0;
+        first[d] = from - start[d];
+        length[d] = until > from ? until - from : 0;
+        n *= length[d];
+    }
+    if (ndims > 0)
+        row = length[ndims - 1];
+    rows = map && row > 0 ? n / row : 0;
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t rest = i, stride = ndims > 0 ? count[ndims - 1] : 1;
+
+        at = ndims > 0 ? first[ndims - 1] : 0;
+        for (int d = ndims - 2; d >= 0; d--) {
+            at += (first[d] + rest % length[d]) * stride;
+            rest /= length[d];
+            stride *= count[d];
+        }
+        memset(map + at, 1, row);
     }
     return n;
 }
 
-/* Whether the blocks of one step have all of a box. */
+static uint64_t overlap_all(const adios2_varinfo *info, int ndims, const size_t *start,
+                            const size_t *count, char *map, uint64_t *most)
+{
+    uint64_t sum = 0;
+
+    *most = 0;
+    for (size_t i = 0; info && i < info->nblocks; i++) {
+        const adios2_blockinfo *b = &info->BlocksInfo[i];
+        uint64_t n = b->Start && b->Count ? overlap(b, ndims, start, count, map) : 0;
+
+        sum += n;
+        *most = n > *most ? n : *most;
+    }
+    return sum;
+}
+
+/* Whether the blocks of one step have all of a box. Where several do, they may overlap. */
 static bool covers(const struct column *c, size_t step, const size_t *start, const size_t *count)
 {
     const struct adios2_state *s = c->file->state;
     adios2_varinfo *info = adios2_inquire_blockinfo(s->reader.engine, c->there, step);
     int ndims = c->variable->ndims;
-    uint64_t wanted = 1, there = 0;
+    uint64_t wanted = 1, most;
+    bool all, may;
+    char *map;
 
     for (int d = 0; d < ndims; d++)
         wanted *= count[d];
-    for (size_t i = 0; info && i < info->nblocks && there < wanted; i++)
-        if (info->BlocksInfo[i].Start && info->BlocksInfo[i].Count)
-            there += overlap(&info->BlocksInfo[i], ndims, start, count);
+    may = overlap_all(info, ndims, start, count, NULL, &most) >= wanted;
+    all = most == wanted;
+    map = may && !all ? calloc(1, wanted) : NULL;
+    if (map) { /* else earlier steps are read, too */
+        overlap_all(info, ndims, start, count, map, &most);
+        all = !memchr(map, 0, wanted);
+    }
+    free(map);
     if (info)
         adios2_free_blockinfo(info);
-    return there >= wanted;
+    return all;
 }
 
 /* Whether one of ADIOS2's steps in which the variable occurs belongs to the one that is read. With
