@@ -27,10 +27,11 @@ struct cache_usage {
     _Atomic uint32_t told; /* somebody has said that the store cannot be used */
 };
 
-/* A write that is in the store, oldest first. */
+/* A write that is in the store, oldest first; or a record of its index. */
 struct cache_stored {
     struct cache_stored *next;
     uint64_t call, position, bytes;
+    uint64_t index, entry; /* where its entry in the index begins, and which one it is */
 };
 
 struct cache_store {
@@ -44,8 +45,13 @@ struct cache_store {
     int fd;
     struct cache_usage *usage;
     struct tt_log log;         /* of one rank */
-    struct tt_log_index index; /* of all writes, also of those that are not in the store */
+    bool remembers;            /* what this rank has written is looked up when it reads */
+    struct tt_log_index index; /* of writes that are acknowledged here; remembers: of all */
+    uint64_t forgotten, forgotten_entries; /* of the index, no more in memory */
     struct tt_log_bytes record;
+    struct cache_stored *chain,
+        *stale; /* records that the newer slot leads to, or only the other */
+    uint64_t chain_bytes;
     size_t taken;      /* bytes of the index that the log knows */
     uint64_t position; /* the end of the stream */
     unsigned slot;     /* that the next record is told in */

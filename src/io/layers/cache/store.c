@@ -26,6 +26,7 @@ enum {
     SHORT = 2048, /* pieces that are put together */
     PAGE = 4096,
     SEGMENT = 64 << 20,
+    CHAIN = 256 << 10, /* bytes of index records, after which those that are not needed go */
 };
 
 /* ---- opening ---- */
@@ -211,6 +212,7 @@ int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int 
     struct stat st;
     int rc = tt_log_begin(&s->log, spec, 1, SEGMENT, BLOCK, NULL, e);
 
+    s->remembers = spec->independent && size > 1;
     if (rc != TT_OK || s->broken)
         return rc;
     head.target = realpath(spec->path, NULL); /* there is none if the backend stores nothing */
@@ -458,6 +460,7 @@ static int put_request(struct cache_store *s, const struct tt_block *b, size_t e
     return why ? why : pour_out(&p);
 }
 
+/* What is durable below before the next record needs none. */
 static bool note_write(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
                        uint64_t call, uint64_t position, const struct tt_block *b,
                        const struct tt_log_block *blocks)
@@ -465,6 +468,8 @@ static bool note_write(struct cache_store *s, const struct tt_file_spec *spec, u
     struct tt_log_entry x = {b->variable, 0, step, call, position};
     size_t element_size = spec->variables[b->variable].element->size;
 
+    if (!s->remembers && (!s->local || s->unsafe))
+        return true;
     x.bytes = tt_selection_count(&b->file) * element_size;
     return tt_log_index_add(&s->index, &x, b, element_size, blocks, tt_log_nblocks(&s->log, &x)) ==
            TT_OK;
@@ -478,6 +483,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
     uint64_t bytes = tt_selection_count(&b->file) * element_size;
     struct cache_stored *x = calloc(1, sizeof *x);
     struct tt_log_block *made = make_blocks(bytes, true);
+    uint64_t index = s->forgotten + s->index.all.n, entry = s->forgotten_entries + s->index.entries;
     int why = x && made && grow(&s->gathered, &s->gathered_size, CHUNK) ? 0 : ENOMEM;
 
     *position = (s->position + PAGE - 1) / PAGE * PAGE;
@@ -492,7 +498,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
         return false;
     }
     s->position = *position + bytes;
-    *x = (struct cache_stored){NULL, call, *position, bytes};
+    *x = (struct cache_stored){NULL, call, *position, bytes, index, entry};
     pthread_mutex_lock(&s->lock);
     *(s->newest ? &s->newest->next : &s->oldest) = x;
     s->newest = x;
@@ -508,7 +514,7 @@ void tt__store_pass(struct cache_store *s, const struct tt_file_spec *spec, uint
                     uint64_t call, const struct tt_block *b)
 {
     uint64_t bytes = tt_selection_count(&b->file) * spec->variables[b->variable].element->size;
-    struct tt_log_block *none = make_blocks(bytes, false);
+    struct tt_log_block *none = s->remembers ? make_blocks(bytes, false) : NULL;
 
     if (none)
         note_write(s, spec, step, call, s->position, b, none);
@@ -544,25 +550,109 @@ int tt__store_fetch(struct cache_store *s, uint64_t position, uint64_t bytes,
 
 /* ---- syncs ---- */
 
+/* Where the index of what is not durable below begins. */
+static void find_needed(struct cache_store *s, size_t *from, uint64_t *entry)
+{
+    *from = s->index.all.n;
+    *entry = s->index.entries;
+    pthread_mutex_lock(&s->lock);
+    for (const struct cache_stored *x = s->oldest; x; x = x->next)
+        if (x->call >= s->durable) {
+            *from = x->index - s->forgotten;
+            *entry = x->entry - s->forgotten_entries;
+            break;
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The next record leads to none of those that are there, and has all that is needed. What is not
+ * goes from memory, too, unless it is looked up. */
+static void restart_index(struct cache_store *s)
+{
+    struct tt_log_index *x = &s->index;
+    uint64_t entry;
+    size_t from;
+
+    find_needed(s, &from, &entry);
+    x->recorded = from;
+    x->recorded_entries = entry;
+    x->position = x->size = 0;
+    if (s->remembers || from == 0)
+        return;
+    memmove(x->all.data, x->all.data + from, x->all.n - from);
+    x->all.n -= from;
+    x->entries -= entry;
+    x->recorded = x->recorded_entries = 0;
+    s->forgotten += from;
+    s->forgotten_entries += entry;
+}
+
+static bool wants_restart(struct cache_store *s)
+{
+    uint64_t entry;
+    size_t from;
+
+    if (s->chain_bytes <= CHAIN)
+        return false;
+    find_needed(s, &from, &entry);
+    return s->chain_bytes / 2 > s->index.all.n - from;
+}
+
+static void free_all(struct cache_stored *x)
+{
+    for (struct cache_stored *next; x; x = next) {
+        next = x->next;
+        free(x);
+    }
+}
+
+/* The slot of the record before is the other one from now on; what only that one led to is
+ * unknown. */
+static void keep_record(struct cache_store *s, struct cache_stored *x, bool restarted)
+{
+    for (const struct cache_stored *gone = s->stale; gone; gone = gone->next)
+        fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)offset_of(s, gone->position), (off_t)tt__store_room(gone->bytes));
+    free_all(s->stale);
+    s->stale = restarted ? s->chain : NULL;
+    x->next = restarted ? NULL : s->chain;
+    s->chain_bytes = (restarted ? 0 : s->chain_bytes) + tt__store_room(x->bytes);
+    s->chain = x;
+}
+
 /* The index of what is new, and the slot that tells where it is. It shares no page with a request,
  * which may become a hole. */
-static int write_index(struct cache_store *s, size_t *size)
+static int write_index(struct cache_store *s)
 {
     uint64_t slot = tt_log_slot(&s->log, 0, s->slot);
+    struct cache_stored *x = calloc(1, sizeof *x);
+    size_t size = 0;
     int why;
 
+    if (wants_restart(s))
+        restart_index(s);
     s->position = (s->position + PAGE - 1) / PAGE * PAGE;
-    if (tt_log_index_record(&s->index, 0, s->position, false, &s->record, size) != TT_OK)
-        return ENOMEM;
-    why = put(s, s->record.data, *size, offset_of(s, s->position));
+    why = x && tt_log_index_record(&s->index, 0, s->position, false, &s->record, &size) == TT_OK
+              ? put(s, s->record.data, size, offset_of(s, s->position))
+              : ENOMEM;
     if (!why)
-        why = put(s, s->record.data + *size, TT_LOG_SLOT, TT_NODE_CACHE_HEAD + slot);
-    return why;
+        why = put(s, s->record.data + size, TT_LOG_SLOT, TT_NODE_CACHE_HEAD + slot);
+    if (!why && fdatasync(s->fd) != 0)
+        why = errno;
+    if (why) {
+        free(x);
+        return why;
+    }
+    *x = (struct cache_stored){.position = s->position, .bytes = size};
+    keep_record(s, x, s->index.size == 0);
+    tt_log_index_recorded(&s->index, s->position, size);
+    s->position += size;
+    s->slot ^= 1;
+    return 0;
 }
 
 bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
 {
-    size_t size = 0;
     struct stat st;
     int why = 0;
 
@@ -570,16 +660,8 @@ bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
         return false;
     if (fstat(s->fd, &st) != 0 || st.st_nlink == 0)
         why = ENOENT; /* somebody has removed it: after a crash it is nowhere */
-    if (!why && s->index.all.n > s->index.recorded) {
-        why = write_index(s, &size);
-        if (!why && fdatasync(s->fd) != 0)
-            why = errno;
-        if (!why) {
-            tt_log_index_recorded(&s->index, s->position, size);
-            s->position += size;
-            s->slot ^= 1;
-        }
-    }
+    if (!why && s->index.all.n > s->index.recorded)
+        why = write_index(s);
     if (why) {
         tt__store_break(s, "sync", why);
         return false;
@@ -595,8 +677,7 @@ bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
 void tt__store_is_below(struct cache_store *s)
 {
     s->unsafe = false;
-    s->index.recorded = s->index.all.n;
-    s->index.recorded_entries = s->index.entries;
+    restart_index(s);
 }
 
 /* ---- reading what is being written ---- */
@@ -632,17 +713,14 @@ int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block
 
 void tt__store_close(struct cache_store *s, bool keep)
 {
-    struct cache_stored *next;
-
     if (s->fd >= 0) {
         if (!keep || !s->local || s->acknowledged <= s->durable)
             remove_writes(s);
         close(s->fd);
     }
-    for (struct cache_stored *x = s->oldest; x; x = next) {
-        next = x->next;
-        free(x);
-    }
+    free_all(s->oldest);
+    free_all(s->chain);
+    free_all(s->stale);
     if (s->usage) {
         tt__store_unreserve(s, s->held);
         munmap(s->usage, PAGE);
