@@ -127,6 +127,20 @@ for layers in verify,cache,fault verify,cache,fault,compress,subfile; do
     done
 done
 
+# What was acknowledged and cannot be read is an error of its rank. It is found once it can be read again.
+if [ -n "${FAULTS:-}" ]; then
+    expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=1 call=read nth=2 match=.writes do=EIO" "${pattern[@]}" -n 2 \
+        --layers cache,throttle --throttle.ops 200 "${cache[@]}" --cache.sync local --sync dump --path "$work/unread" --phase write --keep
+    one_line "rank 1: read of '.*local/tutti-.*/unread-.*-00001.writes' at offset .*Input/output error"
+    expect 1 "$TUTTI" clean "$(last_run)"
+    expect 0 "$TUTTI" convert unread found
+    cmp -n "$(stat -c %s found)" found plain || fail "what was acknowledged is missing"
+    [ "$(stat -c %s found)" -ge 49152 ] || fail "a dump was acknowledged, and is missing"
+    expect 0 "$TUTTI" clean "$(last_run)"
+    rm found
+    empty
+fi
+
 # A run whose processes are all killed.
 meanwhile=(true)
 killed() { # LAYERS OPTIONS...

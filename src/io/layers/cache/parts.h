@@ -41,6 +41,7 @@ struct cache_store {
     bool local;          /* a sync is one of this store */
     bool broken;         /* it takes nothing more */
     bool unsafe; /* something since the last sync is not in it, and maybe not durable below */
+    bool synced; /* something may have been acknowledged, by any rank */
     bool tells;  /* this rank does, if ranks share nothing */
     int fd;
     struct cache_usage *usage;
@@ -101,7 +102,7 @@ void tt__store_is_below(struct cache_store *s);
 /* Whether this rank has written all of a block. */
 int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block *b,
                      size_t element_size, bool *covers, struct tt_error *e);
-/* keep: the file of writes stays, if it has what is nowhere else. */
+/* keep: the file of writes stays, if any rank may have acknowledged what is nowhere else. */
 void tt__store_close(struct cache_store *s, bool keep);
 
 /* ---- pieces ---- */

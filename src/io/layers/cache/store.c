@@ -656,6 +656,7 @@ bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
     struct stat st;
     int why = 0;
 
+    s->synced = true;
     if (s->broken || s->unsafe)
         return false;
     if (fstat(s->fd, &st) != 0 || st.st_nlink == 0)
@@ -714,7 +715,7 @@ int tt__store_covers(struct cache_store *s, uint64_t step, const struct tt_block
 void tt__store_close(struct cache_store *s, bool keep)
 {
     if (s->fd >= 0) {
-        if (!keep || !s->local || s->acknowledged <= s->durable)
+        if (!keep || !s->local || !s->synced) /* else a conversion asks for those of all ranks */
             remove_writes(s);
         close(s->fd);
     }
