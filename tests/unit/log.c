@@ -526,6 +526,44 @@ static void reseal(unsigned char *at, size_t size)
     set_word(at, 7, XXH3_64bits_digest(&hash));
 }
 
+/* Its hash holds, so the codec is the one that refuses it. */
+static void blocks_that_do_not_unpack_are_refused(void **state)
+{
+    struct tt_log log = {.path = "image"};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct image parts[3];
+    unsigned packed = 0;
+    struct set t;
+
+    (void)state;
+    set_up(&t, &tt_layer_compress, &zstd);
+    write_three_parts(&t, parts);
+    assert_int_equal(tt_log_load(&log, parts[2].size, true, fetch, &parts[2], &e), TT_OK);
+    for (size_t i = 0; i < log.n; i++) {
+        void *codec = log.codec->start(true);
+        struct tt_log_entry *x = &log.entries[i];
+        unsigned char stored[65536], unpacked[65536], *hash = (unsigned char *)x->blocks + 4;
+        const void *data;
+
+        assert_int_equal(tt_log_starts(&log, x, &e), TT_OK);
+        if (x->starts[1] < tt_log_block_bytes(&log, x, 0)) {
+            memset(stored, 0xff, x->starts[1]);
+            set_word(hash, 0, XXH3_64bits(stored, x->starts[1]));
+            assert_int_equal(tt_log_unpack(&log, x, 0, stored, unpacked, codec, &data, &e),
+                             TT_CORRUPT);
+            assert_non_null(strstr(e.text, "does not unpack"));
+            tt_error_clear(&e);
+            packed++;
+        }
+        log.codec->end(codec, true);
+    }
+    assert_true(packed > 0);
+    tt_log_free(&log);
+    for (int i = 0; i < 3; i++)
+        free(parts[i].data);
+    tear_down(&t);
+}
+
 static int loaded(struct image *image)
 {
     struct tt_error e = TT_ERROR_CLEAR;
@@ -774,6 +812,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_was_synced_is_found),
         cmocka_unit_test(reading_keeps_what_was_synced),
         cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(blocks_that_do_not_unpack_are_refused),
         cmocka_unit_test(made_up_sizes_are_refused),
         cmocka_unit_test(rings_of_records_are_refused),
         cmocka_unit_test(wrong_heads_are_refused),
