@@ -354,7 +354,6 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     rc = tt_node_cache_load(path, now, e);
     now->log.path = now->path;
     if (now->unbegun) {
-        tt_notice("'%s' is shorter than its head: nothing was acknowledged in it", path);
         tt_node_cache_free(&grown[--c->ncaches]);
         return add_unbegun(c, path, e);
     }
@@ -603,6 +602,8 @@ static void print_done(const struct conversion *c)
                  c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
     puts(line);
+    for (size_t i = 0; i < c->nunbegun; i++)
+        tt_notice("'%s' is shorter than its head: nothing was acknowledged in it", c->unbegun[i]);
     if (c->set.n > 0 && !c->set.closed && !c->is_log)
         tt_notice("'%s' was not closed: what was written after its last sync may be missing",
                   c->from);
