@@ -86,7 +86,7 @@ static bool stat_of(int fd, struct stat *st)
         } \
         fd = NEXT(name)(__VA_ARGS__, mode); \
         if (is_seen()) \
-            tt_calls_opened(#name, path, fd); \
+            fd = tt_calls_opened(#name, path, flags, fd); \
         return fd; \
     }
 

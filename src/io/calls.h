@@ -46,9 +46,9 @@ ssize_t tt_calls_transfer(const char *call, enum tt_call_kind kind, int fd, off_
                           ssize_t done);
 /* A call on this file failed and moves nothing. */
 int tt_calls_refused(const char *call, enum tt_call_kind kind, const struct stat *st, int rc);
-/* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt,
- * but the reason why a library does not come back, if nothing else is. */
-void tt_calls_opened(const char *call, const char *path, int fd);
+/* An open returned fd. Libraries try several ways to open a file, so one that failed is no debt
+ * unless it is hidden, but the reason why a library does not come back, if nothing else is. */
+int tt_calls_opened(const char *call, const char *path, int flags, int fd);
 
 /* Most calls owe nothing, which is found out by one look. */
 static inline int tt_calls_judge(const struct tt_file *file, int rc, bool closed,

@@ -131,8 +131,7 @@ for mode in sync async+bg; do
         "rank=0 call=close nth=1 match=md.idx do=EIO" "rank=0 call=mkdir nth=1 match=pattern do=EDQUOT"; do
         fault "$what"
         # Ranks that wait for one that has failed inside ADIOS2 would do so for longer than a command may take.
-        [[ $what == *call=open* ]] && patience=3 || patience=200
-        run 1 pattern --patience $patience --series append --mode $mode
+        run 1 pattern --patience 200 --series append --mode $mode
         one_line "rank [01]: [a-z0-9_]+ of '"
         [ -s hits ] || fail "not met: $what"
         no_data_left
