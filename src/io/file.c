@@ -2,6 +2,7 @@
 #include "io/file.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,16 @@ double tt_stack_loss(const struct tt_stack *stack)
         if (stack->elements[i]->loss)
             loss += stack->elements[i]->loss(stack->opts[i]);
     return loss;
+}
+
+int tt_stack_check_loss(const struct tt_stack *stack, const char *instead, struct tt_error *e)
+{
+    if (!isinf(tt_stack_loss(stack)))
+        return TT_OK;
+    return tt_fail(e, TT_USAGE,
+                   "a filter changes values, and nobody knows how far: what is read cannot be "
+                   "checked; use %s",
+                   instead);
 }
 
 double tt_below_loss(const struct tt_file *file)

@@ -267,6 +267,9 @@ unsigned tt_stack_most_submitted(const struct tt_stack *stack);
 bool tt_stack_is_collective(const struct tt_stack *stack);
 /* What the elements of the stack lose together. */
 double tt_stack_loss(const struct tt_stack *stack);
+/* TT_USAGE if nobody knows how much that is, so that a workload cannot check what it reads; instead
+ * are the settings that leave the check out. */
+int tt_stack_check_loss(const struct tt_stack *stack, const char *instead, struct tt_error *e);
 /* And those below a layer that is open. */
 double tt_below_loss(const struct tt_file *file);
 /* Whether ranks wait for each other inside the sync of a file that they share. */

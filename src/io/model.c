@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,25 @@ uint64_t tt_variable_elements(const struct tt_variable *v)
 uint64_t tt_variable_bytes(const struct tt_variable *v)
 {
     return tt_variable_elements(v) * v->element->size;
+}
+
+bool tt_is_near(const struct tt_element *element, const void *value, const void *right, double loss)
+{
+    double here, there;
+    float f[2];
+
+    if (element->kind == TT_F64) {
+        memcpy(&here, value, sizeof here);
+        memcpy(&there, right, sizeof there);
+    } else if (element->kind == TT_F32) {
+        memcpy(&f[0], value, sizeof *f);
+        memcpy(&f[1], right, sizeof *f);
+        here = f[0];
+        there = f[1];
+    } else {
+        return false;
+    }
+    return loss > 0 && fabs(here - there) <= loss;
 }
 
 /* ---- selections ---- */

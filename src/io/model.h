@@ -84,6 +84,10 @@ struct tt_group {
 /* Elements and bytes of one instance of a variable. */
 uint64_t tt_variable_elements(const struct tt_variable *v);
 uint64_t tt_variable_bytes(const struct tt_variable *v);
+/* Whether a value, which is not the right one, is as near to it as a stack with that loss may bring
+ * it: f32 and f64 only. */
+bool tt_is_near(const struct tt_element *element, const void *value, const void *right,
+                double loss);
 
 /* How dumps of successive steps lie in storage. */
 enum tt_policy {

@@ -35,8 +35,8 @@ static const struct tt_param params[] = {
      "core",
      0, 1000000},
     {"phase", TT_PARAM_CHOICE, AT(phase), "write", NULL,
-     "write; or read the last file of each kind, and compare all of it; or both",
-     .choices = phases},
+     "write; or read the last file of each kind; or both", .choices = phases},
+    {"verify", TT_PARAM_BOOL, AT(verify), "yes", NULL, "compare all that is read"},
     {"content", TT_PARAM_CHOICE, AT(content), "level", NULL,
      "values of cells: the number of their level, or another for each cell and component",
      .choices = contents},
@@ -91,6 +91,9 @@ static int amr_check(const struct tt_config *config, struct tt_error *e)
         return tt_fail(e, TT_USAGE, "amr.plot_files and amr.particle_files are both 0");
     if (o->particle_files > 0 && o->particles == 0)
         return tt_fail(e, TT_USAGE, "amr.particles is 0, but there are particle_files");
+    if (o->phase != TT_AMR_WRITE && o->verify &&
+        tt_stack_check_loss(&config->stack, "amr.verify=no", e) != TT_OK)
+        return TT_USAGE;
     if (o->phase == TT_AMR_READ && !o->path)
         return tt_fail(e, TT_USAGE, "amr.phase=read needs amr.path");
     if (o->phase == TT_AMR_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))

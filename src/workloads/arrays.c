@@ -8,6 +8,7 @@
  * With `tile`, arrays of one to four dimensions in tiles of growing size, as h5bench's exerciser
  * writes and reads them again and again. Its second dataset, of records, has one for every element
  * here, and is read back and checked as the first is. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,8 @@ static int arrays_check(const struct tt_config *config, struct tt_error *e)
         rc = check_planes(o, ranks, e);
     if (rc == TT_OK)
         rc = check_blocks(o, ranks, e);
+    if (rc == TT_OK && o->verify)
+        rc = tt_stack_check_loss(&config->stack, "arrays.verify=no", e);
     if (rc != TT_OK)
         return rc;
     if (count_variables(o) > 1000000)
@@ -565,7 +568,7 @@ static int look_at(const struct grid *g, const struct tt_stream_slot *slot, stru
     uint64_t n = g->shape.elements, most = g->options->verify_most, i = 0, at = 0;
     const double *data = slot->buffer;
     const struct record *records = slot->buffer;
-    double value = value_of(g, slot->tag);
+    double value = value_of(g, slot->tag), loss = tt_stack_loss(&g->engine->config->stack);
     bool of_records = is_of_records(g, slot->tag);
     int64_t t = tt_now_ns();
 
@@ -574,7 +577,8 @@ static int look_at(const struct grid *g, const struct tt_stream_slot *slot, stru
         return TT_OK;
     for (; i < n; i++) {
         at = i / block * stride + i % block;
-        if (of_records ? records[at].value != value || records[at].place != i : data[at] != value)
+        if (of_records ? records[at].value != value || records[at].place != i
+                       : !(fabs(data[at] - value) <= loss))
             break;
     }
     tt_phase_add(g->engine, TT_COMPUTE, t);

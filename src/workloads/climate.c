@@ -83,6 +83,9 @@ static int climate_check(const struct tt_config *config, struct tt_error *e)
                        "climate.latitudes x longitudes is more than %d, but every rank needs "
                        "memory for the whole grid",
                        MOST_POINTS);
+    if (o->phase != TT_CLIMATE_WRITE && o->verify &&
+        tt_stack_check_loss(&config->stack, "climate.verify=no", e) != TT_OK)
+        return TT_USAGE;
     if (o->phase == TT_CLIMATE_READ && !o->path)
         return tt_fail(e, TT_USAGE, "climate.phase=read needs climate.path");
     if (o->phase == TT_CLIMATE_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))

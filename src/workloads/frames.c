@@ -68,7 +68,7 @@ static int check_reading(const struct tt_config *config, const struct tt_frames_
     if (o->read && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "%s keeps nothing that could be read: use --read no",
                        config->run->backend);
-    return TT_OK;
+    return o->read ? tt_stack_check_loss(&config->stack, "frames.read=no", e) : TT_OK;
 }
 
 static int frames_check(const struct tt_config *config, struct tt_error *e)

@@ -73,6 +73,9 @@ static int openpmd_check(const struct tt_config *config, struct tt_error *e)
         return rc;
     if ((double)(s.blocks * (s.cells + s.particles)) * (double)o->steps > 0x1p55)
         return tt_fail(e, TT_USAGE, "openpmd.steps: all of them together are too large");
+    if (o->phase != TT_OPENPMD_WRITE && o->verify &&
+        tt_stack_check_loss(&config->stack, "openpmd.verify=no", e) != TT_OK)
+        return TT_USAGE;
     if (o->phase == TT_OPENPMD_READ && !o->path)
         return tt_fail(e, TT_USAGE, "openpmd.phase=read needs openpmd.path");
     if (o->phase == TT_OPENPMD_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))

@@ -98,7 +98,12 @@ static int check_stack(const struct tt_config *config, const struct tt_particles
                        struct tt_error *e)
 {
     unsigned caps = tt_stack_caps(&config->stack);
+    bool checks = o->verify && (o->phase == TT_PARTICLES_READ || o->phase == TT_PARTICLES_BOTH);
 
+    if (checks && tt_stack_check_loss(&config->stack, "particles.verify=no", e) != TT_OK)
+        return TT_USAGE;
+    if (checks && config->device && tt_stack_loss(&config->stack) > 0)
+        return impossible(config, "particles.verify", "a device compares every bit", e);
     if (o->phase == TT_PARTICLES_READ && !(caps & TT_CAP_STORES))
         return impossible(config, "particles.phase=read", "it keeps nothing", e);
     if (o->phase == TT_PARTICLES_OVERWRITE && !(caps & TT_CAP_UPDATES))

@@ -56,6 +56,21 @@ if "$TUTTI" info --build | grep -qw zfp; then
     paste <(od -An -tf8 -w8 -v real) <(od -An -tf8 -w8 -v zfp-1e-3.plain) |
         awk '{ d = $1 - $2; d = d < 0 ? -d : d; if (d > most) most = d } END { exit !(most > 0 && most <= 1e-3) }' || fail "not within the bound"
     holds '$a > 2 * $b' a="$(sed -n 1p sizes)" b="$(sed -n 2p sizes)"
+    # Workloads that check what they have read do so within the bound, and no further.
+    for workload in "openpmd --min-block 4:4:4 --grid 2:2:2 --steps 2 --read full --meshes all" "amr --cells 8 --max-grid 4 --content numbered" \
+        "climate --columns 30 --levels 2 --files h1" "particles --dims 512 --steps 2" "frames --edge 4 --frames 2" \
+        "arrays --steps 1 --arrays 2 --rows 5 --columns 6"; do
+        phase="--phase both"
+        case $workload in frames*) phase="--read yes" ;; arrays*) phase= ;; esac
+        # shellcheck disable=SC2086 # words
+        expect 0 "$TUTTI" run $workload $phase -n 1 --quiet "${here[@]}" --layers compress --compress.codec zfp --compress.bound 1e-2
+    done
+    # shellcheck disable=SC2086 # words
+    for workload in "particles --dims 4096 --steps 1 --phase both" "openpmd --min-block 4:4:4 --grid 2:2:2 --phase both"; do
+        expect 1 "$TUTTI" run $workload --quiet "${here[@]}" --layers fault,compress --compress.codec zfp --compress.bound 1e-9 \
+            --fault.action flip --fault.call read --fault.rate 1
+        one_line "is not what was written"
+    done
     usage "compress.bound is how far values may change: a number of at least 0, not -1" "${stencil[@]}" --layers compress --compress.codec zfp --compress.bound -1
     usage "'nan' is not a number" "${stencil[@]}" --layers compress --compress.codec zfp --compress.bound nan
     usage "compress.bound is for zfp: codec lz4 keeps every bit" "${stencil[@]}" --layers compress --compress.bound 1

@@ -146,11 +146,11 @@ static void values_are_a_function_of_their_place(void **state)
         for (uint64_t i = 0; i < 24; i++)
             assert_true(values[i] ==
                         expected[((i / 12 + s.start[0]) * 6 + i / 4 % 3 + s.start[1]) * 4 + i % 4]);
-        assert_true(tt_frames_matches(&s, 7, 5, values, &wrong));
-        assert_false(tt_frames_matches(&s, 7, 6, values, &wrong));
-        assert_false(tt_frames_matches(&s, 8, 5, values, &wrong));
+        assert_true(tt_frames_matches(&s, 7, 5, values, 0, &wrong));
+        assert_false(tt_frames_matches(&s, 7, 6, values, 0, &wrong));
+        assert_false(tt_frames_matches(&s, 8, 5, values, 0, &wrong));
         values[13] = -values[13];
-        assert_false(tt_frames_matches(&s, 7, 5, values, &wrong));
+        assert_false(tt_frames_matches(&s, 7, 5, values, 0, &wrong));
         assert_int_equal(wrong, ((s.start[0] + 1) * 6 + s.start[1]) * 4 + 1);
     }
 }

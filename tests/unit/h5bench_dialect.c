@@ -169,6 +169,11 @@ static void test_modes(void **state)
     gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"ZFP\", \"COMPRESS_PARAMS\": "
                        "\"2, 0 16\""),
           "hdf5.filter", "zfp:2:0:16");
+    gives(ONE("write", "\"COMPRESS\": \"YES\"") "," ONE("read", "\"NUM_DIMS\": 1"),
+          "particles.verify", "yes");
+    gives(ONE("write", "\"COMPRESS\": \"YES\", \"COMPRESS_FILTER\": \"SZ3\"") "," ONE(
+              "read", "\"NUM_DIMS\": 1"),
+          "particles.verify", "no"); /* nobody knows how far it changes values */
     gives(ONE("write", "\"COMPRESS\": \"NO\", \"COMPRESS_FILTER\": \"SZIP\""), "hdf5.filter",
           "(none)");
     gives(ONE("read", "\"COLLECTIVE_METADATA\": \"NO\""), "hdf5.collective_metadata", "yes");
@@ -415,7 +420,9 @@ static void test_applications(void **state)
     gives(AMREX("\"hdf5compression\": \"ZLIB@3\""), "hdf5.filter", "deflate:3");
     gives(AMREX("\"hdf5compression\": \"ZFP_ACCURACY#0.5\""), "hdf5.filter",
           "zfp:3:0:0:1071644672");
+    gives(AMREX("\"hdf5compression\": \"ZFP_ACCURACY#0.5\""), "amr.verify", "no");
     gives(AMREX("\"hdf5compression\": \"ZFP_REVERSIBLE\""), "hdf5.filter", "zfp:5");
+    gives(AMREX("\"hdf5compression\": \"ZFP_REVERSIBLE\""), "amr.verify", "(none)");
     gives(AMREX("\"hdf5compression\": \"None@0\""), "hdf5.filter", "(none)");
     gives(AMREX("\"mode\": \"ASYNC\""), "overlap", "async");
     refuses(MPI, AMREX("\"nlevels\": 2"), "did you mean 'nlevs'");
@@ -443,6 +450,8 @@ static void test_e3sm(void **state)
     gives(E3SM("map_g_case_16p.nc", "\"u\": 1"), "climate.edges", "(none)");
     gives(E3SM("f_case_48602x72_512p.nc", "\"u\": 1"), "climate.columns", "48602");
     refuses(MPI, E3SM("map.h5", "\"u\": 1"), "does not say of which case it is");
+    refuses(MPI, E3SM("map_f_case_0x72_16p.h5", "\"u\": 1"), "a size in its name is 0");
+    refuses(MPI, E3SM("map_f_case_0p.h5", "\"u\": 1"), "a size in its name is 0");
     refuses(MPI, E3SM("map_f_case_7p.h5", "\"u\": 1"), "for 16 and for 21600 ranks are known");
     refuses(MPI, SMALL("\"g\": 4"), "is not one of 1, 0");
     refuses(MPI, SMALL("\"x\": \"canonical\", \"y\": \"2x\""), "is not a number of records");
@@ -482,7 +491,8 @@ static void test_exerciser(void **state)
     gives(TILED("\"maxcheck\": 0"), "arrays.verify", "no");
     gives(TILED("\"maxcheck\": 4096"), "arrays.verify_most", "4096");
     refuses(MPI, TILED("\"dimranks\": \"4\""), "for each of 2 dimensions");
-    refuses(MPI, TILED("\"dimranks\": \"4 0\""), "dimranks: '4 0' does not have a number from 1");
+    refuses(MPI, TILED("\"dimranks\": \"4 0\""), "dimranks: '4 0' does not have one number from 1");
+    refuses(MPI, TILED("\"dimranks\": \"2 2 1\""), "dimranks: '2 2 1' does not have one number");
     refuses(MPI, TILED("\"fileblocks\": \"4 x\""), "fileblocks: '4 x'");
     refuses(MPI, TILED("\"nsize\": 3"), "did you mean 'nsizes'");
     refuses(MPI, TILED("\"addattr\": \"perhaps\""), "is not yes or no");
@@ -563,6 +573,13 @@ static void test_wrong_files(void **state)
     refuses_file("{" MPI ", \"vol\": {\"conector\": \"async\"}, \"file-system\": {}, "
                  "\"directory\": \"d\", \"benchmarks\": [{}]}",
                  "'vol.conector' is not a key of h5bench");
+    refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", "
+                 "\"benchmarks\": [{\"benchmark\": \"write\", \"file\": null}]}",
+                 "benchmark 1: 'file' is null");
+    refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", "
+                 "\"benchmarks\": [{\"benchmark\": \"write\", \"configuration\": {\"DIM_1\": "
+                 "null}}]}",
+                 "benchmark 1: 'DIM_1' is null");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {\"lustre\": {\"stripe-size\": \"x\"}}, "
                  "\"directory\": \"d\", \"benchmarks\": [{}]}",
                  "stripe-size: 'x'");

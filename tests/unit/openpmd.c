@@ -184,10 +184,10 @@ static void numbers(void **state)
     assert_true(cells[3 * 36 + 4 * 6 + 5] == (((1 * 2 + 1) * 3 + 2) * 10000 + 700 + 9) / 10000.0);
     tt_openpmd_fill(&s, &part, 7, some);
     assert_true(some[1 * 5 + 4] == cells[3 * 36 + 4 * 6 + 5]);
-    assert_true(tt_openpmd_check(&s, &part, 7, some));
-    assert_false(tt_openpmd_check(&s, &part, 8, some));
+    assert_true(tt_openpmd_check(&s, &part, 7, some, 0));
+    assert_false(tt_openpmd_check(&s, &part, 8, some, 0));
     some[19] = -some[19];
-    assert_false(tt_openpmd_check(&s, &part, 7, some));
+    assert_false(tt_openpmd_check(&s, &part, 7, some, 0));
     tt_openpmd_fill_particles(&s, 23, 3, 1, values, ids);
     assert_true(values[0] == (100 + 23) / 10000.0 && values[1] == (10000 + 100) / 10000.0);
     assert_int_equal(ids[2], 25);

@@ -42,6 +42,7 @@ struct tt_h5bench_content {
     bool is_known;  /* it is known who made it */
     bool can_check; /* and all in it comes from the seed */
     bool unlimited, per_process;
+    bool loses; /* a filter changes its values, so that it cannot be checked */
     int layout; /* 0 arrays, 1 records */
     uint64_t ndims, dims[TT_H5BENCH_DIMS], steps, seed, appended;
     uint64_t stride, block, count; /* count 0: not strided */

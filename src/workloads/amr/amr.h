@@ -19,6 +19,7 @@ struct tt_amr_options {
     struct tt_passes compute;
     double pause; /* seconds */
     int phase, content;
+    bool verify;
     char *path;
 };
 

@@ -92,6 +92,7 @@ struct tt_climate_content {
     size_t nruns;
     const struct tt_run *runs; /* of one record */
     uint64_t spacing;          /* elements from one to the next in memory: 1 or 2 */
+    double loss;               /* how far a value that was read may be from it */
 };
 /* One record at data; changes: only the elements that change with the record. */
 void tt_climate_fill(const struct tt_climate_content *c, uint64_t record, bool changes, void *data);

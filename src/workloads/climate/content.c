@@ -57,7 +57,8 @@ bool tt_climate_matches(const struct tt_climate_content *c, uint64_t record, con
     for (size_t i = 0; i < c->nruns; i++)
         for (uint64_t k = 0; k < c->runs[i].length; k++, at += each) {
             *wrong = c->runs[i].start + k;
-            if (memcmp(at, right, value_at(c, record, *wrong, right)) != 0)
+            if (memcmp(at, right, value_at(c, record, *wrong, right)) != 0 &&
+                !tt_is_near(c->element, at, right, c->loss))
                 return false;
         }
     return true;

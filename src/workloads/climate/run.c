@@ -190,6 +190,7 @@ static void share_variable(struct job *c, const struct history *h, unsigned i)
         .key = tt_mix(c->engine->config->run->seed + (uint64_t)h->number) + tt_mix(i),
         .element = x->element,
         .spacing = c->options->memory ? 2 : 1,
+        .loss = tt_stack_loss(&c->engine->config->stack),
         .nruns = 1,
         .runs = &it->whole};
     it->whole.length = it->elements = c->engine->rank == 0 ? x->length : 0;

@@ -62,7 +62,7 @@ void tt_frames_convert(const double *restrict from, float *restrict to, uint64_t
 }
 
 bool tt_frames_matches(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
-                       const float *values, uint64_t *wrong)
+                       const float *values, double loss, uint64_t *wrong)
 {
     uint64_t length = s->block[2] * s->width, rows = s->values / length;
 
@@ -73,7 +73,8 @@ bool tt_frames_matches(const struct tt_frames_shape *s, uint64_t seed, uint64_t 
         for (uint64_t i = 0; i < length; i++) {
             float right = (float)value_at(seed, first + i);
 
-            if (memcmp(&values[i], &right, sizeof right) != 0) { /* NaN is wrong, too */
+            if (memcmp(&values[i], &right, sizeof right) != 0 && /* NaN is wrong, too */
+                !tt_is_near(&tt_element_f32, &values[i], &right, loss)) {
                 *wrong = first + i;
                 return false;
             }

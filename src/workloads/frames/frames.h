@@ -57,9 +57,10 @@ void tt_frames_fill_doubles(const struct tt_frames_shape *s, uint64_t seed, uint
 void tt_frames_fill_floats(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
                            float *values);
 void tt_frames_convert(const double *from, float *to, uint64_t n);
-/* False: *wrong is the number, in the whole frame, of the first float that is not right. */
+/* False: *wrong is the number, in the whole frame, of the first float that is not right, or
+ * further than loss from that. */
 bool tt_frames_matches(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
-                       const float *values, uint64_t *wrong);
+                       const float *values, double loss, uint64_t *wrong);
 /* Lines of text, filled up with blanks and ended by a newline. */
 void tt_frames_header(const struct tt_frames_shape *s, const struct tt_frames_options *o,
                       char *text);

@@ -300,7 +300,8 @@ static int check_frame(const struct job *f, uint64_t frame, const struct tt_bloc
             if (which != TT_FRAMES_DATA && blocks[i].data == f->texts[which] &&
                 check_text(f, which, frame, e) != TT_OK)
                 return TT_CORRUPT;
-    if (tt_frames_matches(&f->shape, f->engine->config->run->seed, frame, f->floats, &wrong))
+    if (tt_frames_matches(&f->shape, f->engine->config->run->seed, frame, f->floats,
+                          tt_stack_loss(&f->engine->config->stack), &wrong))
         return TT_OK;
     return tt_fail(e, TT_CORRUPT, "frame %llu: value %llu of element %llu is not what was written",
                    (unsigned long long)(frame + 1), (unsigned long long)(wrong % f->shape.width),

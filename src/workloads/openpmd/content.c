@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What cells and particles hold. */
+#include <math.h>
 #include <string.h>
 
 #include "workloads/openpmd/openpmd.h"
@@ -41,7 +42,7 @@ static bool next_row(const struct tt_openpmd_shape *s, const struct tt_openpmd_b
 }
 
 static bool visit(const struct tt_openpmd_shape *s, const struct tt_openpmd_box *box, uint64_t step,
-                  double *fill, const double *check)
+                  double *fill, const double *check, double loss)
 {
     uint64_t at[TT_OPENPMD_DIMS], end = box->start[s->ndims - 1] + box->count[s->ndims - 1];
 
@@ -53,7 +54,7 @@ static bool visit(const struct tt_openpmd_shape *s, const struct tt_openpmd_box 
             for (uint64_t k = 0; fill && k < r.length; k++)
                 fill[k] = value(r.block, step, r.i + k);
             for (uint64_t k = 0; check && k < r.length; k++)
-                if (check[k] != value(r.block, step, r.i + k))
+                if (!(fabs(check[k] - value(r.block, step, r.i + k)) <= loss))
                     return false;
             fill += fill ? r.length : 0;
             check += check ? r.length : 0;
@@ -66,13 +67,13 @@ static bool visit(const struct tt_openpmd_shape *s, const struct tt_openpmd_box 
 void tt_openpmd_fill(const struct tt_openpmd_shape *s, const struct tt_openpmd_box *box,
                      uint64_t step, double *cells)
 {
-    visit(s, box, step, cells, NULL);
+    visit(s, box, step, cells, NULL, 0);
 }
 
 bool tt_openpmd_check(const struct tt_openpmd_shape *s, const struct tt_openpmd_box *box,
-                      uint64_t step, const double *cells)
+                      uint64_t step, const double *cells, double loss)
 {
-    return visit(s, box, step, NULL, cells);
+    return visit(s, box, step, NULL, cells, loss);
 }
 
 void tt_openpmd_fill_particles(const struct tt_openpmd_shape *s, uint64_t first, uint64_t n,

@@ -68,8 +68,9 @@ uint64_t tt_openpmd_read_ids(const struct tt_openpmd_shape *s, uint64_t rank, ui
  * same however many ranks there are. */
 void tt_openpmd_fill(const struct tt_openpmd_shape *s, const struct tt_openpmd_box *box,
                      uint64_t step, double *cells);
+/* loss: how far a cell may be from what it was. */
 bool tt_openpmd_check(const struct tt_openpmd_shape *s, const struct tt_openpmd_box *box,
-                      uint64_t step, const double *cells);
+                      uint64_t step, const double *cells, double loss);
 void tt_openpmd_fill_particles(const struct tt_openpmd_shape *s, uint64_t first, uint64_t n,
                                uint64_t step, double *values, uint64_t *ids);
 

@@ -296,7 +296,8 @@ static bool is_right(const struct job *j, unsigned v, uint64_t step)
     const uint64_t *ids = (const uint64_t *)j->buffers[v];
 
     if (j->options->reading != TT_OPENPMD_IDS)
-        return tt_openpmd_check(&j->shape, &j->read_box, step, (const double *)j->buffers[v]);
+        return tt_openpmd_check(&j->shape, &j->read_box, step, (const double *)j->buffers[v],
+                                tt_stack_loss(&j->engine->config->stack));
     for (uint64_t i = 0; i < j->read_count; i++)
         if (ids[i] != j->read_first + i)
             return false;

@@ -99,7 +99,7 @@ void tt_particles_fill(const struct tt_particles_content *c, const struct tt_par
 }
 
 static bool is_right(int layout, const char *data, uint64_t n, uint64_t at,
-                     const struct tt_particle *p, unsigned *property)
+                     const struct tt_particle *p, double loss, unsigned *property)
 {
     const char *record = data + at * sizeof *p;
 
@@ -109,7 +109,10 @@ static bool is_right(int layout, const char *data, uint64_t n, uint64_t at,
         const char *value =
             layout == TT_PARTICLES_RECORDS ? record + f * 4 : data + (f * n + at) * 4;
 
-        if (memcmp(value, (const char *)p + f * 4, 4) != 0) {
+        const char *right = (const char *)p + f * 4;
+
+        if (memcmp(value, right, 4) != 0 &&
+            !tt_is_near(tt_particle_properties[f].plain, value, right, loss)) {
             *property = (unsigned)f;
             return false;
         }
@@ -130,7 +133,7 @@ bool tt_particles_check(const struct tt_particles_content *c, const struct tt_pa
         for (uint64_t i = 0; i < x.length; i++) {
             struct tt_particle p = tt_particle_at(c, step, s->origin + x.file_offset + i);
 
-            if (!is_right(layout, data, s->count, x.memory_offset + i, &p, property)) {
+            if (!is_right(layout, data, s->count, x.memory_offset + i, &p, c->loss, property)) {
                 *index = s->origin + x.file_offset + i;
                 return false;
             }

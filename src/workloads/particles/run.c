@@ -172,8 +172,10 @@ static int allocate(struct cloud *c, struct tt_error *e)
     if (!c->engine->device)
         memset(c->buffers[0], POISON, most); /* the first step is not to pay for new pages */
     c->rules = (struct tt_write_options){.every = 1};
-    c->content = (struct tt_particles_content){
-        .seed = c->engine->config->run->seed, .rows = c->written.rows, .row = c->written.row};
+    c->content = (struct tt_particles_content){.seed = c->engine->config->run->seed,
+                                               .rows = c->written.rows,
+                                               .row = c->written.row,
+                                               .loss = tt_stack_loss(&c->engine->config->stack)};
     describe_variables(c);
     if (writes(c))
         rc = fill(c, 0, false, e);

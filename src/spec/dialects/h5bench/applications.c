@@ -219,6 +219,10 @@ static int put_compression(struct tt_h5bench_translation *t, const char *given)
     if (!t->is_hdf5)
         return TT_OK;
     memcpy(words, &real, sizeof words);
+    if (strncmp(algorithms[i].filter, "zfp", 3) == 0 && algorithms[i].value != NO_VALUE) {
+        tt_h5bench_put(t, "hdf5compression", "amr.verify", "no");
+        t->b->notice = TT_H5BENCH_LOSES;
+    }
     if (algorithms[i].value == REAL)
         tt_h5bench_put(t, "hdf5compression", "hdf5.filter", "%s:%" PRIu32 ":%" PRIu32,
                        algorithms[i].filter, words[0], words[1]);
@@ -310,9 +314,12 @@ static const struct model {
     {"i_case", "I", 1344, {{"latitudes", 360}, {"longitudes", 720}, {"land", 24}}},
 };
 
-/* "_16p." is the number of ranks, "_866x72_" are columns and levels; 0: it does not say. */
-static void read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, uint64_t *levels)
+/* "_16p." is the number of ranks, "_866x72_" are columns and levels; 0: it does not say. False if a
+ * size is 0. */
+static bool read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, uint64_t *levels)
 {
+    bool right = true;
+
     *ranks = *columns = *levels = 0;
     for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {
         uint64_t number, second;
@@ -321,10 +328,13 @@ static void read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, 
         if (sscanf(at, "_%" SCNu64 "x%" SCNu64, &number, &second) == 2) {
             *columns = number;
             *levels = second;
+            right &= number > 0 && second > 0;
         } else if (sscanf(at, "_%" SCNu64 "%c", &number, &letter) == 2 && letter == 'p') {
             *ranks = number;
+            right &= number > 0;
         }
     }
+    return right;
 }
 
 /* The map itself is not read: its name says which case it is of, and of which size. */
@@ -346,7 +356,9 @@ static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
                        "%.200s: '%.80s' does not say of which case it is: name it f_case, g_case "
                        "or i_case",
                        tt_h5bench_place(t, key), name);
-    read_map_name(name, &ranks, &columns, &levels);
+    if (!read_map_name(name, &ranks, &columns, &levels))
+        return tt_fail(t->e, TT_USAGE, "%.200s: '%.80s': a size in its name is 0",
+                       tt_h5bench_place(t, key), name);
     if (!columns && ranks && ranks != 16 && ranks != models[k].ranks)
         return tt_fail(t->e, TT_USAGE,
                        "%.200s: '%.80s': only the sizes of the maps for 16 and for %" PRIu64

@@ -25,7 +25,7 @@ static const struct tt_param params[] = {
     {"numdims", TT_PARAM_COUNT, AT(ndims), NULL, NULL, NULL, 1, DIMS},
     {"minels", TT_PARAM_TEXT, AT(tile), NULL},
     {"nsizes", TT_PARAM_COUNT, AT(sizes), "1", NULL, NULL, 1, 64},
-    {"bufmult", TT_PARAM_TEXT, AT(growth), "2 2 2 2"},
+    {"bufmult", TT_PARAM_TEXT, AT(growth), NULL},
     {"dimranks", TT_PARAM_TEXT, AT(ranks), NULL},
     {"rshift", TT_PARAM_COUNT, AT(shift), "0", NULL, NULL, 0, 1 << 20},
     {"metacoll", TT_PARAM_BOOL, AT(collective_metadata), "false"},
@@ -42,7 +42,7 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
-/* "8 16" has a number from 1 on for every dimension. */
+/* "8 16" has a number from 1 on for every dimension, and no more. */
 static int read_list(struct tt_h5bench_translation *t, const char *name, const char *text,
                      uint64_t ndims, uint64_t values[DIMS])
 {
@@ -53,9 +53,10 @@ static int read_list(struct tt_h5bench_translation *t, const char *name, const c
 
         at += strspn(at, " ");
         values[d] = strtoull(at, &end, 10);
-        if (*at == '-' || end == at || (*end && *end != ' ') || values[d] < 1 || values[d] > MOST)
+        if (*at == '-' || end == at || (*end && *end != ' ') || values[d] < 1 || values[d] > MOST ||
+            (d + 1 == ndims && end[strspn(end, " ")]))
             return tt_fail(t->e, TT_USAGE,
-                           "%.200s: %s: '%.60s' does not have a number from 1 to %" PRId64
+                           "%.200s: %s: '%.60s' does not have one number from 1 to %" PRId64
                            " for each of %" PRIu64 " dimensions",
                            tt_h5bench_place(t, name), name, text, MOST, ndims);
         at = end;
@@ -160,6 +161,7 @@ static void put_rest(struct tt_h5bench_translation *t, const struct exerciser *o
 
 static int translate(struct tt_h5bench_translation *t, const struct exerciser *o)
 {
+    static const uint64_t twice[DIMS] = {2, 2, 2, 2};
     int rc;
 
     if (o->ndims == 0 || !o->tile)
@@ -171,8 +173,10 @@ static int translate(struct tt_h5bench_translation *t, const struct exerciser *o
         return t->b->reason ? TT_OK : tt_fail_nomem(t->e, "a reason");
     }
     rc = put_list(t, "minels", "arrays.tile", o->tile, o->ndims);
-    if (rc == TT_OK)
+    if (rc == TT_OK && o->growth)
         rc = put_list(t, "bufmult", "arrays.growth", o->growth, o->ndims);
+    else
+        tt_h5bench_put_counts(t, "bufmult", "arrays.growth", twice, o->ndims);
     if (rc == TT_OK)
         rc = put_ranks(t, o);
     if (rc == TT_OK)

@@ -58,6 +58,20 @@ static int fail_at(const struct reader *r, const struct tt_setting *s, const cha
 
 /* ---- the structure ---- */
 
+/* The first member without a value; NULL: there is none. */
+static const char *find_null(const json_t *object)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (json_is_null(value))
+            return key;
+    }
+    return NULL;
+}
+
 static int check_structure(const char *path, const json_t *root, struct tt_error *e)
 {
     static const struct {
@@ -90,9 +104,17 @@ static int check_structure(const char *path, const json_t *root, struct tt_error
                            path, key);
     }
     value = json_object_get(root, "benchmarks");
-    for (i = 0; i < json_array_size(value); i++)
-        if (!json_is_object(json_array_get(value, i)))
+    for (i = 0; i < json_array_size(value); i++) {
+        const json_t *benchmark = json_array_get(value, i), *keys;
+        const char *null;
+
+        if (!json_is_object(benchmark))
             return tt_fail(e, TT_USAGE, "%.200s: benchmark %zu is not an object", path, i + 1);
+        keys = json_object_get(benchmark, "configuration");
+        if ((null = find_null(benchmark)) || (null = find_null(keys)))
+            return tt_fail(e, TT_USAGE, "%.200s: benchmark %zu: '%.80s' is null", path, i + 1,
+                           null);
+    }
     return i > 0 ? TT_OK : tt_fail(e, TT_USAGE, "%.200s: there are no benchmarks", path);
 }
 

@@ -17,6 +17,7 @@ static const char *const modes[] = {"SYNC", "ASYNC", "LOG", NULL};
 static const char *const filters[] = {"GZIP", "SZIP", "N_BIT", "SZ3", "ZFP", NULL};
 /* The same as settings of the hdf5 backend, without parameters. */
 static const char *const hdf5_filters[] = {"deflate", "szip", "nbit", "sz3", "zfp"};
+enum { FIRST_LOSSY = 3 };
 
 /* A configuration. */
 struct h5bench_pattern {
@@ -267,10 +268,12 @@ static void begin_content(const struct translation *to)
 {
     const struct h5bench_pattern *p = to->p;
     struct tt_h5bench_content *c = to->content;
+    bool loses = p->compress && p->filter >= FIRST_LOSSY;
 
     *c = (struct tt_h5bench_content){
         .is_known = true,
-        .can_check = true,
+        .can_check = !loses,
+        .loses = loses,
         .unlimited = to->operation == TT_H5BENCH_WRITE_UNLIMITED,
         .per_process = p->file_per_process,
         .layout = p->file == INTERLEAVED,
@@ -307,7 +310,8 @@ static void put_chain(struct translation *to)
     bool checks = to->t->b->reads && covers(to->p, c);
 
     if (to->t->b->reads && !checks)
-        to->t->b->notice = c->is_known && c->can_check
+        to->t->b->notice = c->loses ? TT_H5BENCH_LOSES
+                           : c->is_known && c->can_check
                                ? "not checked: it was not written as it is read"
                                : "not checked: what is in the file is not known for certain";
     tt_h5bench_put(to->t, "IO_OPERATION", "particles.phase", "%s", phases[to->operation]);
