@@ -11,6 +11,8 @@ static const char *const encodings[] = {"file", "group", "variable", NULL};
 static const char *const phases[] = {"write", "read", "both", NULL};
 static const char *const readings[] = {"metadata", "sx",    "sy",   "sz",  "fx", "fy",
                                        "fz",       "block", "full", "ids", NULL};
+static const char *const alongs[] = {"x", "y", "z", "diagonal", "one", NULL};
+static const char *const places[] = {"middle", "first", "last", "near", NULL};
 static const char *const meshes[] = {"rho", "E", "B", "all", NULL};
 
 #define AT(member) offsetof(struct tt_openpmd_options, member)
@@ -33,7 +35,8 @@ static const struct tt_param params[] = {
     {"phase", TT_PARAM_CHOICE, AT(phase), "write", NULL, "write, read, or both", .choices = phases},
     {"read", TT_PARAM_CHOICE, AT(reading), "full", NULL,
      "what is read: metadata; a plane of rho (sx, sy, sz) or of B (fx, fy, fz), another one for "
-     "every rank; by all ranks together a block or the whole of meshes; the ids of particles",
+     "every rank; blocks of meshes; by all ranks together the whole of meshes; the ids of "
+     "particles",
      .choices = readings},
     {"meshes", TT_PARAM_CHOICE, AT(meshes), "rho", NULL, "with read=block and read=full",
      .choices = meshes},
@@ -42,12 +45,17 @@ static const struct tt_param params[] = {
     {"read_grid", TT_PARAM_COUNTS, AT(read_grid), NULL, "ranks",
      "with read=full: ranks in each dimension; default: all in the first"},
     {"block_divide", TT_PARAM_COUNT, AT(block_divide), "2", NULL,
-     "with read=block: it has one part of so many in every dimension", 1, 1000000},
-    {"block_dimension", TT_PARAM_COUNT, AT(block_dimension), "1", NULL,
-     "with read=block: the dimension of block_place, 1 is the slowest; 0 in the others", 1,
-     TT_OPENPMD_DIMS},
-    {"block_place", TT_PARAM_COUNT, AT(block_place), "0", NULL,
-     "with read=block: which part of that dimension, from 0", 0, 1000000},
+     "with read=block: a block has one part of so many in every dimension, and as many ranks, from "
+     "0 on, read one each",
+     1, 1000000},
+    {"block_along", TT_PARAM_CHOICE, AT(block_along), "x", NULL,
+     "with read=block: the blocks follow each other along a dimension, and lie in the middle of "
+     "the others, or along the diagonal; one: rank 0 alone reads one",
+     .choices = alongs},
+    {"block_place", TT_PARAM_CHOICE, AT(block_place), "middle", NULL,
+     "with block_along=one: where the block lies in every dimension; near: a third of a block "
+     "before the middle",
+     .choices = places},
     {"compute", TT_PARAM_PASSES, AT(compute), "0", "passes",
      "computation between two steps, as that of the workload particles; or for how long, which is "
      "calibrated once",

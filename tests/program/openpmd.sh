@@ -42,7 +42,8 @@ equal "$(stat -c %s "$data/kept")" $((6 * step)) "size of the file"
 reads 0 2 --read metadata
 reads $((2 * 6 * 4)) 2 --read sx
 reads $((4 * 16 * 6 * 3)) 4 --read fz
-reads $((8 * 3 * 2 * 3)) 2 --read block --block-divide 2 --block-dimension 2 --block-place 1 --meshes E
+reads $((2 * 8 * 3 * 2 * 3)) 4 --read block --block-divide 2 --block-along y --meshes E # two of the four ranks
+reads $((8 * 3 * 2)) 4 --read block --block-divide 2 --block-along one --block-place last
 reads $((cells * 3)) 8 --read full --meshes B --read-grid 2:2:2
 reads $cells 1 --read ids
 # A number that is not what it ought to be: in rho of step 5, the last one.

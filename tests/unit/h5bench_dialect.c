@@ -402,6 +402,7 @@ static void test_applications(void **state)
 {
 #define SERIES(keys) "{\"benchmark\": \"openpmd\", \"configuration\": {" keys "}}"
 #define WRITTEN SERIES("\"operation\": \"write\", \"minBlock\": \"8 16 16\", \"steps\": 6")
+#define PATTERN(text) SERIES("\"operation\": \"read\", \"pattern\": \"" text "\"")
 #define AMREX(keys) \
     "{\"benchmark\": \"amrex\", \"file\": \"x\", \"configuration\": {\"ncells\": 32, " keys "}}"
     (void)state;
@@ -412,6 +413,18 @@ static void test_applications(void **state)
     gives(SERIES("\"dim\": 2, \"grid\": \"4  2 9\""), "openpmd.grid", "4:2");
     gives(WRITTEN "," SERIES("\"operation\": \"read\", \"pattern\": \"fz\""), "openpmd.read", "fz");
     gives(WRITTEN "," SERIES("\"operation\": \"read\""), "openpmd.steps", "6");
+    gives(WRITTEN "," PATTERN("65"), "openpmd.read", "fy");
+    gives(WRITTEN "," PATTERN("7"), "openpmd.read", "ids");
+    gives(WRITTEN "," PATTERN("1210"), "openpmd.block_divide", "12");
+    gives(WRITTEN "," PATTERN("1210"), "openpmd.block_along", "y");
+    gives(WRITTEN "," PATTERN("450"), "openpmd.block_along", "diagonal");
+    gives(WRITTEN "," PATTERN("442"), "openpmd.block_along", "one");
+    gives(WRITTEN "," PATTERN("442"), "openpmd.block_place", "last");
+    gives(WRITTEN "," PATTERN("1002002"), "openpmd.read_grid", "2:2:1");
+    gives(WRITTEN "," PATTERN("12001"), "openpmd.read", "(none)"); /* 4 ranks */
+    gives(WRITTEN "," PATTERN("435"), "openpmd.read", "(none)");   /* 3 dimensions */
+    gives(WRITTEN "," PATTERN("13"), "openpmd.read", "(none)");
+    gives(WRITTEN "," PATTERN("5x"), "openpmd.read", "(none)");
     refuses(MPI, SERIES("\"operation\": \"append\""), "is not one of write, read");
     refuses(MPI, SERIES("\"minBlock\": \"8 16\""), "'minBlock' has 2 sizes for dim 3");
     refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 sizes for dim 2");

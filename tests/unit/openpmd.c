@@ -146,7 +146,7 @@ static void scans_are_the_mesh(void **state)
     assert_int_equal(next, 8 * 6 * 6);
 }
 
-static void planes_and_blocks(void **state)
+static void planes(void **state)
 {
     struct tt_openpmd_options o = {.reading = TT_OPENPMD_SX + 1, .ratio = 1};
     struct tt_openpmd_box box;
@@ -159,15 +159,40 @@ static void planes_and_blocks(void **state)
     o.reading = TT_OPENPMD_FX + 2;
     assert_true(tt_openpmd_read_box(&s, &o, 5, &box));
     assert_int_equal(box.start[2], 5);
-    o = (struct tt_openpmd_options){
-        .reading = TT_OPENPMD_BLOCK, .block_divide = 3, .block_dimension = 3, .block_place = 2};
-    s = make(&o, 2);
-    assert_true(tt_openpmd_read_box(&s, &o, 1, &box)); /* two rows of eight, one of them */
-    assert_int_equal(box.start[0], 1);
-    assert_int_equal(box.count[0], 1);
-    assert_int_equal(box.start[1], 0);
-    assert_int_equal(box.start[2], 4);
-    assert_int_equal(tt_openpmd_cells(&s, &box), 1 * 2 * 2);
+}
+
+/* Blocks of 2 x 2 x 2 cells of a mesh of 8 x 6 x 6. */
+static void blocks(void **state)
+{
+    static const struct {
+        int along, place;
+        uint64_t rank, start[3];
+        bool none;
+    } cases[] = {
+        {1, 0, 0, {2, 0, 2}, false},
+        {1, 0, 2, {2, 4, 2}, false},
+        {1, 0, 3, {0}, true},
+        {TT_OPENPMD_DIAGONAL, 0, 2, {4, 4, 4}, false},
+        {TT_OPENPMD_ONE, TT_OPENPMD_MIDDLE, 0, {2, 2, 2}, false},
+        {TT_OPENPMD_ONE, TT_OPENPMD_FIRST, 0, {0, 0, 0}, false},
+        {TT_OPENPMD_ONE, TT_OPENPMD_LAST, 0, {6, 4, 4}, false},
+        {TT_OPENPMD_ONE, TT_OPENPMD_MIDDLE, 1, {0}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_openpmd_options o = {.reading = TT_OPENPMD_BLOCK, .block_divide = 3};
+        struct tt_openpmd_shape s = make(&o, 4);
+        struct tt_openpmd_box box;
+
+        o.block_along = cases[i].along;
+        o.block_place = cases[i].place;
+        assert_int_equal(tt_openpmd_read_box(&s, &o, cases[i].rank, &box), !cases[i].none);
+        for (int d = 0; d < 3 && !cases[i].none; d++) {
+            assert_int_equal(box.start[d], cases[i].start[d]);
+            assert_int_equal(box.count[d], 2);
+        }
+    }
 }
 
 /* Cell (3, 4, 5) of mini-blocks 2 x 3 x 2 is cell (1, 1, 1) of block (1, 1, 2). */
@@ -212,8 +237,7 @@ static void what_does_not_fit(void **state)
          .phase = TT_OPENPMD_READ,
          .reading = TT_OPENPMD_BLOCK,
          .block_divide = 2,
-         .block_dimension = 1,
-         .block_place = 2},
+         .block_place = TT_OPENPMD_LAST},
     };
     struct tt_openpmd_shape s;
 
@@ -257,7 +281,8 @@ int main(void)
         cmocka_unit_test(shares_are_the_mesh),
         cmocka_unit_test(idle_ranks_have_neighbours),
         cmocka_unit_test(scans_are_the_mesh),
-        cmocka_unit_test(planes_and_blocks),
+        cmocka_unit_test(planes),
+        cmocka_unit_test(blocks),
         cmocka_unit_test(numbers),
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(names),

@@ -19,14 +19,16 @@ enum tt_openpmd_reading {
     TT_OPENPMD_FULL,
     TT_OPENPMD_IDS,
 };
+enum tt_openpmd_along { TT_OPENPMD_DIAGONAL = 3, TT_OPENPMD_ONE }; /* x, y and z come before */
+enum tt_openpmd_place { TT_OPENPMD_MIDDLE, TT_OPENPMD_FIRST, TT_OPENPMD_LAST, TT_OPENPMD_NEAR };
 enum tt_openpmd_meshes { TT_OPENPMD_RHO, TT_OPENPMD_E, TT_OPENPMD_B, TT_OPENPMD_ALL };
 
 struct tt_openpmd_options {
     struct tt_counts min_block, grid; /* cells of a mini-block, and mini-blocks; slowest first */
     bool balanced, rank_blocks, verify;
     uint64_t ratio, steps;
-    int encoding, phase, reading, meshes;
-    uint64_t read_every, block_divide, block_dimension, block_place;
+    int encoding, phase, reading, meshes, block_along, block_place;
+    uint64_t read_every, block_divide;
     struct tt_counts read_grid;
     struct tt_passes compute;
     char *path;

@@ -53,12 +53,12 @@ static int check_reading(const struct tt_openpmd_shape *s, const struct tt_openp
         if (s->dims[d] < o->block_divide)
             return tt_fail(e, TT_USAGE, "openpmd.block_divide: %llu parts of %llu cells",
                            (unsigned long long)o->block_divide, (unsigned long long)s->dims[d]);
-    if (o->reading == TT_OPENPMD_BLOCK &&
-        (o->block_dimension > (uint64_t)s->ndims || o->block_place >= o->block_divide))
-        return tt_fail(e, TT_USAGE,
-                       "openpmd.block_dimension is from 1 to %d, and openpmd.block_place below "
-                       "block_divide",
-                       s->ndims);
+    if (o->reading == TT_OPENPMD_BLOCK && o->block_along < TT_OPENPMD_DIAGONAL &&
+        o->block_along >= s->ndims)
+        return tt_fail(e, TT_USAGE, "openpmd.block_along: a mesh of %d dimensions has no %c",
+                       s->ndims, "xyz"[o->block_along]);
+    if (o->reading == TT_OPENPMD_BLOCK && o->block_along != TT_OPENPMD_ONE && o->block_place)
+        return tt_fail(e, TT_USAGE, "openpmd.block_place needs openpmd.block_along=one");
     if (o->reading != TT_OPENPMD_FULL || o->read_grid.n == 0)
         return TT_OK;
     for (size_t d = 0; d < o->read_grid.n; d++)
@@ -150,21 +150,39 @@ static void divide(uint64_t n, uint64_t parts, uint64_t part, uint64_t *start, u
     *count = (uint64_t)((__uint128_t)n * (part + 1) / parts) - *start;
 }
 
-/* All ranks together read one block, or the whole mesh. */
-static void share_box(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
-                      uint64_t rank, struct tt_openpmd_box *box)
+/* All ranks together read the whole mesh. */
+static void share_mesh(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
+                       uint64_t rank, struct tt_openpmd_box *box)
 {
-    bool full = o->reading == TT_OPENPMD_FULL;
-
     for (int d = s->ndims - 1; d >= 0; d--) {
-        uint64_t parts = full && o->read_grid.n > 0 ? o->read_grid.values[d] : d ? 1 : s->ranks;
-        uint64_t extent = full ? s->dims[d] : s->dims[d] / o->block_divide;
+        uint64_t parts = o->read_grid.n > 0 ? o->read_grid.values[d] : d ? 1 : s->ranks;
 
-        divide(extent, parts, rank % parts, &box->start[d], &box->count[d]);
-        if (!full && (uint64_t)d + 1 == o->block_dimension)
-            box->start[d] += o->block_place * extent;
+        divide(s->dims[d], parts, rank % parts, &box->start[d], &box->count[d]);
         rank /= parts;
     }
+}
+
+/* As the numeric patterns of openPMD-api's benchmark have it. */
+static bool choose_block(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
+                         uint64_t rank, struct tt_openpmd_box *box)
+{
+    bool one = o->block_along == TT_OPENPMD_ONE;
+
+    for (int d = 0; d < s->ndims; d++) {
+        uint64_t count = s->dims[d] / o->block_divide;
+
+        box->count[d] = count;
+        box->start[d] = o->block_divide / 2 * count;
+        if (o->block_along == d || o->block_along == TT_OPENPMD_DIAGONAL)
+            box->start[d] = rank * count;
+        else if (one && (o->block_place == TT_OPENPMD_FIRST || o->block_divide == 1))
+            box->start[d] = 0;
+        else if (one && o->block_place == TT_OPENPMD_LAST)
+            box->start[d] = s->dims[d] - count;
+        else if (one && o->block_place == TT_OPENPMD_NEAR)
+            box->start[d] -= count / 3;
+    }
+    return rank < (one ? 1 : o->block_divide);
 }
 
 bool tt_openpmd_read_box(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
@@ -172,8 +190,10 @@ bool tt_openpmd_read_box(const struct tt_openpmd_shape *s, const struct tt_openp
 {
     if (o->reading == TT_OPENPMD_METADATA || o->reading == TT_OPENPMD_IDS)
         return false;
-    if (o->reading >= TT_OPENPMD_BLOCK) {
-        share_box(s, o, rank, box);
+    if (o->reading == TT_OPENPMD_BLOCK)
+        return choose_block(s, o, rank, box);
+    if (o->reading == TT_OPENPMD_FULL) {
+        share_mesh(s, o, rank, box);
     } else {
         int plane = (o->reading - TT_OPENPMD_SX) % 3;
 

@@ -109,11 +109,64 @@ static int put_writing(struct tt_h5bench_translation *t, const struct openpmd *o
     return name_series(t, o);
 }
 
+/* A pattern that is a number, of which D and P are single digits: FDP is a block of 1/F along the
+ * dimension D (4: of rank 0 alone, at the place P; larger: along the diagonal), from 10000 on
+ * YYYXXX, the ranks in y and in x, is a scan of the whole, 7 ids, and of two digits D5 a plane
+ * across the dimension D, of B with 5 more. The original ignores what does not fit, and reads
+ * nothing. */
+static int put_number(struct tt_h5bench_translation *t, const char *text,
+                      const struct tt_settings *writer)
+{
+    static const char *const planes[] = {"sx", "sy", "sz", NULL, NULL, "fx", "fy", "fz"};
+    static const char *const places[] = {"middle", "first", "last", "near"};
+    static const char *const alongs[] = {"x", "y", "z"};
+    const struct tt_setting *sizes = tt_settings_find(writer, "openpmd.min_block");
+    uint64_t ranks = tt_h5bench_ranks(&t->b->settings), ndims = 1;
+    char *end;
+    unsigned long n = strtoul(text, &end, 10), d = n / 10 % 10, p = n % 10;
+    unsigned long x = n % 1000, y = n / 1000 % 1000;
+
+    for (const char *c = sizes ? sizes->value : ""; *c; c++)
+        ndims += *c == ':';
+    if (end == text || *end || *text == '-' || n > UINT32_MAX)
+        return refuse(t, "pattern: not m, sx, sy, sz, fx, fy, fz or a number of the original");
+    if (n == 7) {
+        tt_h5bench_put(t, "pattern", "openpmd.read", "ids");
+    } else if (n < 100) {
+        if (p != 5 || d > 7 || !planes[d])
+            return refuse(t, "pattern: of two digits only D5 is there, a plane across D: 5, 15, "
+                             "25 of rho, 55, 65, 75 of B");
+        tt_h5bench_put(t, "pattern", "openpmd.read", "%s", planes[d]);
+    } else if (n < 10000) {
+        if (d == ndims || (d == 4 && p > 3))
+            return refuse(t, "pattern FDP: D is a dimension from 0 on, 4 (then P is 0 to 3) or "
+                             "above");
+        tt_h5bench_put(t, "pattern", "openpmd.read", "block");
+        tt_h5bench_put(t, "pattern", "openpmd.block_divide", "%lu", n / 100);
+        tt_h5bench_put(t, "pattern", "openpmd.block_along", "%s",
+                       d < ndims ? alongs[d]
+                       : d == 4  ? "one"
+                                 : "diagonal");
+        tt_h5bench_put(t, "pattern", "openpmd.block_place", "%s", d == 4 ? places[p] : "middle");
+    } else {
+        if (ndims == 1 || x * y == 0 || ranks % (x * y) != 0 || (ndims == 2 && x * y != ranks))
+            return refuse(t, "pattern YYYXXX: the ranks in x and in y do not divide the ranks, or "
+                             "the mesh has one dimension");
+        tt_h5bench_put(t, "pattern", "openpmd.read", "full");
+        if (ndims == 2)
+            tt_h5bench_put(t, "pattern", "openpmd.read_grid", "%lu:%lu", x, y);
+        else
+            tt_h5bench_put(t, "pattern", "openpmd.read_grid", "%lu:%lu:%lu", x, y, ranks / (x * y));
+    }
+    return TT_OK;
+}
+
 /* Everything but what is read comes from the benchmark that has written the series. */
 static int put_reading(struct tt_h5bench_translation *t, const struct openpmd *o,
                        const struct tt_h5bench_benchmark *writer)
 {
     static const char *const patterns[] = {"sx", "sy", "sz", "fx", "fy", "fz", NULL};
+    bool is_metadata = !strcmp(o->pattern, "m");
     size_t i = 0;
     int rc = TT_OK;
 
@@ -122,8 +175,6 @@ static int put_reading(struct tt_h5bench_translation *t, const struct openpmd *o
         return refuse(t, "no benchmark before it writes a series of openPMD");
     while (patterns[i] && strcmp(patterns[i], o->pattern) != 0)
         i++;
-    if (!patterns[i] && strcmp(o->pattern, "m") != 0)
-        return refuse(t, "pattern: only m, sx, sy, sz, fx, fy and fz are published");
     for (size_t k = 0; rc == TT_OK && k < writer->settings.n; k++) {
         const struct tt_setting *s = &writer->settings.list[k];
 
@@ -133,7 +184,10 @@ static int put_reading(struct tt_h5bench_translation *t, const struct openpmd *o
     free(t->b->file);
     t->b->file = strdup(writer->file);
     tt_h5bench_put(t, "operation", "openpmd.phase", "read");
-    tt_h5bench_put(t, "pattern", "openpmd.read", "%s", patterns[i] ? patterns[i] : "metadata");
+    if (patterns[i] || is_metadata)
+        tt_h5bench_put(t, "pattern", "openpmd.read", "%s", is_metadata ? "metadata" : patterns[i]);
+    else if (rc == TT_OK)
+        rc = put_number(t, o->pattern, &writer->settings);
     return rc == TT_OK && !t->b->file ? tt_fail_nomem(t->e, "a path") : rc;
 }
 
