@@ -47,6 +47,24 @@ static bool is_too_large(const struct tt_config *config, const struct tt_estimat
            *all > *there;
 }
 
+static void print_subfiles(FILE *out, const struct tt_config *config)
+{
+    const struct tt_stack *stack = &config->stack;
+
+    for (unsigned i = 0; i < stack->n; i++) {
+        unsigned long long n;
+
+        if (!stack->elements[i]->subfiles)
+            continue;
+        n = stack->elements[i]->subfiles(stack->opts[i], config->run->ranks);
+        if (n > 0)
+            fprintf(out, ", each with %llu subfile%s", n, plural(n));
+        else
+            fprintf(out, ", each with one subfile for each node");
+    }
+    fprintf(out, "\n");
+}
+
 /* Sizes for another machine can be asked for here: what stands against them is a line of its own.
  */
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
@@ -64,8 +82,9 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
             tt_format_bytes((double)x->bytes_written, a));
     if (config->workload->has_epochs)
         fprintf(out, " in %llu dump%s", dumps, plural(dumps));
-    fprintf(out, ", at most %s at a time in %llu file%s\n",
+    fprintf(out, ", at most %s at a time in %llu file%s",
             tt_format_bytes((double)x->bytes_on_disk, b), files, plural(files));
+    print_subfiles(out, config);
     fprintf(out, "reads       %s\n", tt_format_bytes((double)x->bytes_read, a));
     fprintf(out, "memory      %s per rank at most%s\n",
             tt_format_bytes((double)x->memory_per_rank, a),

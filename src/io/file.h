@@ -115,9 +115,9 @@ enum tt_stack_kind { TT_BACKEND, TT_REQUEST_LAYER, TT_LAYOUT_LAYER };
  * collective, too. A layer keeps that promise: whatever it does itself, also when it fails a call
  * on purpose, it makes the matching call below (with TT_SELECT_NONE) on every rank. The caller lets
  * ranks agree after open, after the transfers of a dump, after sync and after close; a backend need
- * not. NULL is allowed for check, list, local, prepare, define, submit and wait (both), wait_any,
- * use_buffers, most_submitted, is_collective, loss, settle and query.
- * tt_file_query asks every element of a stack in turn. */
+ * not. NULL is allowed for check, list, subfiles, local, prepare, define, submit and wait (both),
+ * wait_any, use_buffers, most_submitted, is_collective, loss, settle and query. tt_file_query asks
+ * every element of a stack in turn. */
 struct tt_backend {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
     const char *summary;
@@ -139,6 +139,9 @@ struct tt_backend {
      * there, as far as this process can see, without MPI. NULL: the one file. */
     int (*list)(const void *opts, const struct tt_file_spec *spec, struct tt_target *target,
                 struct tt_error *e);
+    /* How many subfiles belong to the one file if so many ranks share it; 0: one for each node.
+     * NULL: none. */
+    uint64_t (*subfiles)(const void *opts, uint64_t ranks);
     /* A directory on the storage of each node, in which a layer keeps files of the run. The engine
      * makes tutti-ID.HOST.cache there before the first file is opened, and removes it at the end.
      */

@@ -108,6 +108,16 @@ cmp new plain || fail "what is there is not found"
 again && echo something >bad
 expect 1 "${pattern[@]}" -n 2 --series append --layers subfile --path "$work/bad" --phase read
 one_line "bad' does not begin like a file of the layer subfile"
+
+# A dry run counts them.
+subfiles() { # WANTED OPTIONS...
+    expect 0 "${pattern[@]}" -n 5 --dry-run --layers subfile "${@:2}"
+    grep -q "in 1 file, each with $1\$" out || fail "the dry run says: $(cat out)"
+}
+subfiles "3 subfiles" --subfile.count 3
+subfiles "2 subfiles" --subfile.ranks 4
+subfiles "one subfile for each node"
+
 usage "subfile.stripe" "${pattern[@]}" --layers subfile --subfile.stripe 0
 usage "subfile.count and subfile.ranks both" "${pattern[@]}" --layers subfile --subfile.count 2 --subfile.ranks 2
 usage "layer throttle must stand before layout layer subfile" "${pattern[@]}" --layers subfile,throttle

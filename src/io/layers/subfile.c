@@ -137,6 +137,11 @@ static int add_paths(const char *path, uint64_t n, struct tt_target *target, str
     return rc;
 }
 
+static uint64_t subfile_subfiles(const void *opts, uint64_t ranks)
+{
+    return choose_count(opts, ranks, 0);
+}
+
 static int subfile_list(const void *opts, const struct tt_file_spec *spec, struct tt_target *target,
                         struct tt_error *e)
 {
@@ -483,6 +488,7 @@ const struct tt_backend tt_layer_subfile = {
     .params = params,
     .check = subfile_check,
     .list = subfile_list,
+    .subfiles = subfile_subfiles,
     .open = subfile_open,
     .define = subfile_define,
     .write = subfile_write,
