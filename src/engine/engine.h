@@ -117,7 +117,8 @@ struct tt_series_spec {
     bool per_process;   /* a file per rank: "_l<rank>" is appended, and dims are this rank's */
     bool own_path;      /* with per_process: path is this rank's already, nothing is appended */
     bool alone;         /* with own_path and without overlap: no call waits for other ranks, and a
-                         * file of this run may be updated, which other ranks have closed */
+                         * file of this run may be updated, which other ranks have closed; the
+                         * caller marks it when all have written */
     bool independent;   /* used by a stream whose ranks do not wait for each other */
     bool plain;         /* see struct tt_file_spec */
     bool by_helper;     /* never by nonblocking calls, of which it is not known when they ended */

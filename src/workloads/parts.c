@@ -325,6 +325,20 @@ static void compute(struct job *j)
     }
 }
 
+/* All ranks of the group have closed the file. */
+static int mark_file(struct job *j, uint64_t dump, struct tt_error *e)
+{
+    char *path;
+
+    if ((uint64_t)j->engine->rank != j->first_of_group)
+        return TT_OK;
+    path = path_of(j, dump);
+    if (path)
+        tt_data_mark(j->engine, path);
+    free(path);
+    return path ? TT_OK : tt_fail_nomem(e, "a path");
+}
+
 static int dump_all(struct job *j, uint64_t dump, struct tt_error *e)
 {
     uint64_t dims[3], bytes = part_shape(j->options, dump, dims) * sizeof(double) * j->nblocks;
@@ -339,6 +353,8 @@ static int dump_all(struct job *j, uint64_t dump, struct tt_error *e)
     t = tt_now_ns();
     rc = in_groups(j) ? tt_agree(j->engine->comm, take_turn(j, dump, e), e)
                       : write_file(j, dump, true, e);
+    if (rc == TT_OK && in_groups(j))
+        rc = tt_agree(j->engine->comm, mark_file(j, dump, e), e);
     j->spent += tt_seconds(tt_now_ns() - t);
     return rc;
 }

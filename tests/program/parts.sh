@@ -42,6 +42,36 @@ if has_backend hdf5 && command -v h5dump >/dev/null; then
     rm "$data"/[ab]_*.h5
 fi
 
+# A file of a group carries the mark of one that is being written until its last rank has written.
+cat >watch.py <<'PY'
+import os, sys, time
+path, whole, early = sys.argv[1], int(sys.argv[2]), 0
+mark = lambda: os.getxattr(path, "user.tutti.run").decode()
+until = time.monotonic() + 30
+while time.monotonic() < until:
+    try:
+        now = mark() # before its size, which only grows
+        size = os.stat(path).st_size
+    except OSError:
+        now, size = None, 0
+    if size == whole:
+        break
+    if now:
+        early += 1
+        assert now.endswith(" open"), "marked as finished with %d bytes" % size
+    time.sleep(0.02)
+assert early, "the file was not seen while it was written"
+PY
+if command -v python3 >/dev/null && python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.tutti.test", b"1")' "$work" 2>/dev/null; then
+    "$TUTTI" run parts -n 3 --groups 1 --size 80000 --variables 2 --dumps 1 --layers throttle --throttle.rate 400k --keep --path d --quiet \
+        "${here[@]}" &
+    python3 watch.py "$data/d_00000_000" 480000 2>why || fail "$(tail -n 1 why)"
+    wait $!
+    python3 -c 'import os, sys; sys.exit(os.getxattr(sys.argv[1], "user.tutti.run").endswith(b" open"))' "$data/d_00000_000" ||
+        fail "not marked as finished in the end"
+    rm "$data/d_00000_000"
+fi
+
 # The second rank of a group does not wait for the first one for ever.
 echo precious >"$data/c_00000_000"
 expect 1 "${parts[@]}" --groups 1 --path c
