@@ -218,6 +218,9 @@ int tt_series_close_timed(struct tt_series *s, int64_t *own_ns, struct tt_error 
 /* ---- files that a workload opens by itself (io/file.h) ---- */
 /* With the run's seed and directory, which that of the configuration does not have. */
 const struct tt_stack *tt_engine_stack(const struct tt_engine *engine);
+/* What tt_file_close_timed() adds to, of a file that a workload opens by itself, in one thread at a
+ * time. */
+struct tt_cost *tt_engine_costs(const struct tt_engine *engine);
 
 /* ---- a stream: single transfers of a series, several in flight ---- */
 /* For workloads that measure how storage serves requests, where a dump would be one request. The

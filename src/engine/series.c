@@ -25,6 +25,11 @@ const struct tt_stack *tt_engine_stack(const struct tt_engine *engine)
     return &engine->p->stack;
 }
 
+struct tt_cost *tt_engine_costs(const struct tt_engine *engine)
+{
+    return engine->p->stack.n > 1 ? engine->p->costs : NULL; /* only layers tell theirs */
+}
+
 /* ---- opening ---- */
 
 static void free_series(struct tt_series *s)

@@ -45,6 +45,7 @@ expect 0 "${checkpoint[@]}" --mode async+bg --compute 20ms --every 12 --checkpoi
 jq -e '.tables.checkpoints | all(.stall < 0.7 * .seconds)' out.json >why || fail "training stands still: $(jq -c .tables.checkpoints out.json)"
 expect 0 "${checkpoint[@]}" -n 3 --restore-ranks 2 --layers verify
 equal "$(jq -c '.verify | [.bytes, .wrong_blocks]' out.json)" "[$((2 * 14 * parameters)),0]" "bytes of two checkpoints, and wrong blocks"
+equal "$(jq -c '.layers[0].bytes_read * 1' out.json)" $((14 * parameters)) "bytes that the layer has restored"
 no_data_left
 
 # A file of somebody else's stands where a checkpoint is to be.

@@ -52,6 +52,7 @@ no_data_left
 # Several samples in a file, which a layer compares with what was written; and sizes that suit O_DIRECT.
 expect 0 "${training[@]}" -n 2 --workers 0 --layers verify --files 4 --per-file 5 --size 3k --deviation 1k --batch 5 --epochs 2
 equal "$(counts)" "[40,40,4,0]" "samples of two epochs, files, and bytes written meanwhile"
+jq -e '.layers[0].seconds > 0 and .layers[0].bytes_read == .metrics.bytes_read.value' out.json >why || fail "the layer's cost is $(jq -c .layers out.json)"
 expect 0 "${training[@]}" -n 2 --files 4 --per-file 3 --size 8k --deviation 1k --align 4k --batch 2 --epochs 2
 again=$(last_run)
 no_data_left

@@ -431,13 +431,14 @@ static int read_source(struct job *j, const struct source *s, struct tt_error *e
                                 .nvariables = s->state.n,
                                 .variables = s->state.variables};
     struct tt_file *f;
+    int64_t own, stack;
     int rc = tt_file_open(tt_engine_stack(j->engine), &spec, &f, e), closed;
 
     if (rc != TT_OK)
         return rc;
     tt_histogram_add(&j->opens, tt_file_open_ns(f));
     rc = read_pieces(j, s, f, e);
-    closed = tt_file_close(f, e);
+    closed = tt_file_close_timed(f, &own, &stack, tt_engine_costs(j->engine), e);
     return rc == TT_OK ? closed : rc;
 }
 

@@ -216,7 +216,7 @@ static int load_sample(struct slot *s, uint64_t sample, unsigned char *data, str
     tt_histogram_add(&s->reads, to - from);
     tt_timeline_add(&s->line, tt_since_start(t->engine, from), tt_since_start(t->engine, to), size);
     tt_trace_call(TT_TRACE_ALL, TT_CALL_READ, 0, from, to);
-    closed = tt_file_close_timed(f, &own, &stack, NULL, e);
+    closed = tt_file_close_timed(f, &own, &stack, tt_engine_costs(t->engine), e);
     tt_histogram_add(&s->closes, own);
     rc = rc == TT_OK ? closed : rc;
     s->bytes += size;
