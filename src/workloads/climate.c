@@ -31,6 +31,10 @@ static const struct tt_param params[] = {
     {"latitudes", TT_PARAM_COUNT, AT(latitudes), "96", NULL, "of the land's grid (I)", 1, 1 << 20},
     {"longitudes", TT_PARAM_COUNT, AT(longitudes), "144", NULL, "of it", 1, 1 << 20},
     {"land", TT_PARAM_COUNT, AT(land), "41", "%", "how much of that grid is land (I)", 1, 99},
+    {"map", TT_PARAM_TEXT, AT(map), NULL, NULL,
+     "decompositions of a real run, as E3SM's I/O benchmark has them: a classic NetCDF file, which "
+     "says the sizes",
+     .placeholder = "FILE"},
     {"records", TT_PARAM_COUNT, AT(records), "5", NULL,
      "of G, F's h1 and I's h0; the other file has one", 1, 1 << 24},
     {"flush", TT_PARAM_COUNT, AT(flush), "1", "records",
@@ -106,6 +110,23 @@ struct sums {
     uint64_t most_requests, most_elements;
 };
 
+/* All elements belong to somebody, but for the holes of the I case. */
+static int check_tiles(const struct tt_climate_mesh *m, int map, uint64_t elements,
+                       struct tt_error *e)
+{
+    bool holes = m->options->which == TT_CLIMATE_I && !m->options->fill;
+    uint64_t dims[3], all = 1;
+
+    for (int d = tt_climate_map_dims(m, map, dims); d-- > 0;)
+        all *= dims[d];
+    if (holes ? elements <= all : elements == all)
+        return TT_OK;
+    return tt_fail(e, TT_FAILED,
+                   "climate.map: D%d of '%.300s' does not tile its array: its requests have %llu "
+                   "of %llu elements",
+                   map + 1, m->options->map, (unsigned long long)elements, (unsigned long long)all);
+}
+
 static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct tt_error *e)
 {
     uint64_t looked_at = m->ranks < 64 ? m->ranks : 64;
@@ -125,7 +146,10 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
             s->most_elements = one.elements > s->most_elements ? one.elements : s->most_elements;
             tt_climate_map_free(&one);
         }
+        if (rc == TT_OK && m->file && looked_at == m->ranks)
+            rc = check_tiles(m, map, s->elements, e);
         s->requests = s->requests * m->ranks / looked_at;
+        s->elements = s->elements * m->ranks / looked_at;
     }
     return rc;
 }
@@ -159,7 +183,7 @@ static int size_of_file(const struct tt_climate_mesh *m, const struct sums *sums
             uint64_t grid = m->options->latitudes * m->options->longitudes;
 
             mine = sums[v->map].most_elements;
-            all = holes ? all / grid * m->land : all;
+            all = holes ? all / grid * (m->file ? sums[0].elements : m->land) : all;
             there = blob ? all : there;
         }
         *(v->per_record ? &out->record : &out->fixed) += all * v->element->size;

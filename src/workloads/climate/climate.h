@@ -25,15 +25,17 @@ struct tt_climate_options {
     bool sorted, fill, verify;
     struct tt_passes compute; /* between two records */
     double pause;
-    char *path;
+    char *path, *map;
 };
 
 /* ---- maps.c ---- */
 #define TT_CLIMATE_MAPS 6
 
-/* What is the same for all ranks: the land of the I case. */
+/* What is the same for all ranks: the land of the I case, or the file that has the maps. */
 struct tt_climate_mesh {
     const struct tt_climate_options *options;
+    struct tt_climate_map_file *file; /* NULL: maps are made up */
+    struct tt_climate_options sizes;  /* with a file: the options with its sizes */
     uint64_t levels, ranks;
     uint64_t land;            /* cells */
     size_t nstretches;        /* of land within a row, in row-major order */
@@ -41,6 +43,7 @@ struct tt_climate_mesh {
     uint64_t *before;         /* land cells before each of them */
     uint64_t memory;          /* bytes that making it takes */
 };
+/* m stays where it is. */
 int tt_climate_mesh_make(struct tt_climate_mesh *m, const struct tt_climate_options *o,
                          uint64_t ranks, struct tt_error *e);
 void tt_climate_mesh_free(struct tt_climate_mesh *m);
@@ -61,6 +64,17 @@ struct tt_climate_map {
 int tt_climate_map_make(struct tt_climate_map *out, const struct tt_climate_mesh *m, int map,
                         uint64_t rank, struct tt_error *e);
 void tt_climate_map_free(struct tt_climate_map *m);
+int tt_climate_map_add(struct tt_climate_map *m, uint64_t start, uint64_t length,
+                       struct tt_error *e);
+
+/* ---- map_file.c: maps of a real run ---- */
+/* Part of making a mesh, which its end closes also after a failure. */
+int tt_climate_map_file_open(struct tt_climate_mesh *m, const struct tt_climate_options *o,
+                             struct tt_error *e);
+void tt_climate_map_file_close(struct tt_climate_map_file *f);
+/* What the processes of the file had that fall to a rank: it has those that follow each other. */
+int tt_climate_map_file_list(const struct tt_climate_mesh *m, int map, uint64_t rank,
+                             struct tt_climate_map *out, struct tt_error *e);
 
 /* ---- variables.c ---- */
 #define TT_CLIMATE_NAME 32

@@ -32,7 +32,8 @@ static uint64_t root_up(uint64_t n)
     return r;
 }
 
-static int add(struct tt_climate_map *m, uint64_t start, uint64_t length, struct tt_error *e)
+int tt_climate_map_add(struct tt_climate_map *m, uint64_t start, uint64_t length,
+                       struct tt_error *e)
 {
     if (m->nruns == m->capacity) {
         size_t capacity = m->capacity ? 2 * m->capacity : 64;
@@ -158,7 +159,7 @@ static int list_cells(const struct grid *g, const struct square *s, uint64_t fir
     if (s->size == 1) {
         corner(s, &x, &y);
         ++*at;
-        return add(out, (uint64_t)y * g->width + (uint64_t)(x / g->stretch), 1, e);
+        return tt_climate_map_add(out, (uint64_t)y * g->width + (uint64_t)(x / g->stretch), 1, e);
     }
     for (int i = 0; i < 4 && rc == TT_OK; i++) {
         struct square part = quarter(s, i);
@@ -235,7 +236,7 @@ static int list_chunks(const struct tt_climate_mesh *m, uint64_t levels, uint64_
     for (uint64_t chunk = rank; chunk < chunks; chunk += m->ranks)
         for (uint64_t l = 0; l < levels; l++)
             for (uint64_t c = chunk; c < columns && rc == TT_OK; c += chunks)
-                rc = add(out, l * columns + c, 1, e);
+                rc = tt_climate_map_add(out, l * columns + c, 1, e);
     return rc;
 }
 
@@ -280,7 +281,7 @@ static int list_edges(const struct tt_climate_mesh *m, uint64_t rank, bool pairs
 
         for (; end > first && rc == TT_OK; end -= n) {
             n = pairs && end - first > 2 ? 2 : 1;
-            rc = add(out, end - n, n, e);
+            rc = tt_climate_map_add(out, end - n, n, e);
         }
     }
     tt_climate_map_free(&cells);
@@ -317,7 +318,7 @@ static int list_vertices(const struct tt_climate_mesh *m, uint64_t rank, struct 
 
         for (int k = 0; k < 5 && rc == TT_OK; k++)
             if (beside[k] < g.cells) /* below 0 it is very large */
-                rc = add(&near, beside[k], 1, e);
+                rc = tt_climate_map_add(&near, beside[k], 1, e);
     }
     sort(&near);
     for (size_t i = 0; i < near.nruns && rc == TT_OK; i++) {
@@ -327,7 +328,7 @@ static int list_vertices(const struct tt_climate_mesh *m, uint64_t rank, struct 
             continue;
         for (uint64_t v = first_of_cell(o, o->vertices, c);
              v < first_of_cell(o, o->vertices, c + 1) && rc == TT_OK; v++)
-            rc = add(out, v, 1, e);
+            rc = tt_climate_map_add(out, v, 1, e);
     }
     tt_climate_map_free(&cells);
     tt_climate_map_free(&near);
@@ -447,7 +448,7 @@ static int list_segment(const struct tt_climate_mesh *m, uint64_t first, uint64_
         uint64_t skip = first - m->before[low], n = m->stretches[low].length - skip;
 
         n = n < last - first ? n : last - first;
-        rc = add(out, m->stretches[low].start + skip, n, e);
+        rc = tt_climate_map_add(out, m->stretches[low].start + skip, n, e);
         first += n;
     }
     return rc;
@@ -469,7 +470,7 @@ static int list_sea(const struct tt_climate_mesh *m, uint64_t rank, struct tt_cl
             uint64_t n = (until < row_end ? until : row_end) - at;
 
             if (number++ % m->ranks == rank)
-                rc = add(out, at, n, e);
+                rc = tt_climate_map_add(out, at, n, e);
             at += n;
         }
         at = i < m->nstretches ? until + m->stretches[i].length : end;
@@ -485,7 +486,7 @@ static int repeat_levels(struct tt_climate_map *m, uint64_t levels, uint64_t str
 
     for (uint64_t l = 1; l < levels; l++)
         for (size_t i = 0; i < n && rc == TT_OK; i++)
-            rc = add(m, m->runs[i].start + l * stride, m->runs[i].length, e);
+            rc = tt_climate_map_add(m, m->runs[i].start + l * stride, m->runs[i].length, e);
     return rc;
 }
 
@@ -515,11 +516,14 @@ int tt_climate_mesh_make(struct tt_climate_mesh *m, const struct tt_climate_opti
 
     *m = (struct tt_climate_mesh){
         .options = o, .levels = o->levels ? o->levels : usual, .ranks = ranks};
+    if (o->map)
+        return tt_climate_map_file_open(m, o, e);
     return o->which == TT_CLIMATE_I ? make_land(m, e) : TT_OK;
 }
 
 void tt_climate_mesh_free(struct tt_climate_mesh *m)
 {
+    tt_climate_map_file_close(m->file);
     free(m->stretches);
     free(m->before);
 }
@@ -561,7 +565,9 @@ int tt_climate_map_make(struct tt_climate_map *out, const struct tt_climate_mesh
     int rc;
 
     *out = (struct tt_climate_map){0};
-    if (o->which == TT_CLIMATE_F)
+    if (m->file)
+        rc = tt_climate_map_file_list(m, map, rank, out, e);
+    else if (o->which == TT_CLIMATE_F)
         rc = map == 0 ? list_elements(m, rank, out, e)
                       : list_chunks(m, map == 2 ? m->levels : 1, rank, out, e);
     else if (o->which == TT_CLIMATE_G)

@@ -391,13 +391,38 @@ static bool read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, 
     return right;
 }
 
-/* The map itself is not read: its name says which case it is of, and of which size. */
+/* The classic NetCDF file that a map is, or that lies beside one of another format, as they all
+ * come; NULL: there is none. h5bench's programs run in a directory of their own below that of the
+ * data, so
+ * ../.. is where that one is. */
+static char *find_map(const struct tt_h5bench_translation *t, const char *given)
+{
+    const char *slash = strrchr(given, '/'), *dot = strrchr(slash ? slash : given, '.');
+    const char *last = strrchr(t->directory, '/');
+    int length = (int)(dot ? dot - given : (long)strlen(given));
+    char *path = NULL, *found = NULL;
+
+    if (asprintf(&path, "%.*s.nc", length, given) > 0)
+        found = realpath(path, NULL);
+    free(path);
+    if (found || strncmp(given, "../../", 6) != 0)
+        return found;
+    if (asprintf(&path, "%.*s%.*s.nc", last ? (int)(last - t->directory) + 1 : 0, t->directory,
+                 length - 6, given + 6) < 0)
+        return NULL;
+    found = realpath(path, NULL);
+    free(path);
+    return found;
+}
+
+/* A map that is not there is made up: its name says which case it is of, and of which size. */
 static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
 {
     const char *key = o->map ? "map" : o->netcdf ? "netcdf" : "i";
     const char *given = o->map ? o->map : o->netcdf ? o->netcdf : o->input;
     const char *slash = given ? strrchr(given, '/') : NULL, *name = slash ? slash + 1 : given;
     uint64_t ranks, columns, levels;
+    char *found;
     size_t k = 0;
 
     if (!given)
@@ -413,12 +438,20 @@ static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
     if (!read_map_name(name, &ranks, &columns, &levels))
         return tt_fail(t->e, TT_USAGE, "%.200s: '%.80s': a size in its name is 0",
                        tt_h5bench_place(t, key), name);
+    tt_h5bench_put(t, key, "climate.case", "%s", models[k].name);
+    if (o->fill && k == 2)
+        tt_h5bench_put(t, "u", "climate.fill", "yes");
+    found = find_map(t, given);
+    if (found) {
+        tt_h5bench_put(t, key, "climate.map", "%s", found);
+        free(found);
+        return TT_OK;
+    }
     if (!columns && ranks && ranks != 16 && ranks != models[k].ranks)
         return tt_fail(t->e, TT_USAGE,
                        "%.200s: '%.80s': only the sizes of the maps for 16 and for %" PRIu64
                        " ranks are known",
                        tt_h5bench_place(t, key), name, models[k].ranks);
-    tt_h5bench_put(t, key, "climate.case", "%s", models[k].name);
     for (size_t i = 0; !columns && ranks == models[k].ranks && i < 4; i++)
         if (models[k].sizes[i].key) {
             char size[32];
@@ -430,11 +463,10 @@ static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
         tt_h5bench_put(t, key, "climate.columns", "%" PRIu64, columns);
         tt_h5bench_put(t, key, "climate.levels", "%" PRIu64, levels);
     }
-    if (o->fill && k == 2)
-        tt_h5bench_put(t, "u", "climate.fill", "yes");
-    tt_notice_same("e3sm: '%.80s' is not read: the decomposition of case %s is made up for the "
-                   "ranks of this run",
-                   name, models[k].name);
+    tt_notice_same(
+        "e3sm: '%.80s' is not read: there is no classic NetCDF file of that name (.nc), so "
+        "the decomposition of case %s is made up for the ranks of this run",
+        name, models[k].name);
     return TT_OK;
 }
 

@@ -304,7 +304,7 @@ static const struct tt_h5bench_benchmark *series_before(const struct reader *r, 
 static int translate(struct reader *r, size_t i, int operation, struct tt_h5bench_content *contents)
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
-    struct tt_h5bench_translation t = {&r->keys[i], b, r->is_hdf5, r->e};
+    struct tt_h5bench_translation t = {&r->keys[i], b, r->is_hdf5, r->w->directory, r->e};
     int rc;
 
     if (operation == METADATA)

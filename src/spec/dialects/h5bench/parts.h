@@ -24,6 +24,7 @@ struct tt_h5bench_translation {
     const struct tt_settings *keys;
     struct tt_h5bench_benchmark *b; /* whose settings keep the first error */
     bool is_hdf5;
+    const char *directory; /* of the workflow's data */
     struct tt_error *e;
 };
 
