@@ -108,23 +108,44 @@ static int climate_check(const struct tt_config *config, struct tt_error *e)
 struct sums {
     uint64_t requests, elements; /* of all ranks */
     uint64_t most_requests, most_elements;
+    uint64_t places; /* of those elements, added up; it may wrap around */
 };
 
-/* All elements belong to somebody, but for the holes of the I case. */
-static int check_tiles(const struct tt_climate_mesh *m, int map, uint64_t elements,
+static uint64_t add_places(const struct tt_climate_map *map)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < map->nruns; i++) {
+        uint64_t n = map->runs[i].length;
+
+        sum += n * map->runs[i].start + (n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1));
+    }
+    return sum;
+}
+
+/* Every element belongs to one rank, but for the holes of the I case, which have none. */
+static int check_tiles(const struct tt_climate_mesh *m, int map, const struct sums *s,
                        struct tt_error *e)
 {
+    struct tt_run whole = {0, 1};
+    struct tt_climate_map full = {.nruns = 1, .runs = &whole};
     bool holes = m->options->which == TT_CLIMATE_I && !m->options->fill;
-    uint64_t dims[3], all = 1;
+    uint64_t dims[3];
 
     for (int d = tt_climate_map_dims(m, map, dims); d-- > 0;)
-        all *= dims[d];
-    if (holes ? elements <= all : elements == all)
-        return TT_OK;
-    return tt_fail(e, TT_FAILED,
-                   "climate.map: D%d of '%.300s' does not tile its array: its requests have %llu "
-                   "of %llu elements",
-                   map + 1, m->options->map, (unsigned long long)elements, (unsigned long long)all);
+        whole.length *= dims[d];
+    if (holes ? s->elements > whole.length : s->elements != whole.length)
+        return tt_fail(e, TT_FAILED,
+                       "climate.map: D%d of '%.300s' does not tile its array: its requests have "
+                       "%llu of %llu elements",
+                       map + 1, m->options->map, (unsigned long long)s->elements,
+                       (unsigned long long)whole.length);
+    if (!holes && s->places != add_places(&full))
+        return tt_fail(
+            e, TT_FAILED,
+            "climate.map: D%d of '%.300s' does not tile its array: some requests overlap", map + 1,
+            m->options->map);
+    return TT_OK;
 }
 
 static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct tt_error *e)
@@ -142,12 +163,13 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
             rc = tt_climate_map_make(&one, m, map, i * m->ranks / looked_at, e);
             s->requests += one.nruns;
             s->elements += one.elements;
+            s->places += m->file ? add_places(&one) : 0;
             s->most_requests = one.nruns > s->most_requests ? one.nruns : s->most_requests;
             s->most_elements = one.elements > s->most_elements ? one.elements : s->most_elements;
             tt_climate_map_free(&one);
         }
         if (rc == TT_OK && m->file && looked_at == m->ranks)
-            rc = check_tiles(m, map, s->elements, e);
+            rc = check_tiles(m, map, s, e);
         s->requests = s->requests * m->ranks / looked_at;
         s->elements = s->elements * m->ranks / looked_at;
     }
