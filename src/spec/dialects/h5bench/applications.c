@@ -109,55 +109,65 @@ static int put_writing(struct tt_h5bench_translation *t, const struct openpmd *o
     return name_series(t, o);
 }
 
-/* A pattern that is a number, of which D and P are single digits: FDP is a block of 1/F along the
- * dimension D (4: of rank 0 alone, at the place P; larger: along the diagonal), from 10000 on
- * YYYXXX, the ranks in y and in x, is a scan of the whole, 7 ids, and of two digits D5 a plane
- * across the dimension D, of B with 5 more. The original ignores what does not fit, and reads
- * nothing. */
+/* The numbers that are patterns, of which D and P are single digits. The original ignores what does
+ * not fit, and reads nothing. FDP: blocks of 1/F of every dimension, along the dimension D or, if D
+ * is larger, along the diagonal; 4: of rank 0 alone, at the place P. */
+static int put_blocks(struct tt_h5bench_translation *t, unsigned long number, uint64_t ndims)
+{
+    static const char *const places[] = {"middle", "first", "last", "near"};
+    static const char *const alongs[] = {"x", "y", "z"};
+    unsigned long d = number / 10 % 10, p = number % 10;
+
+    if (d == ndims || (d == 4 && p > 3))
+        return refuse(t, "pattern FDP: D is a dimension from 0 on, 4 (then P is 0 to 3) or above");
+    tt_h5bench_put(t, "pattern", "openpmd.read", "block");
+    tt_h5bench_put(t, "pattern", "openpmd.block_divide", "%lu", number / 100);
+    tt_h5bench_put(t, "pattern", "openpmd.block_along", "%s",
+                   d < ndims ? alongs[d]
+                   : d == 4  ? "one"
+                             : "diagonal");
+    tt_h5bench_put(t, "pattern", "openpmd.block_place", "%s", d == 4 ? places[p] : "middle");
+    return TT_OK;
+}
+
+/* YYYXXX: all of it, by so many ranks in y and in x. */
+static int put_scan(struct tt_h5bench_translation *t, unsigned long number, uint64_t ndims)
+{
+    uint64_t ranks = tt_h5bench_ranks(&t->b->settings);
+    uint64_t grid[3] = {number % 1000, number / 1000 % 1000, 1}, plane = grid[0] * grid[1];
+
+    if (ndims == 1 || plane == 0 || ranks % plane != 0 || (ndims == 2 && plane != ranks))
+        return refuse(t, "pattern YYYXXX: the ranks in x and in y do not divide the ranks, or the "
+                         "mesh has one dimension");
+    grid[2] = ranks / plane;
+    tt_h5bench_put(t, "pattern", "openpmd.read", "full");
+    tt_h5bench_put_counts(t, "pattern", "openpmd.read_grid", grid, ndims);
+    return TT_OK;
+}
+
+/* D5: a plane across the dimension D, of B with 5 more; 7: ids. */
 static int put_number(struct tt_h5bench_translation *t, const char *text,
                       const struct tt_settings *writer)
 {
-    static const char *const planes[] = {"sx", "sy", "sz", NULL, NULL, "fx", "fy", "fz"};
-    static const char *const places[] = {"middle", "first", "last", "near"};
-    static const char *const alongs[] = {"x", "y", "z"};
+    static const char *const planes[10] = {"sx", "sy", "sz", NULL, NULL, "fx", "fy", "fz"};
     const struct tt_setting *sizes = tt_settings_find(writer, "openpmd.min_block");
-    uint64_t ranks = tt_h5bench_ranks(&t->b->settings), ndims = 1;
+    uint64_t ndims = 1;
     char *end;
-    unsigned long n = strtoul(text, &end, 10), d = n / 10 % 10, p = n % 10;
-    unsigned long x = n % 1000, y = n / 1000 % 1000;
+    unsigned long n = strtoul(text, &end, 10);
+    const char *plane = n % 10 == 5 ? planes[n / 10 % 10] : NULL;
 
     for (const char *c = sizes ? sizes->value : ""; *c; c++)
         ndims += *c == ':';
     if (end == text || *end || *text == '-' || n > UINT32_MAX)
         return refuse(t, "pattern: not m, sx, sy, sz, fx, fy, fz or a number of the original");
-    if (n == 7) {
-        tt_h5bench_put(t, "pattern", "openpmd.read", "ids");
-    } else if (n < 100) {
-        if (p != 5 || d > 7 || !planes[d])
-            return refuse(t, "pattern: of two digits only D5 is there, a plane across D: 5, 15, "
-                             "25 of rho, 55, 65, 75 of B");
-        tt_h5bench_put(t, "pattern", "openpmd.read", "%s", planes[d]);
-    } else if (n < 10000) {
-        if (d == ndims || (d == 4 && p > 3))
-            return refuse(t, "pattern FDP: D is a dimension from 0 on, 4 (then P is 0 to 3) or "
-                             "above");
-        tt_h5bench_put(t, "pattern", "openpmd.read", "block");
-        tt_h5bench_put(t, "pattern", "openpmd.block_divide", "%lu", n / 100);
-        tt_h5bench_put(t, "pattern", "openpmd.block_along", "%s",
-                       d < ndims ? alongs[d]
-                       : d == 4  ? "one"
-                                 : "diagonal");
-        tt_h5bench_put(t, "pattern", "openpmd.block_place", "%s", d == 4 ? places[p] : "middle");
-    } else {
-        if (ndims == 1 || x * y == 0 || ranks % (x * y) != 0 || (ndims == 2 && x * y != ranks))
-            return refuse(t, "pattern YYYXXX: the ranks in x and in y do not divide the ranks, or "
-                             "the mesh has one dimension");
-        tt_h5bench_put(t, "pattern", "openpmd.read", "full");
-        if (ndims == 2)
-            tt_h5bench_put(t, "pattern", "openpmd.read_grid", "%lu:%lu", x, y);
-        else
-            tt_h5bench_put(t, "pattern", "openpmd.read_grid", "%lu:%lu:%lu", x, y, ranks / (x * y));
-    }
+    if (n >= 10000)
+        return put_scan(t, n, ndims);
+    if (n >= 100)
+        return put_blocks(t, n, ndims);
+    if (n != 7 && !plane)
+        return refuse(t, "pattern: below 100 only 7, ids, and planes are there: 5, 15, 25 of rho, "
+                         "55, 65, 75 of B");
+    tt_h5bench_put(t, "pattern", "openpmd.read", "%s", n == 7 ? "ids" : plane);
     return TT_OK;
 }
 
@@ -415,13 +425,43 @@ static char *find_map(const struct tt_h5bench_translation *t, const char *given)
     return found;
 }
 
-/* A map that is not there is made up: its name says which case it is of, and of which size. */
+/* A map that is not there is made up, in the size that its name says. */
+static int make_up_map(struct tt_h5bench_translation *t, const char *key, const char *name,
+                       const struct model *model)
+{
+    uint64_t ranks, columns, levels;
+
+    if (!read_map_name(name, &ranks, &columns, &levels))
+        return tt_fail(t->e, TT_USAGE, "%.200s: '%.80s': a size in its name is 0",
+                       tt_h5bench_place(t, key), name);
+    if (!columns && ranks && ranks != 16 && ranks != model->ranks)
+        return tt_fail(t->e, TT_USAGE,
+                       "%.200s: '%.80s': only the sizes of the maps for 16 and for %" PRIu64
+                       " ranks are known",
+                       tt_h5bench_place(t, key), name, model->ranks);
+    for (size_t i = 0; !columns && ranks == model->ranks && i < 4; i++)
+        if (model->sizes[i].key) {
+            char size[32];
+
+            snprintf(size, sizeof size, "climate.%s", model->sizes[i].key);
+            tt_h5bench_put(t, key, size, "%" PRIu64, model->sizes[i].value);
+        }
+    if (columns && model == models) {
+        tt_h5bench_put(t, key, "climate.columns", "%" PRIu64, columns);
+        tt_h5bench_put(t, key, "climate.levels", "%" PRIu64, levels);
+    }
+    tt_notice_same(
+        "e3sm: '%.80s' is not read: there is no classic NetCDF file of that name (.nc), so "
+        "the decomposition of case %s is made up for the ranks of this run",
+        name, model->name);
+    return TT_OK;
+}
+
 static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
 {
     const char *key = o->map ? "map" : o->netcdf ? "netcdf" : "i";
     const char *given = o->map ? o->map : o->netcdf ? o->netcdf : o->input;
     const char *slash = given ? strrchr(given, '/') : NULL, *name = slash ? slash + 1 : given;
-    uint64_t ranks, columns, levels;
     char *found;
     size_t k = 0;
 
@@ -435,38 +475,14 @@ static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
                        "%.200s: '%.80s' does not say of which case it is: name it f_case, g_case "
                        "or i_case",
                        tt_h5bench_place(t, key), name);
-    if (!read_map_name(name, &ranks, &columns, &levels))
-        return tt_fail(t->e, TT_USAGE, "%.200s: '%.80s': a size in its name is 0",
-                       tt_h5bench_place(t, key), name);
     tt_h5bench_put(t, key, "climate.case", "%s", models[k].name);
     if (o->fill && k == 2)
         tt_h5bench_put(t, "u", "climate.fill", "yes");
     found = find_map(t, given);
-    if (found) {
-        tt_h5bench_put(t, key, "climate.map", "%s", found);
-        free(found);
-        return TT_OK;
-    }
-    if (!columns && ranks && ranks != 16 && ranks != models[k].ranks)
-        return tt_fail(t->e, TT_USAGE,
-                       "%.200s: '%.80s': only the sizes of the maps for 16 and for %" PRIu64
-                       " ranks are known",
-                       tt_h5bench_place(t, key), name, models[k].ranks);
-    for (size_t i = 0; !columns && ranks == models[k].ranks && i < 4; i++)
-        if (models[k].sizes[i].key) {
-            char size[32];
-
-            snprintf(size, sizeof size, "climate.%s", models[k].sizes[i].key);
-            tt_h5bench_put(t, key, size, "%" PRIu64, models[k].sizes[i].value);
-        }
-    if (columns && k == 0) {
-        tt_h5bench_put(t, key, "climate.columns", "%" PRIu64, columns);
-        tt_h5bench_put(t, key, "climate.levels", "%" PRIu64, levels);
-    }
-    tt_notice_same(
-        "e3sm: '%.80s' is not read: there is no classic NetCDF file of that name (.nc), so "
-        "the decomposition of case %s is made up for the ranks of this run",
-        name, models[k].name);
+    if (!found)
+        return make_up_map(t, key, name, &models[k]);
+    tt_h5bench_put(t, key, "climate.map", "%s", found);
+    free(found);
     return TT_OK;
 }
 
