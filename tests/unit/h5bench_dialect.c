@@ -573,6 +573,29 @@ static void test_nonsense(void **state)
     refuses(MPI, "", "there are no benchmarks");
 }
 
+/* The file in the format that can be read, beside the one that is named; any number of processes.
+ */
+static void test_maps(void **state)
+{
+    char directory[] = "/tmp/tutti-unit-XXXXXX", path[64], benchmark[256];
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/map_f_case_7p.nc", directory);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+    snprintf(benchmark, sizeof benchmark,
+             "{\"benchmark\": \"e3sm\", \"file\": \"x.h5\", \"configuration\": {\"map\": "
+             "\"%s/map_f_case_7p.h5\"}}",
+             directory);
+    gives(benchmark, "climate.map", path);
+    gives(benchmark, "climate.case", "F");
+    unlink(path);
+    rmdir(directory);
+}
+
 static void test_wrong_files(void **state)
 {
     (void)state;
@@ -610,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_macsio),         cmocka_unit_test(test_exerciser),
         cmocka_unit_test(test_e3sm),           cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_maps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
