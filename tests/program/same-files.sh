@@ -62,3 +62,21 @@ for backend in "${backends[@]}"; do
 done
 [ "$(grep -cv ^refused now)" -gt 50 ] || fail "nothing to compare"
 diff "$expected" now >differs || { head -n 20 differs; fail "files differ from what they were"; }
+
+# What the applications leave, the tools of each format read.
+declare -A reads=([hdf5]="h5dump -H" [netcdf]="ncdump -h" [pnetcdf]="ncvalidator -q")
+command -v ncvalidator >/dev/null || reads[pnetcdf]="ncdump -h"
+for backend in "${!reads[@]}"; do
+    has_backend $backend || continue
+    for workload in "openpmd --min-block 4:4 --grid 4:4 --encoding group" "amr --cells 8 --plot-files 1 --particle-files 1" \
+        "climate --columns 30 --levels 2" "checkpoint --width 16 --ffn 32 --depth 1 --vocabulary 32 --checkpoints 1 --every 1 --phase save" \
+        "arrays --arrays 2 --steps 1 --rows 4 --columns 4" "parts --size 800 --dumps 1"; do
+        # shellcheck disable=SC2086 # words
+        expect 0 "$TUTTI" run $workload --quiet "${here[@]}" --backend $backend --path kept --keep
+        find "$data" -type f -path '*kept*' >files
+        [ -s files ] || fail "$workload has kept nothing"
+        # shellcheck disable=SC2086
+        while read -r file; do expect 0 ${reads[$backend]} "$file"; done <files
+        rm -r "$data"/kept*
+    done
+done

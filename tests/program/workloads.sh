@@ -25,23 +25,6 @@ expect 0 "$TUTTI" run reader -n 2 --quiet "${here[@]}" --files 9 --size 1k --siz
     --concurrency 4 --passes 2
 no_data_left
 
-# What the applications leave, the tools of each format read.
-declare -A reads=([hdf5]="h5dump -H" [netcdf]="ncdump -h" [pnetcdf]="ncvalidator -q")
-for backend in hdf5 netcdf pnetcdf; do
-    has_backend $backend && command -v ${reads[$backend]% *} >/dev/null || continue
-    for workload in "openpmd --min-block 4:4 --grid 4:4 --encoding group" "amr --cells 8 --plot-files 1 --particle-files 1" \
-        "climate --columns 30 --levels 2" "checkpoint --width 16 --ffn 32 --depth 1 --vocabulary 32 --checkpoints 1 --every 1 --phase save" \
-        "arrays --arrays 2 --steps 1 --rows 4 --columns 4" "parts --size 800 --dumps 1"; do
-        # shellcheck disable=SC2086 # words
-        expect 0 "$TUTTI" run $workload --quiet "${here[@]}" --backend $backend --path kept --keep
-        find "$data" -type f -name '*kept*' >files
-        [ -s files ] || fail "$workload has kept nothing"
-        # shellcheck disable=SC2086
-        while read -r file; do expect 0 ${reads[$backend]} "$file"; done <files
-        rm -r "$data"/kept*
-    done
-done
-
 # Every workload runs as it is, on few and on many cores: neither too little to be measured nor too much to wait for.
 for workload in $("$TUTTI" list workloads | awk '/^  [a-z]/ { print $1 }'); do
     [ $workload != command ] || continue
