@@ -68,7 +68,8 @@ struct tt_command {
     X(mdtest) \
     X(h5bench) \
     X(perform) \
-    X(hold)
+    X(hold) \
+    X(prove)
 
 #define TT_DECLARE_COMMAND(name) extern const struct tt_command tt_command_##name;
 TT_COMMANDS(TT_DECLARE_COMMAND)

@@ -4,6 +4,7 @@
  * their results are the host's to the last bit. All ranks use the primary context of their device.
  *
  * Not here: managed memory, which hides the copies that tutti measures, and graphs. */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -95,6 +96,19 @@ static uint64_t bus_number(const char *text)
     return sscanf(text, "%x:%x:%x", &domain, &bus, &device) == 3
                ? (uint64_t)domain << 13 | bus << 5 | device
                : 0;
+}
+
+static void cuda_place(const void *opts, unsigned number, char out[TT_DEVICE_PLACE])
+{
+    const struct cuda_opts *o = opts;
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    const struct tt_cuda_library *l;
+    cu_device device;
+
+    if (tt__cuda_library(o->nvrtc, &l, &ignored) != TT_OK ||
+        l->cuDeviceGet(&device, (int)number) != 0 ||
+        l->cuDeviceGetPCIBusId(out, TT_DEVICE_PLACE, device) != 0)
+        *out = '\0';
 }
 
 static int describe(struct tt_device *d, struct cuda *c, struct tt_error *e)
@@ -405,6 +419,15 @@ static int cuda_elapsed(struct tt_device *d, struct tt_device_event *from,
 
 /* ---- what is known of it ---- */
 
+/* Open MPI, MPICH and MVAPICH have the function, if they have it, under the same name. */
+static bool cuda_mpi_says(void)
+{
+    int (*ask)(void);
+
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    return ask && ask() == 1;
+}
+
 static void cuda_usage(struct tt_device *d, struct tt_device_usage *out)
 {
     const struct cuda *c = d->state;
@@ -444,6 +467,7 @@ const struct tt_device_type tt_device_cuda = {
     .opts_size = sizeof(struct cuda_opts),
     .params = params,
     .count = cuda_count,
+    .place = cuda_place,
     .open = cuda_open,
     .close = cuda_close,
     .allocate = cuda_allocate,
@@ -460,6 +484,7 @@ const struct tt_device_type tt_device_cuda = {
     .await = cuda_await,
     .drain = cuda_drain,
     .elapsed = cuda_elapsed,
+    .mpi_says = cuda_mpi_says,
     .usage = cuda_usage,
     .query = cuda_query,
 };

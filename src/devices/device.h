@@ -59,6 +59,8 @@ struct tt_device_usage {
     uint64_t memory_used; /* bytes, of everybody; 0: not known */
 };
 
+#define TT_DEVICE_PLACE 64
+
 /* All functions return TT_OK or a negative code with *e filled; any thread may call them. */
 struct tt_device_type {
     const char *name; /* also the file's name in its directory and the prefix of its keys */
@@ -69,6 +71,10 @@ struct tt_device_type {
 
     /* How many there are on this node; finds and opens the libraries it needs. */
     int (*count)(const void *opts, unsigned *n, struct tt_error *e);
+    /* Where on the node the one with that number is: the address of its PCI device, such as
+     * "0000:06:00.0", or a list of the CPUs near it, such as "0-3"; empty: not known. NULL: none
+     * is. */
+    void (*place)(const void *opts, unsigned number, char out[TT_DEVICE_PLACE]);
     /* Opens the device with device->number, and fills id, name, multiprocessors and caution. If it
      * fails, close is not called. */
     int (*open)(struct tt_device *device, struct tt_error *e);
@@ -103,6 +109,9 @@ struct tt_device_type {
     /* By the device's own clock, after the host has waited for `to`. */
     int (*elapsed)(struct tt_device *device, struct tt_device_event *from,
                    struct tt_device_event *to, double *seconds, struct tt_error *e);
+    /* Whether the MPI library says that it takes addresses of such memory, after MPI_Init. NULL: it
+     * cannot be asked. */
+    bool (*mpi_says)(void);
     /* NULL: nothing is known. */
     void (*usage)(struct tt_device *device, struct tt_device_usage *out);
     /* Versions and the like, for the result. */
@@ -114,9 +123,11 @@ struct tt_device {
     const struct tt_device_type *type;
     const void *opts;
     void *state;
-    unsigned number;  /* on its node */
-    uint64_t id;      /* by which others know it, on its node; open fills it */
-    unsigned sharing; /* ranks of the node that use the same one */
+    unsigned number;    /* on its node */
+    unsigned present;   /* on its node */
+    const char *choice; /* why it is this one */
+    uint64_t id;        /* by which others know it, on its node; open fills it */
+    unsigned sharing;   /* ranks of the node that use the same one */
     char name[96];
     char caution[128]; /* what several ranks that share it should know; empty: nothing */
     unsigned multiprocessors;

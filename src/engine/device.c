@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which device a rank computes on, and opening it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/agree.h"
+#include "engine/device_choice.h"
 #include "engine/private.h"
 
 enum { STAGING_PINNED, STAGING_PAGEABLE, STAGING_DIRECT };
+enum { HALO_AUTO, HALO_DIRECT, HALO_STAGED };
 struct tt_device_options {
     struct tt_counts map;
-    int staging;
+    int staging, halo;
     bool snapshot;
 };
+static const char *const halos[] = {"auto", "direct", "staged", NULL};
 static const char *const stagings[] = {"pinned", "pageable", "gds", NULL};
 
 static int check_options(const void *opts, struct tt_error *e)
@@ -30,12 +35,16 @@ static int check_options(const void *opts, struct tt_error *e)
 static const struct tt_param params[] = {
     {"map", TT_PARAM_COUNTS, AT(map), NULL, NULL,
      "numbers of the devices that the ranks of a node use, in turn, such as 0:1; default: the "
-     "ranks "
-     "of a node share its devices evenly, neighbours the same one"},
+     "ranks of a node share its devices evenly, each one near its CPUs, or else neighbours the "
+     "same one"},
     {"staging", TT_PARAM_CHOICE, AT(staging), "pinned", NULL,
      "memory of the host that data comes to from a device: pinned, which is fast, or pageable; gds "
      "(past the host) is not there yet",
      .choices = stagings},
+    {"halo", TT_PARAM_CHOICE, AT(halo), "auto", NULL,
+     "of stencil: direct, MPI takes halos from the device's memory; staged, from pinned memory of "
+     "the host; auto: direct if MPI says that it can and a process of its own has proved it",
+     .choices = halos},
     {"snapshot", TT_PARAM_BOOL, AT(snapshot), "yes", NULL,
      "with overlap, copy a dump on the device first, which takes its memory once more per dump in "
      "flight; else the caller waits until the data has left the device"},
@@ -50,17 +59,78 @@ const struct tt_component tt_device_component = {
     .check = check_options,
 };
 
-/* The ranks of a node in turn, or in blocks of neighbours. */
-static int choose(const struct tt_device_options *o, unsigned n, int rank, int size, unsigned *out,
+/* How far each of n devices is from the CPUs that this rank may use. */
+static void measure_distances(const struct tt_device *d, unsigned n, unsigned char *out)
+{
+    hwloc_cpuset_t cpus = hwloc_bitmap_alloc();
+    hwloc_topology_t machine = NULL;
+    bool loaded = cpus && hwloc_topology_init(&machine) == 0 &&
+                  hwloc_topology_set_type_filter(machine, HWLOC_OBJ_PCI_DEVICE,
+                                                 HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
+                  hwloc_topology_load(machine) == 0 &&
+                  hwloc_get_cpubind(machine, cpus, HWLOC_CPUBIND_THREAD) == 0;
+
+    memset(out, TT_DISTANCE_UNKNOWN, n);
+    for (unsigned i = 0; loaded && i < n; i++) {
+        char place[TT_DEVICE_PLACE] = "";
+
+        d->type->place(d->opts, i, place);
+        if (*place)
+            out[i] = tt_device_distance(machine, cpus, place);
+    }
+    if (machine)
+        hwloc_topology_destroy(machine);
+    hwloc_bitmap_free(cpus);
+}
+
+/* The nearest one, if all ranks of the node see the same devices and places tell them apart. n: 0
+ * on a rank that has failed. Collective. */
+static bool choose_nearest(struct tt_device *d, MPI_Comm node, unsigned n, int rank, int size,
+                           unsigned *out)
+{
+    unsigned char *all = malloc((size_t)size * TT_MOST_DEVICES);
+    unsigned range[2] = {all ? n : 0, all ? UINT32_MAX - n : 0};
+    bool tells = false;
+
+    MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_UNSIGNED, MPI_MIN, node);
+    if (range[0] > 1 && range[0] == UINT32_MAX - range[1] && n <= TT_MOST_DEVICES &&
+        d->type->place) {
+        measure_distances(d, n, all + (size_t)rank * n);
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)n, MPI_UNSIGNED_CHAR, node);
+        tells = tt_device_distances_tell(all, size, n);
+        *out = tt_device_nearest(all, size, n, rank);
+    }
+    free(all);
+    return tells;
+}
+
+/* By the map, the ranks of a node in turn; else by what is near. Collective; n is 0 on a rank that
+ * has failed. */
+static int choose(struct tt_device *d, MPI_Comm node, const struct tt_device_options *o, unsigned n,
                   struct tt_error *e)
 {
-    uint64_t number = o->map.n ? o->map.values[(size_t)rank % o->map.n]
-                               : (uint64_t)rank * n / (uint64_t)(size > (int)n ? size : (int)n);
+    int rank, size;
+    uint64_t number;
 
-    if (number >= n)
-        return tt_fail(e, TT_USAGE, "device.map names device %llu, but this node has %u of them",
-                       (unsigned long long)number, n);
-    *out = (unsigned)number;
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_size(node, &size);
+    d->present = n;
+    if (o->map.n) {
+        number = o->map.values[(size_t)rank % o->map.n];
+        d->number = (unsigned)number;
+        d->choice = "device.map";
+        return n == 0 || number < n
+                   ? TT_OK
+                   : tt_fail(e, TT_USAGE,
+                             "device.map names device %llu, but this node has %u of them",
+                             (unsigned long long)number, n);
+    }
+    if (choose_nearest(d, node, n, rank, size, &d->number)) {
+        d->choice = "near the CPUs that the rank may use";
+    } else {
+        d->number = tt_device_evenly(size, n, rank);
+        d->choice = "ranks share devices evenly: nothing tells which one is near";
+    }
     return TT_OK;
 }
 
@@ -81,16 +151,14 @@ static unsigned count_sharing(MPI_Comm node, const struct tt_device *d, bool is_
 static int open_here(struct tt_device *d, MPI_Comm node, const struct tt_config *config,
                      struct tt_error *e)
 {
-    int rank, size, rc;
     unsigned n = 0;
+    int rc, chosen;
 
-    MPI_Comm_rank(node, &rank);
-    MPI_Comm_size(node, &size);
     d->type = config->device;
     d->opts = config->device_opts;
     rc = d->type->count(d->opts, &n, e);
-    if (rc == TT_OK)
-        rc = choose(tt_config_opts(config, "device"), n, rank, size, &d->number, e);
+    chosen = choose(d, node, tt_config_opts(config, "device"), rc == TT_OK ? n : 0, e);
+    rc = rc == TT_OK ? chosen : rc;
     if (rc == TT_OK && !(d->state = calloc(1, d->type->state_size)))
         rc = tt_fail_nomem(e, "a device");
     if (rc == TT_OK)
@@ -136,6 +204,19 @@ void tt_device_close(struct tt_device *d)
     free(d);
 }
 
+/* Of rank 0. */
+static int describe(struct tt_device *d, struct tt_facts *facts, struct tt_error *e)
+{
+    char text[64];
+    int rc = d->type->query(d, facts, e);
+
+    snprintf(text, sizeof text, "device %u of %u", d->number, d->present);
+    if (rc == TT_OK && d->present > 1 &&
+        tt_facts_add(facts, "device", NULL, text, TT_IN_EFFECT, d->choice) != TT_OK)
+        rc = tt_fail_nomem(e, "facts");
+    return rc;
+}
+
 int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
 {
     const struct tt_device_options *o = tt_config_opts(engine->config, "device");
@@ -152,13 +233,57 @@ int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
     MPI_Reduce(&d->sharing, &most, 1, MPI_UNSIGNED, MPI_MAX, 0, engine->comm);
     if (engine->rank != 0)
         return rc;
-    if (d->type->query(d, &facts, &ignored) == TT_OK)
+    if (describe(d, &facts, &ignored) == TT_OK)
         tt__facts_keep(engine, &facts);
     tt_facts_free(&facts);
     if (most > 1 && d->caution[0])
         tt_warning(engine, "%u ranks share a device: %s", most, d->caution);
     return rc;
 }
+
+/* ---- halos ---- */
+
+/* TT_OK if MPI takes addresses of the device's memory on every rank; else *why, the same on all. It
+ * is tried by a process of its own first, on every node: an MPI that cannot do it crashes. */
+static int prove(struct tt_engine *engine, struct tt_error *why)
+{
+    struct tt_device *d = engine->device;
+    bool says = d->type->mpi_says && d->type->mpi_says();
+    int rc = says ? TT_OK
+                  : tt_fail(why, TT_UNSUPPORTED,
+                            "MPI does not say that it takes addresses of device %s", d->type->name);
+
+    rc = tt_agree(engine->comm, rc, why);
+    if (rc == TT_OK && engine->p->node_rank == 0)
+        rc = tt_device_prove_apart(d, engine->config, why);
+    rc = tt_agree(engine->comm, rc, why);
+    return rc == TT_OK ? tt_device_prove(d, engine->comm, why) : rc;
+}
+
+int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *e)
+{
+    const struct tt_device_options *o = tt_config_opts(engine->config, "device");
+    struct tt_error why = TT_ERROR_CLEAR;
+    struct tt_facts facts = {0};
+
+    *out = false;
+    if (!engine->device || engine->size == 1)
+        return TT_OK;
+    *out = o->halo != HALO_STAGED && prove(engine, &why) == TT_OK;
+    if (!*out && o->halo == HALO_DIRECT)
+        return tt_fail(e, TT_UNSUPPORTED, "device.halo=direct: %s: use auto or staged", why.text);
+    if (engine->rank == 0 &&
+        tt_facts_add(&facts, "device.halo", halos[o->halo], *out ? "direct" : "staged",
+                     TT_IN_EFFECT,
+                     *out ? "MPI says that it takes the device's addresses, and has proved it"
+                     : *why.text ? why.text
+                                 : "as it was asked for") == TT_OK)
+        tt__facts_keep(engine, &facts);
+    tt_facts_free(&facts);
+    return TT_OK;
+}
+
+/* ---- the end ---- */
 
 void tt__device_report(struct tt_engine *engine)
 {

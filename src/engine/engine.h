@@ -33,6 +33,15 @@ struct tt_engine {
 int tt_device_open(MPI_Comm comm, const struct tt_config *config, struct tt_device **out,
                    struct tt_error *e);
 void tt_device_close(struct tt_device *device);
+/* Whether MPI may be given addresses of the device's memory for halos, as device.halo asks and as
+ * has been proved; the result says which way they go. Collective. */
+int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *e);
+/* Sends a little of the device's memory from every rank to the next one, and checks what arrives.
+ * Collective, the outcome is the same on all. */
+int tt_device_prove(struct tt_device *device, MPI_Comm comm, struct tt_error *e);
+/* The same from this rank to itself, in a process of its own that may crash (tutti prove). */
+int tt_device_prove_apart(struct tt_device *device, const struct tt_config *config,
+                          struct tt_error *e);
 
 /* ---- time ---- */
 /* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase.

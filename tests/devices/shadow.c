@@ -6,7 +6,10 @@
  *
  * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_FAIL=N, the N-th copy
  * fails, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of N bytes or more for which the
- * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1). */
+ * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1);
+ * SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI, MPI says that it takes
+ * their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
+ * SHADOW_WRONG, but not to what the device itself sees. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +91,11 @@ static int shadow_allocate(struct tt_device *d, size_t bytes, void **out, struct
     if (!p || fd < 0 || ftruncate(fd, (off_t)pages(bytes)) != 0)
         return tt_fail_nomem(e, "a shadow");
     p->bytes = bytes;
-    p->address = mmap(NULL, pages(bytes), PROT_NONE, MAP_SHARED, fd, 0);
-    p->shadow = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    p->address =
+        mmap(NULL, pages(bytes), getenv("SHADOW_OPEN") ? PROT_READ | PROT_WRITE : PROT_NONE,
+             MAP_SHARED, fd, 0);
+    p->shadow = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE,
+                     getenv("SHADOW_WRONG") ? MAP_PRIVATE : MAP_SHARED, fd, 0);
     close(fd);
     if (p->address == MAP_FAILED || p->shadow == MAP_FAILED)
         return tt_fail_nomem(e, "a shadow");
@@ -362,6 +368,21 @@ static int shadow_count(const void *opts, unsigned *n, struct tt_error *e)
     return *n ? TT_OK : tt_fail(e, TT_UNSUPPORTED, "device shadow: there is none");
 }
 
+static void shadow_place(const void *opts, unsigned number, char out[TT_DEVICE_PLACE])
+{
+    const char *places = getenv("SHADOW_PLACES");
+
+    (void)opts;
+    for (; places && number > 0; number--)
+        places = strchr(places, ':') ? strchr(places, ':') + 1 : NULL;
+    snprintf(out, TT_DEVICE_PLACE, "%.*s", places ? (int)strcspn(places, ":") : 0, places);
+}
+
+static bool shadow_mpi_says(void)
+{
+    return getenv("SHADOW_MPI") != NULL;
+}
+
 static int shadow_open(struct tt_device *d, struct tt_error *e)
 {
     struct shadow *s = d->state;
@@ -398,6 +419,7 @@ const struct tt_device_type tt_device_shadow = {
     .summary = "for tests: memory that only it can reach",
     .state_size = sizeof(struct shadow),
     .count = shadow_count,
+    .place = shadow_place,
     .open = shadow_open,
     .close = shadow_close,
     .allocate = shadow_allocate,
@@ -414,6 +436,7 @@ const struct tt_device_type tt_device_shadow = {
     .await = shadow_await,
     .drain = shadow_drain,
     .elapsed = shadow_elapsed,
+    .mpi_says = shadow_mpi_says,
     .query = shadow_query,
 };
 TT_MODULE(.device = &tt_device_shadow);

@@ -219,6 +219,42 @@ expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 2 --size 64x70 --device shadow
 jq -r '.warnings[]' out.json | grep "ranks share" && fail "nobody shares"
 expect 0 env SHADOW_DEVICES=2 "${stencil[@]}" -n 2 --size 64x70 --device shadow --device.map 1
 jq -r '.warnings[]' out.json | grep -q "2 ranks share a device" || fail "the map: $(jq -c .warnings out.json)"
+# By where they are: each rank one near its CPUs, unless the map says otherwise. The result says which one, and why.
+which() { jq -c '[.. | objects | select(.key? == "device" and .proof?) | .read_back, .how]' out.json; }
+equal '["device 1 of 2","device.map"]' "$(which)" "the device by the map"
+cpus=$(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status)
+if [ "${cpus%%[-,]*}" != "${cpus##*[-,]}" ]; then
+    for i in 0 1; do
+        places=(${cpus%%[-,]*} ${cpus##*[-,]})
+        expect 0 env SHADOW_DEVICES=2 SHADOW_PLACES="${places[0]}:${places[1]}" taskset -c "${places[i]}" "${stencil[@]}" -n 1 --size 64x70 --device shadow
+        equal "[\"device $i of 2\",\"near the CPUs that the rank may use\"]" "$(which)" "the device near CPU ${places[i]}"
+    done
+    expect 0 env SHADOW_DEVICES=2 SHADOW_PLACES="${places[0]}:${places[1]}" taskset -c "${places[1]}" "${stencil[@]}" -n 1 --size 64x70 --device shadow --device.map 0
+    equal '["device 0 of 2","device.map"]' "$(which)" "the device by the map"
+fi
+expect 0 env SHADOW_DEVICES=2 SHADOW_PLACES=0:nowhere "${stencil[@]}" -n 2 --size 64x70 --device shadow
+which | grep -q "nothing tells which one is near" || fail "an unknown place: $(which)"
+
+# Halos by MPI itself, if it says that it can and a process of its own has survived it; the same field, and nothing left of it.
+halo() { jq -c '[.. | objects | select(.key? == "device.halo" and .proof?) | .given, .read_back, .how]' out.json; }
+plain host -n 1 --size 40x67 --shape box --perturbation sine
+for how in '-n 3' '-n 4 --decomposition blocks --halo overlap --mode async+bg --device.halo direct'; do
+    (export SHADOW_MPI=1 SHADOW_OPEN=1; plain there $how --size 40x67 --shape box --perturbation sine --device shadow)
+    cmp host there || fail "fields differ where MPI takes halos from the device: $how"
+    halo | grep -q '"direct","MPI says that it takes the device.s addresses, and has proved it"' || fail "not direct: $(halo)"
+done
+(export SHADOW_MPI=1; plain there -n 2 --size 40x67 --shape box --perturbation sine --device shadow)
+cmp host there || fail "fields differ after a proof that failed"
+equal '["auto","staged","a process that tried it crashed"]' "$(halo)" "an MPI that cannot do what it says"
+expect 1 env SHADOW_MPI=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo direct
+one_line "device.halo=direct: a process that tried it crashed: use auto or staged"
+expect 1 env SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo direct
+one_line "device.halo=direct: MPI does not say that it takes addresses of device shadow: use auto or staged"
+expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_WRONG=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo direct
+one_line "what MPI brought to device memory is not what was sent"
+expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
+equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
+[ -z "$(find "$TMPDIR" -name 'tutti-prove*')" ] || fail "left behind: $(find "$TMPDIR")"
 # A machine without the driver.
 if ! ldconfig -p | grep -q 'libcuda\.so'; then
     expect 1 "${stencil[@]}" --size 64 --device cuda

@@ -11,9 +11,9 @@ has_option() { # COMMAND OPTION: of the command, or a key of the run, an ensembl
     sed -n "/^### tutti $1\$/,/^##/p" reference.md | grep -qE -- "^\| \`(-., )?$2[ \`]" || grep -qE "^\| \`((ensemble|study)\.)?${key//-/_}\` " reference.md
 }
 
-# Every page: words after tutti are commands. Launchers start perform and hold, which are not listed.
+# Every page: words after tutti are commands. Launchers start perform and hold, and ranks prove, which are not listed.
 while IFS=: read -r page word; do
-    case $word in perform | hold) continue ;; esac
+    case $word in perform | hold | prove) continue ;; esac
     grep -q "^### tutti $word\$" reference.md || fail "$page names tutti $word, which is not a command"
 done < <(cd "$SOURCE" && grep -oE '`tutti [a-z0-9]+[ `]' README.md docs/*.md | sed -E 's/:.*tutti ([a-z0-9]+).*/:\1/' | sort -u)
 

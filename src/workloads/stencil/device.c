@@ -332,7 +332,7 @@ struct tt_halo_staging {
     struct tt_block sides[2][TT_MAX_NEIGHBOURS]; /* owned points next to a neighbour; its own */
     size_t at[TT_MAX_NEIGHBOURS];                /* points of the neighbours before it */
     size_t points;
-    double *dense, *pinned; /* twice as many: sent, received */
+    double *dense, *pinned; /* twice as many: sent, received; no pinned ones: direct */
     struct tt_device_event *delivered;
 };
 
@@ -354,7 +354,7 @@ static void select_side(struct tt_block *b, const struct tt_owned *o, const stru
     tt_select_slab(&b->memory, 3, l->dims, start, NULL, count, NULL);
 }
 
-int tt_halo_to_device(struct tt_halo *h, struct tt_device *d, const struct tt_owned *o,
+int tt_halo_to_device(struct tt_halo *h, struct tt_device *d, bool direct, const struct tt_owned *o,
                       const struct tt_layout *l, struct tt_error *e)
 {
     struct tt_halo_staging *s = h->staging = calloc(1, sizeof *s);
@@ -376,7 +376,7 @@ int tt_halo_to_device(struct tt_halo *h, struct tt_device *d, const struct tt_ow
     }
     bytes = 2 * s->points * sizeof(double);
     rc = d->type->allocate(d, bytes, &dense, e);
-    if (rc == TT_OK)
+    if (rc == TT_OK && !direct)
         rc = d->type->pin(d, bytes, &pinned, e);
     if (rc == TT_OK)
         rc = d->type->make_event(d, &s->delivered, e);
@@ -406,7 +406,7 @@ double *tt_halo_buffer(const struct tt_halo *h, int neighbour, bool received)
 {
     const struct tt_halo_staging *s = h->staging;
 
-    return s->pinned + (received ? s->points : 0) + s->at[neighbour];
+    return (s->pinned ? s->pinned : s->dense) + (received ? s->points : 0) + s->at[neighbour];
 }
 
 int tt_halo_fetch(struct tt_halo *h, double *values, struct tt_error *e)
@@ -420,7 +420,7 @@ int tt_halo_fetch(struct tt_halo *h, double *values, struct tt_error *e)
         rc = tt_device_gather(d, TT_STREAM_HALO, &s->sides[0][i], sizeof(double), TT_WITHIN_DEVICE,
                               s->dense + s->at[i], NULL, e);
     }
-    if (rc == TT_OK && s->points > 0)
+    if (rc == TT_OK && s->pinned && s->points > 0)
         rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_FROM_DEVICE, s->pinned, s->dense,
                                   s->points * sizeof(double), e);
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_HALO, e) : rc;
@@ -435,8 +435,9 @@ int tt_halo_deliver(struct tt_halo *h, struct tt_error *e)
 
     if (s->points == 0)
         return TT_OK;
-    rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_TO_DEVICE, dense, s->pinned + s->points,
-                              s->points * sizeof(double), e);
+    if (s->pinned)
+        rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_TO_DEVICE, dense, s->pinned + s->points,
+                                  s->points * sizeof(double), e);
     for (int i = 0; rc == TT_OK && i < h->n; i++)
         rc = tt_device_scatter(d, TT_STREAM_HALO, &s->sides[1][i], sizeof(double), TT_WITHIN_DEVICE,
                                dense + s->at[i], NULL, e);

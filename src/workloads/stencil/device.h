@@ -31,12 +31,12 @@ double tt_grid_difference_device(struct tt_grid *g, const struct tt_box *box);
 void tt_grid_begin_residual(struct tt_grid *g);
 double tt_grid_take_residual(struct tt_grid *g);
 
-/* Halos go through one dense buffer on the device and one of the host's, pinned, for all
- * neighbours: what is sent, then what is received. */
-int tt_halo_to_device(struct tt_halo *h, struct tt_device *device, const struct tt_owned *o,
-                      const struct tt_layout *l, struct tt_error *e);
+/* Halos go through one dense buffer on the device for all neighbours: what is sent, then what is
+ * received. MPI gets its addresses (direct), or those of one of the host's, pinned, beside it. */
+int tt_halo_to_device(struct tt_halo *h, struct tt_device *device, bool direct,
+                      const struct tt_owned *o, const struct tt_layout *l, struct tt_error *e);
 void tt_halo_free_device(struct tt_halo *h);
-/* What the neighbours need is in the host's memory when it returns. */
+/* What the neighbours need is where MPI takes it from when it returns. */
 int tt_halo_fetch(struct tt_halo *h, double *values, struct tt_error *e);
 /* What they have sent is there before what is queued for computation next. */
 int tt_halo_deliver(struct tt_halo *h, struct tt_error *e);

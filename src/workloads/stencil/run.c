@@ -31,6 +31,7 @@ struct solver {
     const struct tt_read_options *reading;
     struct fields fields;
     struct tt_halo halos[TT_STENCIL_FIELDS];
+    bool direct; /* MPI takes them from a device's memory */
     struct tt_box inner, shell[6];
     int nshell;
 
@@ -175,7 +176,8 @@ static int allocate(struct solver *s, struct tt_error *e)
         rc = tt_halo_make(&s->halos[k], s->engine->comm, &f->partition, &g->owned, &g->layout,
                           tt_stencil_facts[g->problem.shape].diagonals, e);
         if (rc == TT_OK && s->engine->device)
-            rc = tt_halo_to_device(&s->halos[k], s->engine->device, &g->owned, &g->layout, e);
+            rc = tt_halo_to_device(&s->halos[k], s->engine->device, s->direct, &g->owned,
+                                   &g->layout, e);
     }
     for (int i = 0; rc == TT_OK && s->engine->device && i < 4; i++)
         rc = s->engine->device->type->make_event(s->engine->device, &s->clock[i], e);
@@ -604,7 +606,9 @@ int tt_stencil_run(struct tt_engine *engine, struct tt_error *e)
     s->engine = engine;
     s->options = tt_config_opts(engine->config, "stencil");
     s->reading = tt_config_opts(engine->config, "read");
-    rc = tt_agree(engine->comm, allocate(s, e), e);
+    rc = tt_device_gives_halos(engine, &s->direct, e);
+    if (rc == TT_OK)
+        rc = tt_agree(engine->comm, allocate(s, e), e);
     if (rc == TT_OK)
         rc = tt_output_open(engine, "stencil", s->options->iterations, (unsigned)s->fields.n,
                             s->variables, &s->output, e);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether MPI can be given addresses of a device's memory: it is tried, with the calls of a halo,
+ * for a message that goes along with its envelope and one that does not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agree.h"
+#include "base/run_command.h"
+#include "base/sys.h"
+#include "engine/device_move.h"
+#include "engine/engine.h"
+
+#define MOST ((size_t)1 << 20) /* bytes of a message */
+
+static char content(int rank, size_t i)
+{
+    return (char)(i * 31 + (size_t)rank * 7 + 1);
+}
+
+/* Halves of `there`: what is sent, and what is received. */
+static int exchange(MPI_Comm comm, char *there, size_t bytes, struct tt_error *e)
+{
+    MPI_Request requests[2];
+    int rank, size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Irecv(there + MOST, (int)bytes, MPI_CHAR, (rank + size - 1) % size, 0, comm, requests);
+    MPI_Isend(there, (int)bytes, MPI_CHAR, (rank + 1) % size, 0, comm, requests + 1);
+    return tt_fail_mpi(e, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall", NULL);
+}
+
+static int check(struct tt_device *d, char *here, const char *there, int from, size_t bytes,
+                 struct tt_error *e)
+{
+    int rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_FROM_DEVICE, here, there + MOST, bytes, e);
+
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_HALO, e);
+    for (size_t i = 0; rc == TT_OK && i < bytes; i++)
+        if (here[i] != content(from, i))
+            rc = tt_fail(e, TT_FAILED, "what MPI brought to device memory is not what was sent");
+    return rc;
+}
+
+int tt_device_prove(struct tt_device *d, MPI_Comm comm, struct tt_error *e)
+{
+    char *here = malloc(MOST);
+    void *there = NULL;
+    int rank, size, rc;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (size_t i = 0; here && i < MOST; i++)
+        here[i] = content(rank, i);
+    rc = here ? d->type->allocate(d, 2 * MOST, &there, e) : tt_fail_nomem(e, "a message");
+    if (rc == TT_OK)
+        rc = d->type->clear(d, TT_STREAM_HALO, (char *)there + MOST, MOST, e);
+    if (rc == TT_OK)
+        rc = tt_device_copy_bytes(d, TT_STREAM_HALO, TT_TO_DEVICE, there, here, MOST, e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_HALO, e);
+    rc = tt_agree(comm, rc, e);
+    for (size_t bytes = 256; rc == TT_OK && bytes <= MOST; bytes *= MOST / 256) {
+        rc = exchange(comm, there, bytes, e);
+        if (rc == TT_OK)
+            rc = check(d, here, there, (rank + size - 1) % size, bytes, e);
+        rc = tt_agree(comm, rc, e);
+    }
+    if (there)
+        d->type->release(d, there);
+    free(here);
+    return rc;
+}
+
+/* ---- in a process of its own ---- */
+
+/* The keys by which that process opens the same device; NULL: no memory. */
+static char *settings_of(const struct tt_device *d, const struct tt_config *config)
+{
+    json_t *all = tt_config_to_json(config), *few = json_object();
+    size_t length = strlen(d->type->name);
+    const char *key;
+    json_t *value;
+    char number[16], *text;
+
+    snprintf(number, sizeof number, "%u", d->number);
+    json_object_foreach(all, key, value) if (!strcmp(key, "device") || !strcmp(key, "module") ||
+                                             (!strncmp(key, d->type->name, length) &&
+                                              key[length] == '.')) json_object_set(few, key, value);
+    json_object_set_new(few, "device.map", json_string(number));
+    text = few ? json_dumps(few, JSON_COMPACT) : NULL;
+    json_decref(all);
+    json_decref(few);
+    return text;
+}
+
+int tt_device_prove_apart(struct tt_device *d, const struct tt_config *config, struct tt_error *e)
+{
+    const char *within = getenv("TMPDIR"), *said;
+    char *settings = settings_of(d, config), directory[256], answer[4096];
+    char *words[] = {"/proc/self/exe", "prove", settings, directory, NULL};
+    int n = snprintf(directory, sizeof directory, "%s/tutti-prove.XXXXXX",
+                     within && *within ? within : "/tmp");
+    int rc = TT_OK;
+
+    if (!settings || n >= (int)sizeof directory || !mkdtemp(directory)) {
+        free(settings);
+        return tt_fail(e, TT_FAILED, "no directory for the process that would prove it");
+    }
+    if (!tt_run_command(words, answer, sizeof answer)) {
+        said = strstr(answer, "tutti: ");
+        answer[strcspn(answer, "\n")] = '\0';
+        rc = tt_fail(e, TT_UNSUPPORTED, "a process that tried it %s%.60s",
+                     said == answer ? "failed: " : "crashed", said == answer ? said + 7 : "");
+    }
+    tt_sys_remove_private(directory);
+    free(settings);
+    return rc;
+}
