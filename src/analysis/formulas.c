@@ -504,6 +504,23 @@ static struct tt_value formula_staging_rate(const struct tt_run_data *run)
                  "no data was in a device's memory");
 }
 
+static struct tt_value formula_epoch_staging(const struct tt_run_data *run)
+{
+    bool serial = tt_run_data_is_serial(run);
+    double seconds = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->nepochs; i++) {
+        const struct tt_epoch *x = &run->epochs[i];
+
+        if (x->staging > 0 && (serial || !(x->baseline || x->settling))) {
+            seconds += x->staging;
+            n++;
+        }
+    }
+    return n ? known(seconds / (double)n) : unknown("no data left a device in an epoch");
+}
+
 /* What of the I/O was visible was staging as far as the caller's copy lasted, or as far as storage
  * is too short for it; never more than all of it. The rest was storage. */
 static struct tt_value hidden_part(const struct tt_run_data *run, bool staging)
@@ -659,6 +676,7 @@ static bool holds_without_baselines(enum tt_metric_id id)
     case TT_METRIC_hidden_fraction_median:
     case TT_METRIC_hidden_fraction_low:
     case TT_METRIC_hidden_fraction_high:
+    case TT_METRIC_epoch_staging:
     case TT_METRIC_hidden_staging:
     case TT_METRIC_hidden_storage:
     case TT_METRIC_speedup:
@@ -702,6 +720,7 @@ static void leave_out_epochs(struct tt_run_data *run)
                                                   TT_METRIC_hidden_fraction_low,
                                                   TT_METRIC_hidden_fraction_high,
                                                   TT_METRIC_hidden_fraction_median,
+                                                  TT_METRIC_epoch_staging,
                                                   TT_METRIC_hidden_staging,
                                                   TT_METRIC_hidden_storage,
                                                   TT_METRIC_speedup,

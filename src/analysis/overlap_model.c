@@ -6,7 +6,7 @@
 
 #include "analysis/statistics.h"
 
-const char *const tt_model_rates[] = {"storage", "copy"};
+const char *const tt_model_rates[] = {"storage", "staging", "copy"};
 
 /* ---- fitting ---- */
 
@@ -16,10 +16,13 @@ static size_t take_rows(const struct tt_history *h, int rate, struct tt_rate_row
 
     for (size_t i = 0; i < h->n; i++) {
         const struct tt_past_run *r = &h->runs[i];
-        double value = rate == TT_MODEL_STORAGE ? r->storage_rate : r->copy_rate;
+        double value = rate == TT_MODEL_STORAGE   ? r->storage_rate
+                       : rate == TT_MODEL_STAGING ? r->staging_rate
+                                                  : r->copy_rate;
+        bool is_of_mode = rate == TT_MODEL_STAGING ||
+                          r->mode == (rate == TT_MODEL_STORAGE ? TT_CHOICE_SYNC : TT_CHOICE_ASYNC);
 
-        if (r->mode == (rate == TT_MODEL_STORAGE ? TT_CHOICE_SYNC : TT_CHOICE_ASYNC) &&
-            isfinite(value) && value > 0)
+        if (is_of_mode && isfinite(value) && value > 0)
             rows[n++] = (struct tt_rate_row){{r->size, r->ranks}, value};
     }
     return n;
@@ -34,7 +37,7 @@ static int fit_rate(const struct tt_history *h, int rate, int form, struct tt_ra
     int best = tt_rate_fit_all(rows, n, m->fits[rate], &why);
 
     m->chosen[rate] = best < 0 ? -1 : form < 0 ? best : m->fits[rate][form].n > 0 ? form : -1;
-    if (m->chosen[rate] >= 0 || rate == TT_MODEL_COPY)
+    if (m->chosen[rate] >= 0 || rate != TT_MODEL_STORAGE)
         return TT_OK;
     if (n >= needed)
         return tt_fail(e, TT_FAILED,
@@ -81,11 +84,13 @@ int tt_overlap_model_fit(const struct tt_history *h, int form, struct tt_overlap
     double *values = malloc((h->n + 1) * sizeof *values);
     int rc = rows && values ? TT_OK : tt_fail_nomem(e, "a fit");
 
-    *out = (struct tt_overlap_model){.chosen = {-1, -1}};
+    *out = (struct tt_overlap_model){.chosen = {-1, -1, -1}};
     for (int rate = 0; rc == TT_OK && rate < TT_NMODEL_RATES; rate++)
         rc = fit_rate(h, rate, form, rows, out, e);
     if (rc == TT_OK)
         out->inflation = spread_of(h, TT_CHOICE_ASYNC, AT(compute), AT(alone), values);
+    if (rc == TT_OK && out->rows[TT_MODEL_STAGING] > 0)
+        out->waited = spread_of(h, TT_CHOICE_ASYNC, AT(waited), 0, values).value;
     for (int mode = 0; rc == TT_OK && mode < TT_NCHOICES; mode++) {
         out->init[mode] = spread_of(h, mode, AT(init), 0, values).value;
         out->term[mode] = spread_of(h, mode, AT(term), 0, values).value;
@@ -97,9 +102,9 @@ int tt_overlap_model_fit(const struct tt_history *h, int form, struct tt_overlap
 
 /* ---- predicting ---- */
 
-/* A point of the box in which the three unknowns lie. */
+/* A point of the box in which the three unknowns lie. waited: of the I/O, what is in the copy. */
 struct point {
-    double io, copy, inflation;
+    double io, copy, inflation, waited;
 };
 typedef double figure(const struct tt_overlap_question *q, const struct point *p);
 
@@ -110,7 +115,7 @@ static double epoch_sync(const struct tt_overlap_question *q, const struct point
 
 static double epoch_async(const struct tt_overlap_question *q, const struct point *p)
 {
-    return tt_epoch_async(q->form, q->compute * p->inflation, p->io, p->copy);
+    return tt_epoch_async(q->form, q->compute * p->inflation, p->io - p->waited, p->copy);
 }
 
 /* Both grow with the I/O, and in the end nothing else counts. */
@@ -120,14 +125,15 @@ static double speedup(const struct tt_overlap_question *q, const struct point *p
 }
 
 /* From here on computation is long enough to pay for the copy; NaN: it never is. In the physical
- * form I/O + c = I/O + copy; in that of the paper I/O + c = I/O - f c + copy. Either only while I/O
- * is what an epoch waits for. */
+ * form I/O + c = I/O - waited + copy; in that of the paper I/O + c = I/O - waited - f c + copy.
+ * Either only while I/O is what an epoch waits for. */
 static double least_compute(const struct tt_overlap_question *q, const struct point *p)
 {
     bool paper = q->form == TT_EPOCH_PAPER;
-    double c = paper ? p->copy / (1 + p->inflation) : p->copy;
+    double io = p->io - p->waited, cost = fmax(0, p->copy - p->waited);
+    double c = paper ? cost / (1 + p->inflation) : cost;
 
-    return p->inflation * c < (paper ? p->io / 2 : p->io) ? c : NAN;
+    return p->inflation * c < (paper ? io / 2 : io) ? c : NAN;
 }
 
 /* From here on what I/O does to the computation costs more than is hidden of it: I/O + c = f c +
@@ -152,16 +158,17 @@ static double least_steps(const struct tt_overlap_question *q, const struct poin
 /* The figure in the middle, and its least and most in the box: at a corner, or where computation
  * and I/O are equally long. */
 static struct tt_range over_box(const struct tt_overlap_question *q, const struct tt_range box[3],
-                                figure *f)
+                                double waited, figure *f)
 {
     double bend = q->compute * (q->form == TT_EPOCH_PAPER ? 2 : 1);
-    struct point middle = {box[0].value, box[1].value, box[2].value};
+    struct point middle = {box[0].value, box[1].value, box[2].value, waited};
     struct tt_range r = {.value = f(q, &middle), .low = INFINITY, .high = -INFINITY};
 
     for (int i = 0; i < 12; i++) {
         struct point p = {.copy = i & 1 ? box[1].high : box[1].low,
-                          .inflation = i & 2 ? box[2].high : box[2].low};
-        double at = bend * p.inflation, y;
+                          .inflation = i & 2 ? box[2].high : box[2].low,
+                          .waited = waited};
+        double at = bend * p.inflation + waited, y;
 
         p.io = i >> 2 == 0 ? box[0].low : i >> 2 == 1 ? box[0].high : at;
         if (p.io < box[0].low || p.io > box[0].high)
@@ -188,6 +195,11 @@ static struct tt_range time_of(double size, const struct tt_rate_guess *g)
                              g->low > 0 ? size / g->low : INFINITY};
 }
 
+static struct tt_range sum_of(const struct tt_range *a, const struct tt_range *b)
+{
+    return (struct tt_range){a->value + b->value, a->low + b->low, a->high + b->high};
+}
+
 /* Equation 1. */
 static struct tt_range whole_run(const struct tt_overlap_model *m,
                                  const struct tt_overlap_question *q, int mode,
@@ -204,14 +216,19 @@ void tt_overlap_predict(const struct tt_overlap_model *m, const struct tt_overla
                         struct tt_overlap_answer *out)
 {
     static const struct tt_range unknown = {NAN, NAN, NAN}, undisturbed = {1, 1, 1};
-    double level = 1 - (1 - TT_LEVEL) / TT_NMODEL_RATES;
+    bool stages = m->rows[TT_MODEL_STAGING] > 0;
+    double level = 1 - (1 - TT_LEVEL) / (stages ? TT_NMODEL_RATES : TT_NMODEL_RATES - 1), waited;
     struct tt_overlap_answer a = {.copy = unknown};
-    struct tt_range box[3];
+    struct tt_range box[3], storage;
 
     for (int i = 0; i < TT_NMODEL_RATES; i++)
         if (m->chosen[i] >= 0)
             a.rates[i] = tt_rate_predict(&m->fits[i][m->chosen[i]], q->size, q->ranks, level);
-    a.io = box[0] = time_of(q->size, &a.rates[TT_MODEL_STORAGE]);
+    if (stages)
+        a.staging = time_of(q->size, &a.rates[TT_MODEL_STAGING]);
+    storage = time_of(q->size, &a.rates[TT_MODEL_STORAGE]);
+    a.io = box[0] = sum_of(&storage, &a.staging);
+    waited = stages && isfinite(m->waited) ? m->waited * a.staging.value : 0;
     a.copy = box[1] = time_of(q->size, &a.rates[TT_MODEL_COPY]);
     box[2] = isfinite(m->inflation.value) ? m->inflation : undisturbed;
     a.epoch[TT_CHOICE_SYNC] = (struct tt_range){tt_epoch_sync(q->compute, a.io.value),
@@ -220,13 +237,13 @@ void tt_overlap_predict(const struct tt_overlap_model *m, const struct tt_overla
     a.epoch[TT_CHOICE_ASYNC] = a.speedup = a.least_compute = a.most_compute = unknown;
     a.interval = a.steps = unknown;
     if (isfinite(a.io.value) && isfinite(a.copy.value)) {
-        a.epoch[TT_CHOICE_ASYNC] = over_box(q, box, epoch_async);
-        a.speedup = over_box(q, box, speedup);
-        a.least_compute = over_box(q, box, least_compute);
-        a.most_compute = over_box(q, box, most_compute);
-        a.interval = over_box(q, box, least_interval);
+        a.epoch[TT_CHOICE_ASYNC] = over_box(q, box, waited, epoch_async);
+        a.speedup = over_box(q, box, waited, speedup);
+        a.least_compute = over_box(q, box, waited, least_compute);
+        a.most_compute = over_box(q, box, waited, most_compute);
+        a.interval = over_box(q, box, waited, least_interval);
         if (q->steps > 0 && q->compute > 0)
-            a.steps = over_box(q, box, least_steps);
+            a.steps = over_box(q, box, waited, least_steps);
     }
     for (int mode = 0; mode < TT_NCHOICES; mode++)
         a.runtime[mode] = q->epochs > 0 ? whole_run(m, q, mode, &a.epoch[mode]) : unknown;

@@ -14,7 +14,9 @@ struct tt_past_run {
     double size; /* of a dump, over all ranks */
     double ranks;
     double storage_rate; /* write and sync, where nothing ran beside them */
-    double copy_rate;    /* to staging buffers */
+    double staging_rate; /* of what was in a device's memory, before storage gets it */
+    double copy_rate;    /* of what computation waits for: to staging buffers, or on the device */
+    double waited;       /* 1: staging is what computation waits for; else 0 */
     double epoch;
     double compute;    /* of an epoch, without its visible I/O, as it was in this mode */
     double alone;      /* the same with no I/O beside it */
@@ -30,7 +32,7 @@ struct tt_range {
     double value, low, high;
 };
 
-enum { TT_MODEL_STORAGE, TT_MODEL_COPY, TT_NMODEL_RATES };
+enum { TT_MODEL_STORAGE, TT_MODEL_STAGING, TT_MODEL_COPY, TT_NMODEL_RATES };
 extern const char *const tt_model_rates[];
 
 struct tt_overlap_model {
@@ -38,12 +40,14 @@ struct tt_overlap_model {
     int chosen[TT_NMODEL_RATES];                              /* a form; negative: there is none */
     size_t rows[TT_NMODEL_RATES];                             /* runs that there were for each */
     struct tt_range inflation; /* compute beside I/O / alone: median and range of the runs */
+    double waited;             /* share of staging that is in the copy */
     double init[TT_NCHOICES], term[TT_NCHOICES]; /* medians */
 };
 
 /* form: of both rates; negative: for each the one that predicts left-out runs best. Without enough
  * synchronous runs TT_FAILED, and *e says how many more it takes. Without enough overlapped ones
- * there is no copy rate, and nothing is known of overlap. */
+ * there is no copy rate, and nothing is known of overlap. Staging is fitted where runs had any, of
+ * either mode. */
 int tt_overlap_model_fit(const struct tt_history *h, int form, struct tt_overlap_model *out,
                          struct tt_error *e);
 
@@ -54,7 +58,8 @@ struct tt_overlap_question {
 };
 struct tt_overlap_answer {
     struct tt_rate_guess rates[TT_NMODEL_RATES];
-    struct tt_range io, copy; /* of a dump: equation 3 */
+    struct tt_range io, copy; /* of a dump: equation 3; io: staging and storage */
+    struct tt_range staging;  /* of that; 0 if no run had data in a device's memory */
     struct tt_range epoch[TT_NCHOICES], speedup;
     /* Overlap pays between these computation times; least is NaN if it never does. */
     struct tt_range least_compute, most_compute;

@@ -60,12 +60,16 @@ static const struct {
     const char *key, *what; /* key: of a filter, too */
     bool of_machine;        /* a fact of the environment; else a parameter */
 } common[] = {
-    {"workload", "workloads", false},       {"backend", "backends", false},
-    {"layers", "stacks of layers", false},  {"host", "machines", true},
-    {"version", "versions of tutti", true}, {"kernel", "kernels", true},
+    {"workload", "workloads", false},
+    {"backend", "backends", false},
+    {"layers", "stacks of layers", false},
+    {"device", "devices", false},
+    {"host", "machines", true},
+    {"version", "versions of tutti", true},
+    {"kernel", "kernels", true},
     {"data.mount", "stores", true},
 };
-enum { WORKLOAD = 0, BACKEND = 1, HOST = 3, NCOMMON = sizeof common / sizeof *common };
+enum { WORKLOAD = 0, BACKEND = 1, HOST = 4, NCOMMON = sizeof common / sizeof *common };
 
 /* Runs that may be fitted, and what is said of the others. */
 struct gathered {
@@ -83,13 +87,15 @@ static void leave_out(struct gathered *g, const char *why)
 
 static int take_metrics(struct tt_store *s, int64_t key, struct tt_past_run *r, struct tt_error *e)
 {
+    double staging = NAN;
     const struct {
         const char *name;
         double *to;
-    } wanted[] = {{"epoch_bytes", &r->size},      {"write_rate", &r->storage_rate},
-                  {"copy_rate", &r->copy_rate},   {"epoch_time", &r->epoch},
-                  {"epoch_compute", &r->compute}, {"compute_only", &r->alone},
-                  {"t_init", &r->init},           {"t_term", &r->term}};
+    } wanted[] = {{"epoch_bytes", &r->size},    {"write_rate", &r->storage_rate},
+                  {"copy_rate", &r->copy_rate}, {"epoch_time", &r->epoch},
+                  {"epoch_staging", &staging},  {"epoch_compute", &r->compute},
+                  {"compute_only", &r->alone},  {"t_init", &r->init},
+                  {"t_term", &r->term}};
     int rc = TT_OK;
 
     for (size_t i = 0; rc == TT_OK && i < sizeof wanted / sizeof *wanted; i++) {
@@ -99,6 +105,7 @@ static int take_metrics(struct tt_store *s, int64_t key, struct tt_past_run *r, 
         if (!known)
             *wanted[i].to = NAN;
     }
+    r->staging_rate = r->size / staging;
     return rc;
 }
 
@@ -138,6 +145,7 @@ static int take_row(struct gathered *g, const struct tt_run_row *row, bool mixed
     int rc = tt_store_parameters(g->store, row->key, &parameters, e);
 
     r.mode = mode_of(parameters);
+    r.waited = !strcmp(tt_text_of(parameters, "device.snapshot"), "no");
     if (rc == TT_OK)
         rc = tt_store_environment(g->store, row->key, &environment, e);
     if (rc == TT_OK)

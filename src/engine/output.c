@@ -25,6 +25,7 @@ struct tt_output {
     uint64_t totals[TT_NPHASES]; /* at the epoch's start */
     int64_t step_files_ns;       /* likewise */
     int64_t helper_cpu_ns;       /* likewise */
+    int64_t waited_ns;           /* likewise */
     uint64_t last_iteration;     /* of the epoch's dump */
     struct choices *choices;     /* overlap=auto; else NULL */
 };
@@ -258,6 +259,7 @@ static void begin_epoch(struct tt_output *o, uint64_t iteration, uint32_t kind)
     memcpy(o->totals, o->engine->p->total_ns, sizeof o->totals);
     o->step_files_ns = o->engine->p->step_files_ns;
     o->helper_cpu_ns = o->engine->p->helper_cpu_ns;
+    o->waited_ns = o->engine->p->waited_ns;
     o->epoch_start_ns = tt_now_ns();
 }
 
@@ -274,7 +276,9 @@ static bool take_agreed(struct tt_series *s, struct tt_epoch_seen *seen)
                                    .span = tt_seconds((int64_t)t[TT__TOLD_SPAN]),
                                    .compute = tt_seconds((int64_t)t[TT__TOLD_COMPUTE]),
                                    .io = tt_seconds((int64_t)t[TT__TOLD_IO]),
-                                   .copy = tt_seconds((int64_t)t[TT__TOLD_COPY])};
+                                   .staging = tt_seconds((int64_t)t[TT__TOLD_STAGING]),
+                                   .copy = tt_seconds((int64_t)t[TT__TOLD_COPY]),
+                                   .waited = tt_seconds((int64_t)t[TT__TOLD_WAITED])};
     memset(s->agreed, 0, sizeof s->agreed);
     return true;
 }
@@ -291,12 +295,13 @@ static void note_decision(struct choices *all, uint64_t epoch, enum tt_choice_re
     if (why == TT_CHOICE_STAYS || !all->decisions ||
         json_array_size(all->decisions) >= MOST_DECISIONS)
         return;
-    json_array_append_new(
-        all->decisions,
-        json_pack("{s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "epoch", (json_int_t)epoch, "mode",
-                  tt_choice_names[c->mode], "why", reasons[why], "sync",
-                  c->predicted[TT_CHOICE_SYNC], "async", c->predicted[TT_CHOICE_ASYNC], "compute",
-                  c->compute.of[c->usual], "io", c->io.of[c->usual], "copy", c->copy));
+    json_array_append_new(all->decisions,
+                          json_pack("{s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "epoch",
+                                    (json_int_t)epoch, "mode", tt_choice_names[c->mode], "why",
+                                    reasons[why], "sync", c->predicted[TT_CHOICE_SYNC], "async",
+                                    c->predicted[TT_CHOICE_ASYNC], "compute",
+                                    c->compute.of[c->usual], "io", c->io.of[c->usual], "staging",
+                                    c->staging.of[c->usual], "copy", c->copy));
 }
 
 /* Before a dump, when the epoch before it has ended: the mode of the next epoch, and what this dump
@@ -318,8 +323,10 @@ static void choose(struct tt_output *o)
         s->told[TT__TOLD_MODE] = (uint64_t)mode + 1;
         s->told[TT__TOLD_SPAN] = (uint64_t)last->span_ns;
         s->told[TT__TOLD_COMPUTE] = (uint64_t)(last->span_ns - last->visible_ns);
-        s->told[TT__TOLD_IO] = (uint64_t)(last->io_ns + last->files_ns);
+        s->told[TT__TOLD_IO] = (uint64_t)(last->io_ns + last->files_ns - last->staging_ns);
+        s->told[TT__TOLD_STAGING] = (uint64_t)last->staging_ns;
         s->told[TT__TOLD_COPY] = (uint64_t)since(o, TT_COPY);
+        s->told[TT__TOLD_WAITED] = (uint64_t)(o->engine->p->waited_ns - o->waited_ns);
     }
     mode = all->choice.mode;
     all->epochs[mode]++;

@@ -62,23 +62,35 @@ static void track(const struct tt_choice *c, struct tt_tracked *t, int mode, dou
     t->probe = 0;
 }
 
+static double io_of(const struct tt_choice *c, int mode)
+{
+    return c->io.of[mode] + c->staging.of[mode];
+}
+
+/* What was waited for in the copy is no part of the I/O that goes on beside the computation. */
+static double epoch(int mode, double compute, double io, double copy, double waited)
+{
+    return mode == TT_CHOICE_SYNC ? tt_epoch_sync(compute, io)
+                                  : tt_epoch_async(TT_EPOCH_PHYSICAL, compute, io - waited, copy);
+}
+
 static double model(const struct tt_choice *c, int mode)
 {
-    return mode == TT_CHOICE_SYNC
-               ? tt_epoch_sync(c->compute.of[mode], c->io.of[mode])
-               : tt_epoch_async(TT_EPOCH_PHYSICAL, c->compute.of[mode], c->io.of[mode], c->copy);
+    return epoch(mode, c->compute.of[mode], io_of(c, mode), c->copy, c->waited);
 }
 
 static void learn(struct tt_choice *c, const struct tt_epoch_seen *s)
 {
-    double own = s->mode == TT_CHOICE_SYNC
-                     ? tt_epoch_sync(s->compute, s->io)
-                     : tt_epoch_async(TT_EPOCH_PHYSICAL, s->compute, s->io, s->copy);
+    double own = epoch(s->mode, s->compute, s->io + s->staging, s->copy, s->waited);
+    double weight = c->known[TT_CHOICE_ASYNC] ? WEIGHT : 1;
 
     track(c, &c->compute, s->mode, s->compute);
     track(c, &c->io, s->mode, s->io);
-    if (s->mode == TT_CHOICE_ASYNC)
-        c->copy = c->known[s->mode] ? c->copy + WEIGHT * (s->copy - c->copy) : s->copy;
+    track(c, &c->staging, s->mode, s->staging);
+    if (s->mode == TT_CHOICE_ASYNC) {
+        c->copy += weight * (s->copy - c->copy);
+        c->waited += weight * (s->waited - c->waited);
+    }
     if (own > 0)
         c->bias[s->mode] += WEIGHT * (s->span / own - c->bias[s->mode]);
     c->known[s->mode] = true;
@@ -104,7 +116,7 @@ static bool should_probe(struct tt_choice *c)
     double left = c->epochs > c->seen ? (double)(c->epochs - c->seen) : 0;
 
     if (has_changed(c->compute.of[c->usual], c->probed_compute) ||
-        has_changed(c->io.of[c->usual], c->probed_io))
+        has_changed(io_of(c, c->usual), c->probed_io))
         c->probe_gap = SHORTEST_GAP;
     if (c->known[other] && c->since_probe < c->probe_gap)
         return false;
@@ -120,7 +132,7 @@ static enum tt_choice_reason change_usual(struct tt_choice *c)
     c->since_probe = 0;
     c->probe_gap = SHORTEST_GAP;
     c->probed_compute = c->compute.of[c->usual];
-    c->probed_io = c->io.of[c->usual];
+    c->probed_io = io_of(c, c->usual);
     return TT_CHOICE_PAYS;
 }
 
@@ -132,7 +144,7 @@ static enum tt_choice_reason begin_probe(struct tt_choice *c)
     if (c->probe_gap > LONGEST_GAP)
         c->probe_gap = LONGEST_GAP;
     c->probed_compute = c->compute.of[c->usual];
-    c->probed_io = c->io.of[c->usual];
+    c->probed_io = io_of(c, c->usual);
     return TT_CHOICE_PROBES;
 }
 

@@ -27,7 +27,9 @@ struct tt_epoch_seen {
     double span;
     double compute; /* of it, without what is visible of its I/O */
     double io;      /* opening, writing and sync of its dump, in whatever thread */
-    double copy;    /* with overlap only */
+    double staging; /* before that, of what was in a device's memory */
+    /* With overlap only: before the computation goes on, and how much of it is staging. */
+    double copy, waited;
 };
 
 enum tt_choice_reason {
@@ -49,8 +51,8 @@ struct tt_choice {
     uint64_t epochs; /* that there will be */
     uint64_t seen;
     bool known[TT_NCHOICES]; /* an epoch of that mode was seen */
-    struct tt_tracked compute, io;
-    double copy;
+    struct tt_tracked compute, io, staging;
+    double copy, waited;
     double bias[TT_NCHOICES];      /* what epochs took, of what the model says */
     double predicted[TT_NCHOICES]; /* of the next epoch */
     double elapsed, lost_by_staying, lost_by_probes;

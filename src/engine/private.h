@@ -42,7 +42,9 @@ enum {
     TT__TOLD_SPAN,
     TT__TOLD_COMPUTE,
     TT__TOLD_IO,
+    TT__TOLD_STAGING,
     TT__TOLD_COPY,
+    TT__TOLD_WAITED,
     TT__NTOLD
 };
 
@@ -100,9 +102,10 @@ struct tt_engine_private {
     struct {
         uint64_t iterations, last; /* in which something was computed; number of the last */
         int64_t ns;
-    } passes;                   /* of `compute` */
-    int64_t helper_cpu_ns;      /* CPU time of the helper in dumps */
-    int64_t staging_ns;         /* between a device and the host, by the device's clock */
+    } passes;              /* of `compute` */
+    int64_t helper_cpu_ns; /* CPU time of the helper in dumps */
+    /* Between a device and the host, by the device's clock; of that, what the caller waited for. */
+    int64_t staging_ns, waited_ns;
     uint64_t staged;            /* bytes */
     int64_t step_files_ns;      /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;  /* of the measured time, monotonic */

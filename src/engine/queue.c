@@ -79,6 +79,7 @@ struct tt_batch *tt_queue_take(struct tt_queue *q)
     q->free = b->next;
     b->n = 0;
     b->staging_ns = b->looked_ns = 0;
+    b->waited = false;
     b->moved = 0;
     if (b->rc != TT_OK) {
         b->rc = TT_OK;

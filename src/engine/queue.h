@@ -41,6 +41,7 @@ struct tt_batch {
     size_t buffer_size, staged;
     struct tt_staging *staging; /* where blocks were in a device's memory; NULL: none ever was */
     int64_t staging_ns;         /* moving the staged bytes, by the device's own clock */
+    bool waited;                /* by the caller, before its memory may change */
     size_t moved;               /* bytes then */
     int64_t looked_ns;          /* spot checks of them, which are no part of the transfer */
     int64_t submitted_ns, begun_ns, moved_ns; /* moved: after the last request, with its sync */

@@ -531,6 +531,7 @@ void tt__count_staging(struct tt_engine *engine, const struct tt_batch *b)
         return;
     tt__phase_add_ns(engine, TT_IO_STAGE, b->staging_ns);
     engine->p->staging_ns += b->staging_ns;
+    engine->p->waited_ns += b->waited ? b->staging_ns : 0;
     engine->p->staged += b->moved;
 }
 

@@ -342,6 +342,7 @@ static int send(struct tt_batch *b, struct tt_error *e)
         return rc;
     /* Only then may the caller change it; what it waits for here is the price of going on. */
     rc = packed ? d->type->drain(d, TT_STREAM_COMPUTE, e) : d->type->await(d, s->ended, e);
+    b->waited = !packed;
     s->known = packed ? s->packed : s->ended;
     s->known_ns = tt_now_ns();
     return rc;

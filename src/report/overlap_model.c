@@ -34,7 +34,7 @@ struct shown {
     const char *key, *label, *unit;
     struct tt_range range;
 };
-#define MOST_SHOWN 13
+#define MOST_SHOWN 15
 
 static struct tt_range rate_range(const struct tt_rate_guess *g)
 {
@@ -47,8 +47,10 @@ static size_t list_figures(const struct tt_model_report *r, struct shown out[MOS
     const struct tt_overlap_answer *a = r->answer;
     const struct shown all[] = {
         {"storage_rate", "storage rate", "B/s", rate_range(&a->rates[TT_MODEL_STORAGE])},
+        {"staging_rate", "staging rate", "B/s", rate_range(&a->rates[TT_MODEL_STAGING])},
         {"copy_rate", "copy rate", "B/s", rate_range(&a->rates[TT_MODEL_COPY])},
         {"io", "I/O of a dump", "s", a->io},
+        {"staging", "of that staging", "s", a->staging},
         {"copy", "copy of a dump", "s", a->copy},
         {"epoch_sync", "epoch, sync", "s", a->epoch[TT_CHOICE_SYNC]},
         {"epoch_async", "epoch, async", "s", a->epoch[TT_CHOICE_ASYNC]},
@@ -63,9 +65,10 @@ static size_t list_figures(const struct tt_model_report *r, struct shown out[MOS
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        bool asked = strncmp(all[i].key, "runtime", 7)
-                         ? strcmp(all[i].key, "steps") != 0 || r->question->steps > 0
-                         : r->question->epochs > 0;
+        const char *key = all[i].key;
+        bool asked = !strncmp(key, "runtime", 7)   ? r->question->epochs > 0
+                     : !strncmp(key, "staging", 7) ? r->model->rows[TT_MODEL_STAGING] > 0
+                                                   : strcmp(key, "steps") || r->question->steps > 0;
 
         if (asked)
             out[n++] = all[i];
@@ -157,6 +160,11 @@ static void print_doubts(FILE *out, const struct tt_overlap_model *m, int rate)
 {
     const struct tt_rate_fit *f;
 
+    if (m->chosen[rate] < 0 && rate == TT_MODEL_STAGING) {
+        if (m->rows[rate] > 0)
+            tt_say_marked(out, "! ", "nothing is known of staging: too few runs have a rate");
+        return;
+    }
     if (m->chosen[rate] < 0) {
         size_t needed = tt_rate_rows_needed(TT_RATE_LINEAR);
 
@@ -256,6 +264,11 @@ static void conclude_fit(FILE *out, const struct tt_overlap_model *m)
         f = &m->fits[TT_MODEL_COPY][m->chosen[TT_MODEL_COPY]];
         tt_paragraph_add(&p, "; %zu overlapped ones", f->n);
         add_quality(&p, TT_MODEL_COPY, f);
+    }
+    if (m->chosen[TT_MODEL_STAGING] >= 0) {
+        f = &m->fits[TT_MODEL_STAGING][m->chosen[TT_MODEL_STAGING]];
+        tt_paragraph_add(&p, "; %zu of both kinds", f->n);
+        add_quality(&p, TT_MODEL_STAGING, f);
     }
     tt_paragraph_add(&p, ".");
     tt_paragraph_print(&p, out, "in short");
@@ -382,7 +395,11 @@ static void print_reach(FILE *out, const struct tt_model_report *r)
 
 static bool is_untold(const struct tt_overlap_answer *a, int c)
 {
-    return a->rates[TT_MODEL_STORAGE].untold[c] || a->rates[TT_MODEL_COPY].untold[c];
+    bool untold = false;
+
+    for (int rate = 0; rate < TT_NMODEL_RATES; rate++)
+        untold = untold || a->rates[rate].untold[c];
+    return untold;
 }
 
 /* A regressor that never varied says nothing of what is asked, however narrow the interval is. */
@@ -586,6 +603,7 @@ static json_t *answer_json(const struct tt_model_report *r)
     struct shown figures[MOST_SHOWN];
     size_t n = list_figures(r, figures);
     json_t *all = json_object(), *untold = json_array();
+    bool outside = false;
 
     for (size_t i = 0; i < n; i++) {
         json_t *one = range_json(&figures[i].range);
@@ -593,9 +611,9 @@ static json_t *answer_json(const struct tt_model_report *r)
         json_object_set_new(one, "unit", json_string(figures[i].unit));
         json_object_set_new(all, figures[i].key, one);
     }
-    json_object_set_new(all, "outside",
-                        json_boolean(r->answer->rates[TT_MODEL_STORAGE].outside ||
-                                     r->answer->rates[TT_MODEL_COPY].outside));
+    for (int rate = 0; rate < TT_NMODEL_RATES; rate++)
+        outside = outside || r->answer->rates[rate].outside;
+    json_object_set_new(all, "outside", json_boolean(outside));
     for (int c = 0; c < TT_NREGRESSORS; c++)
         if (is_untold(r->answer, c))
             json_array_append_new(untold, json_string(regressors[c]));

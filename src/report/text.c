@@ -407,17 +407,16 @@ static const char *sync_in_words(const char *sync, bool has_dumps)
 /* What overlap=auto decided, and by which predictions. */
 static void print_decisions(FILE *out, const json_t *decisions)
 {
-    static const struct tt_column columns[] = {{.title = "epoch", .right = true},
-                                               {.title = "decision"},
-                                               {.title = "sync predicted", .right = true},
-                                               {.title = "async predicted", .right = true},
-                                               {.title = "computation", .right = true},
-                                               {.title = "I/O", .right = true},
-                                               {.title = "copy", .right = true}};
-    static const char *const figures[] = {"sync", "async", "compute", "io", "copy"};
-    struct tt_table t = {columns, sizeof columns / sizeof *columns, .indent = 2};
+    static const struct tt_column columns[] = {
+        {.title = "epoch", .right = true},          {.title = "decision"},
+        {.title = "sync predicted", .right = true}, {.title = "async predicted", .right = true},
+        {.title = "computation", .right = true},    {.title = "I/O", .right = true},
+        {.title = "copy", .right = true},           {.title = "staging", .right = true}};
+    static const char *const figures[] = {"sync", "async", "compute", "io", "copy", "staging"};
+    bool staged = tt_number_of(json_array_get(decisions, 0), "staging") > 0; /* on a device */
+    size_t ncolumns = sizeof columns / sizeof *columns - !staged, i;
+    struct tt_table t = {columns, ncolumns, .indent = 2};
     const json_t *d;
-    size_t i;
 
     json_array_foreach(decisions, i, d)
     {
@@ -426,7 +425,7 @@ static void print_decisions(FILE *out, const json_t *decisions)
         tt_table_add(&t, "%lld", (long long)tt_integer_of(d, "epoch"));
         tt_table_add(&t, "%s%s", !strcmp(tt_text_of(d, "why"), "probe") ? "probe " : "",
                      tt_text_of(d, "mode"));
-        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+        for (size_t k = 0; k + 2 < ncolumns; k++)
             tt_table_add(&t, "%s",
                          tt_format_seconds(tt_number_of(d, figures[k]), (char[TT_UNIT_TEXT]){0}));
     }

@@ -67,6 +67,26 @@ holds '$staging >= 0 and $staging <= 1 and ([$staging, $storage] | min <= $all +
 expect 0 "${stencil[@]}" -n 2 --size 64x70 --iterations 24 --write every=4 --mode async+bg
 equal "null null" "$(value hidden_staging) $(value hidden_storage)" "staging without a device"
 
+# overlap=auto and the model know staging apart from storage; the model does not join runs of different devices.
+for how in yes no; do
+    expect 0 "${stencil[@]}" -n 2 --size 128 --iterations 40 --write every=1 --mode auto --device "$device" --device.snapshot $how
+    jq -e '[.overlap.auto[0].decisions[] | .staging > 0 and .io > 0] | all' out.json >/dev/null ||
+        fail "staging and storage of auto: $(jq -c .overlap.auto out.json)"
+done
+model=("$TUTTI" run stencil -n 2 --dir "$data" --results "$work/history" --min-free 0 --iterations 8 --write every=2 --quiet)
+for size in 64 128 192; do
+    for mode in sync+imm async+bg; do
+        expect 0 "${model[@]}" --size $size --mode $mode --device "$device"
+    done
+done
+expect 0 "$TUTTI" model predict "$work/history" --ranks 2 --size 100k --compute 1ms --json model.json
+jq -e '.fits.staging[0].runs == 6 and (.predicted | .staging.value > 0 and .staging.value < .io.value
+    and (.staging.value * .staging_rate.value / 102400 - 1 | fabs) < 1e-9)' model.json >/dev/null || fail "staging in the model: $(cat model.json)"
+expect 0 "${model[@]}" --size 128 --mode sync+imm
+expect 1 "$TUTTI" model fit "$work/history"
+one_line "the runs are of several devices .*choose by device="
+no_data_left
+
 # Transfers from and to the device, made and checked there: what is written is what the host writes, and one wrong byte is found.
 bulk=("$TUTTI" run bulk "${here[@]}" --transfer 24k --block 240k --signature 77 --keep --json out.json)
 for kind in '--data random --compressible 0.3 --duplicate 0.4' '--data timestamp' '--data offset' '--data scatter'; do

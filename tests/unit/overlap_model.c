@@ -25,21 +25,33 @@ static double copying(double size, double ranks)
     return 20 * size + 500 * MIB * ranks;
 }
 
+/* Of runs on a device; waited: in the copy, which is nothing else then. */
+static bool stages, waited;
+
+static double staging(double size, double ranks)
+{
+    return 3 * size + 40 * MIB * ranks;
+}
+
 static struct tt_past_run past(int mode, double size, double ranks, double compute)
 {
-    double io = size / storage(size, ranks), copy = size / copying(size, ranks);
+    double moved = stages ? size / staging(size, ranks) : 0;
+    double io = size / storage(size, ranks) + moved;
+    double copy = waited ? moved : size / copying(size, ranks);
 
     return (struct tt_past_run){
         .mode = mode,
         .size = size,
         .ranks = ranks,
         .storage_rate = mode == TT_CHOICE_SYNC ? storage(size, ranks) : NAN,
-        .copy_rate = mode == TT_CHOICE_ASYNC ? copying(size, ranks) : NAN,
+        .staging_rate = stages ? staging(size, ranks) : NAN,
+        .copy_rate = mode == TT_CHOICE_ASYNC ? size / copy : NAN,
+        .waited = waited,
         .alone = compute,
         .compute = mode == TT_CHOICE_SYNC ? compute : compute * INFLATION,
-        .epoch = mode == TT_CHOICE_SYNC
-                     ? tt_epoch_sync(compute, io)
-                     : tt_epoch_async(TT_EPOCH_PHYSICAL, compute * INFLATION, io, copy),
+        .epoch = mode == TT_CHOICE_SYNC ? tt_epoch_sync(compute, io)
+                                        : tt_epoch_async(TT_EPOCH_PHYSICAL, compute * INFLATION,
+                                                         io - (waited ? moved : 0), copy),
         .init = 1,
         .term = 2};
 }
@@ -95,6 +107,39 @@ static void predicts_what_made_the_rates(void **unused)
     a = ask(&q);
     near(a.epoch[TT_CHOICE_ASYNC].value, INFLATION + copy);
     near(a.steps.value, ceil(copy * 20));
+}
+
+/* On a device storage gets the data after staging, which computation hides or waits for. */
+static void knows_staging(void **unused)
+{
+    double size = 4 * MIB, ranks = 4, moved = size / staging(size, ranks);
+    double io = size / storage(size, ranks) + moved;
+    struct tt_overlap_question q = {ranks, size, .compute = 0.05};
+    struct tt_overlap_answer a = ask(&q);
+    struct tt_check c;
+
+    assert_float_equal(a.staging.value, 0, 0);
+    stages = true;
+    for (int i = 0; i < 2; i++) {
+        double copy = i ? moved : size / copying(size, ranks);
+
+        waited = i;
+        fill(unused);
+        a = ask(&q);
+        near(a.staging.value, moved);
+        near(a.io.value, io);
+        near(a.epoch[TT_CHOICE_SYNC].value, io + 0.05);
+        near(a.epoch[TT_CHOICE_ASYNC].value, fmax(0.05 * INFLATION, io - (i ? moved : 0)) + copy);
+        if (i)
+            assert_float_equal(a.least_compute.value, 0, 1e-9);
+        else
+            near(a.least_compute.value, copy);
+        assert_int_equal(tt_overlap_check(&history, -1, TT_EPOCH_PHYSICAL, &c, &e), TT_OK);
+        assert_true(c.error[TT_CHOICE_SYNC] < 1e-6 && c.error[TT_CHOICE_ASYNC] < 1e-6);
+        free(c.rows);
+    }
+    stages = waited = false;
+    fill(unused);
 }
 
 /* The printed form is lower by what is not waited for twice. */
@@ -195,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicts_what_made_the_rates),
+        cmocka_unit_test(knows_staging),
         cmocka_unit_test(knows_the_printed_form),
         cmocka_unit_test(says_that_it_never_pays),
         cmocka_unit_test(intervals_hold_the_value),

@@ -292,14 +292,17 @@ static void add_epochs(struct tt_document *d, const json_t *result)
 
 static void add_decisions(struct tt_document *d, const json_t *result)
 {
-    static const char *const members[] = {"sync", "async", "compute", "io", "copy"};
+    static const char *const members[] = {"sync", "async", "compute", "io", "copy", "staging"};
     static const char *const heads[] = {"sync predicted", "async predicted", "computation", "I/O",
-                                        "copy"};
+                                        "copy",           "staging"};
     const json_t *output, *decision;
     size_t i, k;
 
     json_array_foreach(tt_member_at(result, "overlap/auto"), i, output)
     {
+        bool staged = tt_number_of(json_array_get(json_object_get(output, "decisions"), 0),
+                                   "staging") > 0; /* on a device */
+        size_t n = sizeof members / sizeof *members - !staged;
         json_t *figure = tt_figure(d, "table", "decisions", GROUP, "Decisions of overlap=auto",
                                    "From which epoch on dumps were asynchronous, or one of them as "
                                    "a probe, and what was predicted then.");
@@ -307,7 +310,7 @@ static void add_decisions(struct tt_document *d, const json_t *result)
         tt_figure_head(d, figure, "epoch", "", true);
         tt_figure_head(d, figure, "decision", "", false);
         tt_figure_head(d, figure, "why", "", false);
-        for (k = 0; k < 5; k++)
+        for (k = 0; k < n; k++)
             tt_figure_head(d, figure, heads[k], "s", true);
         json_array_foreach(json_object_get(output, "decisions"), k, decision)
         {
@@ -318,7 +321,7 @@ static void add_decisions(struct tt_document *d, const json_t *result)
             tt_row_number(d, row, tt_number_of(decision, "epoch"));
             tt_row_text(d, row, tt_text_of(decision, "mode"));
             tt_row_text(d, row, tt_text_of(decision, "why"));
-            for (size_t m = 0; m < 5; m++)
+            for (size_t m = 0; m < n; m++)
                 tt_row_number(d, row, tt_number_or_nan(decision, members[m]));
         }
     }
