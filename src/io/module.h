@@ -18,7 +18,7 @@ struct tt_exporter;
 
 /* Goes up with every change of what modules and the core share; the sizes notice most changes that
  * forgot to. */
-#define TT_MODULE_ABI 7
+#define TT_MODULE_ABI 8
 #define TT_MODULE_SIZES \
     (sizeof(struct tt_backend) * 31 + sizeof(struct tt_file) * 17 + \
      sizeof(struct tt_file_spec) * 13 + sizeof(struct tt_block) * 7 + \

@@ -76,7 +76,10 @@ static int check_start(const struct source *s, const struct tt_records_start *h,
     if (h->magic != TT_RECORDS_MAGIC)
         return tt_fail(e, TT_CORRUPT, "'%s' holds no records of tutti", s->path);
     if (h->nphases != TT_NPHASES)
-        return tt_fail(e, TT_CORRUPT, "'%s' was written by another version of tutti", s->path);
+        return tt_fail(e, TT_CORRUPT,
+                       "'%s' was written by another version of tutti: it knows %u phases, this one "
+                       "%d",
+                       s->path, h->nphases, TT_NPHASES);
     return TT_OK;
 }
 

@@ -47,6 +47,14 @@ it says so in its first bytes." >"$runs/lost/records/00000.ttr"
 expect 1 "$TUTTI" show "$runs/lost"
 one_line "lost' stands on older definitions of metrics, and cannot be made again: .* holds no records of tutti"
 equal 999 "$(jq .metrics.runtime.value "$runs/lost/result.json")" "the older result, which stays"
+# Records of a version with other phases cannot be read: a result that there is can be shown, and else one line says so.
+copy other other 999
+for records in "$runs"/other/records/*; do printf '\x03' | dd of="$records" bs=1 seek=4 conv=notrunc status=none; done
+expect 0 "$TUTTI" show "$runs/other"
+jq '.tutti.format = 2' "$runs/other/result.json" >x && mv x "$runs/other/result.json"
+expect 1 "$TUTTI" show "$runs/other"
+one_line "other' stands on older definitions of metrics, and cannot be made again: .*records/.*' was written by another version of tutti: it knows 3 phases, this one [0-9]+$"
+rm -r "$runs/other"
 expect 1 "$TUTTI" compare "$runs/lost" "$runs/a-1"
 grep -q 'cannot be made again' err || fail "$(cat err)"
 rm -r "$runs/older" "$runs/lost"
