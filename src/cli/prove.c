@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tutti prove: what a rank starts to see whether MPI takes addresses of a device's memory. If it
- * does not, this process crashes, and the job goes on. */
+/* tutti prove: what a rank starts to see whether MPI takes addresses of a device's memory. It
+ * becomes a job of two ranks on this node, or where there is no mpiexec, one that sends to itself.
+ * If MPI does not take them that crashes, and our parent's job goes on. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "engine/engine.h"
+#include "launch/launch.h"
 #include "plan/module.h"
 
 #define LONGEST 30 /* seconds */
@@ -25,7 +27,7 @@ static void leave_job(const char *directory)
         "OMPI_COMM_",      "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_UNIVERSE",
         "OMPI_FILE_",      "OMPI_APP_",       "OMPI_NUM_",    "OMPI_FIRST_",   "OMPI_COMMAND",
         "OMPI_ARGV",       "PMIX_",           "PMI_",         "PRTE_",         "HYDRA_",
-        "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "SLURM_"};
+        "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "SLURM_",       "PBS_"};
     extern char **environ;
     char name[128];
 
@@ -74,6 +76,25 @@ static int prove(const char *settings, struct tt_error *e)
     return rc;
 }
 
+/* Returns if there is no mpiexec. */
+static void become_two(const char *settings, const char *directory)
+{
+    const struct tt_launch_options options = {0};
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_command_line line = {0};
+    char self[PATH_MAX];
+    char *words[] = {self, "prove", (char *)settings, (char *)directory, "rank", NULL};
+    const struct tt_launch launch = {.options = &options, .ranks = 2, .words = words};
+
+    if (tt_own_program(self, &ignored) == TT_OK &&
+        tt_launcher_local.command(&launch, &line, &ignored) == TT_OK &&
+        tt_command_check(&line, &ignored) == TT_OK) {
+        execvp(line.words[0], line.words);
+        execvp(tt_launcher_local.instead, line.words);
+    }
+    tt_command_free(&line);
+}
+
 static int run(struct tt_invocation *call, struct tt_error *e)
 {
     const struct rlimit none = {0, 0};
@@ -83,17 +104,20 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &none);
     alarm(LONGEST);
-    leave_job(call->words[1]);
+    if (call->nwords == 2) {
+        leave_job(call->words[1]);
+        become_two(call->words[0], call->words[1]);
+    }
     return prove(call->words[0], e);
 }
 
 const struct tt_command tt_command_prove = {
     .name = "prove",
     .summary = "internal: whether MPI takes addresses of a device's memory",
-    .synopsis = "tutti prove SETTINGS DIRECTORY",
+    .synopsis = "tutti prove SETTINGS DIRECTORY [rank]",
     .text = "What a rank starts before it gives addresses of a device's memory to MPI.",
     .run = run,
-    .max_words = 2,
+    .max_words = 3,
     .as_ranks = true,
     .hidden = true,
 };

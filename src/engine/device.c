@@ -43,7 +43,7 @@ static const struct tt_param params[] = {
      .choices = stagings},
     {"halo", TT_PARAM_CHOICE, AT(halo), "auto", NULL,
      "of stencil: direct, MPI takes halos from the device's memory; staged, from pinned memory of "
-     "the host; auto: direct if MPI says that it can and a process of its own has proved it",
+     "the host; auto: direct if MPI says that it can and has proved it",
      .choices = halos},
     {"snapshot", TT_PARAM_BOOL, AT(snapshot), "yes", NULL,
      "with overlap, copy a dump on the device first, which takes its memory once more per dump in "
@@ -244,7 +244,7 @@ int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
 /* ---- halos ---- */
 
 /* TT_OK if MPI takes addresses of the device's memory on every rank; else *why, the same on all. It
- * is tried by a process of its own first, on every node: an MPI that cannot do it crashes. */
+ * is tried by processes of their own first, on every node: an MPI that cannot do it crashes. */
 static int prove(struct tt_engine *engine, struct tt_error *why)
 {
     struct tt_device *d = engine->device;

@@ -74,9 +74,9 @@ int tt_device_prove(struct tt_device *d, MPI_Comm comm, struct tt_error *e)
     return rc;
 }
 
-/* ---- in a process of its own ---- */
+/* ---- in processes of their own ---- */
 
-/* The keys by which that process opens the same device; NULL: no memory. */
+/* The keys by which they open the same device; NULL: no memory. */
 static char *settings_of(const struct tt_device *d, const struct tt_config *config)
 {
     json_t *all = tt_config_to_json(config), *few = json_object();
@@ -107,13 +107,13 @@ int tt_device_prove_apart(struct tt_device *d, const struct tt_config *config, s
 
     if (!settings || n >= (int)sizeof directory || !mkdtemp(directory)) {
         free(settings);
-        return tt_fail(e, TT_FAILED, "no directory for the process that would prove it");
+        return tt_fail(e, TT_FAILED, "no directory for the processes that would prove it");
     }
     if (!tt_run_command(words, answer, sizeof answer)) {
-        said = strstr(answer, "tutti: ");
-        answer[strcspn(answer, "\n")] = '\0';
-        rc = tt_fail(e, TT_UNSUPPORTED, "a process that tried it %s%.60s",
-                     said == answer ? "failed: " : "crashed", said == answer ? said + 7 : "");
+        said = strstr(answer, "tutti: "); /* or nothing of ours, but a launcher's regrets */
+        rc = tt_fail(e, TT_UNSUPPORTED, "processes that tried it %s%.*s",
+                     said ? "failed: " : "did not end well", said ? (int)strcspn(said + 7, "\n") : 0,
+                     said ? said + 7 : "");
     }
     tt_sys_remove_private(directory);
     free(settings);

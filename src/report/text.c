@@ -410,7 +410,7 @@ static void print_decisions(FILE *out, const json_t *decisions)
     static const struct tt_column columns[] = {
         {.title = "epoch", .right = true},          {.title = "decision"},
         {.title = "sync predicted", .right = true}, {.title = "async predicted", .right = true},
-        {.title = "compute", .right = true},    {.title = "I/O", .right = true},
+        {.title = "compute", .right = true},        {.title = "I/O", .right = true},
         {.title = "copy", .right = true},           {.title = "staging", .right = true}};
     static const char *const figures[] = {"sync", "async", "compute", "io", "copy", "staging"};
     bool staged = tt_number_of(json_array_get(decisions, 0), "staging") > 0; /* on a device */

@@ -9,7 +9,8 @@
  * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1);
  * SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI, MPI says that it takes
  * their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
- * SHADOW_WRONG, but not to what the device itself sees. */
+ * SHADOW_WRONG, but not to what the device itself sees; SHADOW_UNPINNED, no memory can be pinned.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static int shadow_pin(struct tt_device *d, size_t bytes, void **out, struct tt_e
     struct shadow *s = d->state;
     struct piece *p = calloc(1, sizeof *p);
 
-    *out = aligned_alloc(4096, pages(bytes));
+    *out = getenv("SHADOW_UNPINNED") ? NULL : aligned_alloc(4096, pages(bytes));
     if (!p || !*out) {
         free(p);
         return tt_fail_nomem(e, "pinned memory");
