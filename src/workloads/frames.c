@@ -112,6 +112,8 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
     }
     out->bytes_read = o->read ? bytes : 0;
     out->memory_per_rank += tt_frames_block_bytes(&shape);
+    if (config->device) /* the host has the staging buffers only */
+        out->memory_per_rank = tt_frames_block_bytes(&shape);
     return TT_OK;
 }
 
@@ -137,6 +139,7 @@ const struct tt_workload tt_workload_frames = {
     .name = "frames",
     .summary = "frames of a simulation written collectively, as mpiiotester and PACE3D do",
     .uses = uses,
+    .on_device = true,
     .has_epochs = true,
     .params = params,
     .opts_size = sizeof(struct tt_frames_options),

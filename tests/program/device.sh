@@ -151,6 +151,38 @@ for how in '--dims 3000 --read partial --read-count 777 --memory records' '--dim
 done
 no_data_left
 
+# Frames made, converted and checked on the device, between texts of rank 0's that stay on the host: files are the host's, and one
+# wrong value is found in the host's words.
+frames=("$TUTTI" run frames "${here[@]}" -n 2 --frames 3 --keep --baseline 0 --json out.json)
+for how in '--dims 5:7:9' '--edge 12 --element vector --decomposition 3d --convert --mode async+bg' '--dims 3:5:7 --style file --read yes' \
+    '--dims 4:6:3 --element block --style file+open --convert --timed-convert --compute 1ms --mode async --read yes' \
+    '--dims 5:7:9 --header 0 --metadata 0 --decomposition 3d --backend mpiio --mpiio.method collective --read yes' \
+    '--dims 9:8:7 --mode async+bg --inflight 2 --device.snapshot no --read yes' '--dims 9:8:7 --device.staging pageable --mode async --read yes'; do
+    rm -f "$data"/*.frames*
+    expect 0 "${frames[@]}" $(sed 's/--device[^ ]* [^ ]*//; s/--read yes//' <<<"$how") --path host.frames
+    expect 0 "${frames[@]}" $how --path there.frames --device "$device"
+    for file in "$data"/host.frames*; do
+        cmp "$file" "${file/host/there}" || fail "the device's frames differ from the host's: $how"
+    done
+    moved=$(jq '.metrics.bytes_written.value + .metrics.bytes_read.value' out.json)
+    holds '$kernel > 0 and $staged > 0 and $staged < $moved + $equal' kernel="$(value kernel_time)" staged="$(value staged)" moved="$moved" equal=0$(
+        [[ $how != *--metadata\ 0* ]] || echo 1)
+done
+rm -f "$data"/*.frames*
+expect 0 "${frames[@]}" --dims 5:7:9 --path there.frames --device "$device"
+printf X | dd of="$data/there.frames" bs=1 seek=$((256 + 64 + (315 + 100) * 4)) conv=notrunc status=none
+for where in host "$device"; do
+    expect 1 "${frames[@]}" --dims 5:7:9 --path there.frames --write no --read yes --device "$where"
+    one_line "rank 1: frame 1: value 0 of element 415 is not what was written"
+done
+rm -f "$data"/*.frames*
+for how in '--backend hdf5 --mode async+bg' '--backend netcdf --element vector --dims 3:4:5' '--layers verify,log --mode async'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    expect 0 "$TUTTI" run frames "${here[@]}" -n 2 --frames 3 --edge 6 --read yes --device "$device" $how
+done
+no_data_left
+
 # Traces: kernels and staging have tracks of their own, whose spans are what the metrics count, one after the other.
 for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read every=4' '--mode async+bg --device.snapshot no'; do
     rm -rf "${runs:?}"

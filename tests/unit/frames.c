@@ -230,16 +230,16 @@ static void times_of_ranks_become_medians(void **state)
 
 static void computation_spreads(void **state)
 {
-    struct tt_frames_field f;
+    struct tt_frames_field f = {0};
     struct tt_error e = TT_ERROR_CLEAR;
 
     (void)state;
-    assert_int_equal(tt_frames_field_make(&f, 5, &e), TT_OK);
-    tt_frames_field_steps(&f, 1); /* a straight line stays one */
+    assert_int_equal(tt_frames_field_make(&f, 5, NULL, &e), TT_OK);
+    tt_frames_field_steps(&f, 1, &e); /* a straight line stays one */
     for (int i = 0; i < 5; i++)
         assert_true(f.now[i] == i);
     f.now[2] = 6;
-    tt_frames_field_steps(&f, 1);
+    tt_frames_field_steps(&f, 1, &e);
     assert_true(f.now[1] == 2 && f.now[2] == 4 && f.now[3] == 4 && f.now[4] == 4);
     tt_frames_field_free(&f);
 }

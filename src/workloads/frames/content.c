@@ -27,6 +27,13 @@ static uint64_t first_of_row(const struct tt_frames_shape *s, uint64_t row)
     return ((z * s->dims[1] + y) * s->dims[2] + s->start[2]) * s->width;
 }
 
+uint64_t tt_frames_place(const struct tt_frames_shape *s, uint64_t i)
+{
+    uint64_t length = s->block[2] * s->width;
+
+    return first_of_row(s, i / length) + i % length;
+}
+
 void tt_frames_fill_doubles(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
                             double *values)
 {
@@ -117,15 +124,29 @@ void tt_frames_metadata(const char *which, uint64_t frame, uint64_t size, char *
 
 /* ---- what stands for the simulation ---- */
 
-int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_error *e)
+void tt_frames_begin(double *now, double *next, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        now[i] = next[i] = (double)(i % 97);
+}
+
+void tt_frames_step(const double *restrict now, double *restrict next, uint64_t n)
+{
+    for (uint64_t i = 1; i + 1 < n; i++)
+        next[i] = 0.25 * now[i - 1] + 0.5 * now[i] + 0.25 * now[i + 1];
+}
+
+int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_device *device,
+                         struct tt_error *e)
 {
     f->n = n;
+    if (device)
+        return tt_frames_field_make_on(f, device, e);
     f->now = malloc(n * sizeof *f->now);
     f->next = malloc(n * sizeof *f->next);
     if (!f->now || !f->next)
         return tt_fail_nomem(e, "the field to compute on");
-    for (uint64_t i = 0; i < n; i++)
-        f->now[i] = f->next[i] = (double)(i % 97);
+    tt_frames_begin(f->now, f->next, n);
     return TT_OK;
 }
 
@@ -134,27 +155,27 @@ bool tt_frames_computes(const struct tt_frames_options *o)
     return o->compute.count > 0 || o->compute.seconds > 0;
 }
 
-static void step(struct tt_frames_field *f)
+int tt_frames_field_steps(struct tt_frames_field *f, uint64_t n, struct tt_error *e)
 {
-    const double *restrict now = f->now;
-    double *restrict next = f->next;
+    if (f->work.device)
+        return tt_frames_field_steps_on(f, n, e);
+    for (uint64_t i = 0; i < n; i++) {
+        double *next = f->now;
 
-    for (uint64_t i = 1; i + 1 < f->n; i++)
-        next[i] = 0.25 * now[i - 1] + 0.5 * now[i] + 0.25 * now[i + 1];
-    f->next = f->now;
-    f->now = next;
-}
-
-void tt_frames_field_steps(struct tt_frames_field *f, uint64_t n)
-{
-    while (n-- > 0)
-        step(f);
+        tt_frames_step(f->now, f->next, f->n);
+        f->now = f->next;
+        f->next = next;
+    }
+    return TT_OK;
 }
 
 void tt_frames_field_free(struct tt_frames_field *f)
 {
-    free(f->now);
-    free(f->next);
+    if (!f->work.device) {
+        free(f->now);
+        free(f->next);
+    }
+    tt_device_work_free(&f->work);
 }
 
 static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
@@ -166,12 +187,15 @@ static int make_computation(const struct tt_engine *engine, void **state, struct
 
     if (rc == TT_OK && !f)
         rc = tt_fail_nomem(e, "the field to compute on");
-    return rc == TT_OK ? tt_frames_field_make(f, shape.values / shape.width, e) : rc;
+    return rc == TT_OK ? tt_frames_field_make(f, shape.values / shape.width, engine->device, e)
+                       : rc;
 }
 
 static void do_passes(void *state, uint64_t n)
 {
-    tt_frames_field_steps(state, n);
+    struct tt_error ignored = TT_ERROR_CLEAR; /* the run itself would fail, too */
+
+    tt_frames_field_steps(state, n, &ignored);
 }
 
 static void free_computation(void *state)

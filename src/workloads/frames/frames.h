@@ -7,12 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "engine/device_work.h"
 #include "io/model.h"
 #include "spec/param.h"
 
 struct tt_computation;
-struct tt_engine;
 
 enum tt_frames_element { TT_FRAMES_FLOAT, TT_FRAMES_VECTOR, TT_FRAMES_BLOCK };
 enum tt_frames_decomposition { TT_FRAMES_1D, TT_FRAMES_3D };
@@ -57,6 +56,8 @@ void tt_frames_fill_doubles(const struct tt_frames_shape *s, uint64_t seed, uint
 void tt_frames_fill_floats(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
                            float *values);
 void tt_frames_convert(const double *from, float *to, uint64_t n);
+/* The number of the rank's i-th float in the whole frame. */
+uint64_t tt_frames_place(const struct tt_frames_shape *s, uint64_t i);
 /* False: *wrong is the number, in the whole frame, of the first float that is not right, or
  * further than loss from that. */
 bool tt_frames_matches(const struct tt_frames_shape *s, uint64_t seed, uint64_t frame,
@@ -70,12 +71,29 @@ void tt_frames_metadata(const char *which, uint64_t frame, uint64_t size, char *
 struct tt_frames_field {
     uint64_t n;
     double *now, *next;
+    struct tt_device_work work; /* with a device: both are in its memory */
 };
-int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_error *e);
+void tt_frames_begin(double *now, double *next, uint64_t n);
+void tt_frames_step(const double *now, double *next, uint64_t n);
+/* device: NULL for the host. */
+int tt_frames_field_make(struct tt_frames_field *f, uint64_t n, struct tt_device *device,
+                         struct tt_error *e);
 bool tt_frames_computes(const struct tt_frames_options *o);
-void tt_frames_field_steps(struct tt_frames_field *f, uint64_t n);
+int tt_frames_field_steps(struct tt_frames_field *f, uint64_t n, struct tt_error *e);
 extern const struct tt_computation tt_frames_computation;
 void tt_frames_field_free(struct tt_frames_field *f);
+
+/* ---- device.c: the same in a device's memory, to the last bit; all return when it is done ---- */
+int tt_frames_fill_on(struct tt_device *d, const struct tt_frames_shape *s, uint64_t seed,
+                      uint64_t frame, bool doubles, void *values, struct tt_error *e);
+int tt_frames_convert_on(struct tt_device *d, const double *from, float *to, uint64_t n,
+                         struct tt_error *e);
+/* `found` is 8 bytes of the device's memory for the answer. */
+int tt_frames_matches_on(struct tt_device *d, const struct tt_frames_shape *s, uint64_t seed,
+                         uint64_t frame, float *values, double loss, uint64_t *found,
+                         bool *is_right, uint64_t *wrong, struct tt_error *e);
+int tt_frames_field_make_on(struct tt_frames_field *f, struct tt_device *d, struct tt_error *e);
+int tt_frames_field_steps_on(struct tt_frames_field *f, uint64_t n, struct tt_error *e);
 
 /* ---- run.c ---- */
 /* Columns of the table "frames" in a result: a row for every frame written or read. Seconds of the

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: compute, convert and write frame after frame, then read them all, from storage
- * and not from the page cache, and check every byte of them. */
+ * and not from the page cache, and check every byte of them. With a device the data is in its
+ * memory, and whoever looks at it or changes it is a kernel there; the texts stay here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/agree.h"
-#include "engine/engine.h"
+#include "engine/content.h"
+#include "engine/device_move.h"
 #include "workloads/frames/frames.h"
 
 /* Variables of a file, in the order in which they lie there. */
@@ -23,6 +25,7 @@ struct job {
     char *right;                       /* room for the longest of them */
     double *doubles;                   /* NULL without conversion */
     float *floats;
+    uint64_t *found; /* on a device: what a check has found */
     struct tt_frames_field field;
     char *path;
     struct tt_write_options rules; /* a frame in every iteration */
@@ -75,6 +78,18 @@ static void describe_variables(struct job *f)
     }
 }
 
+/* Of whole words, of the device if there is one; NULL: there is none. */
+static void *take_memory(struct job *f, uint64_t bytes, struct tt_error *e)
+{
+    struct tt_device *d = f->engine->device;
+    void *data = NULL;
+
+    bytes = (bytes + 7) / 8 * 8;
+    if (d)
+        return d->type->allocate(d, bytes, &data, e) == TT_OK ? data : NULL;
+    return malloc(bytes);
+}
+
 static int allocate(struct job *f, struct tt_error *e)
 {
     const struct tt_frames_options *o = f->options;
@@ -84,22 +99,25 @@ static int allocate(struct job *f, struct tt_error *e)
         tt_frames_shape_make(&f->shape, o, (uint64_t)f->engine->size, (uint64_t)f->engine->rank, e);
 
     if (rc == TT_OK && o->write && tt_frames_computes(o))
-        rc = tt_frames_field_make(&f->field, f->shape.values / f->shape.width, e);
+        rc =
+            tt_frames_field_make(&f->field, f->shape.values / f->shape.width, f->engine->device, e);
     if (rc != TT_OK)
         return rc;
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
             ok = (f->texts[i] = malloc(text_size(o, i) + 1)) != NULL && ok;
     f->right = malloc(longest + 1);
-    f->floats = malloc(f->shape.values * sizeof *f->floats);
+    f->floats = take_memory(f, f->shape.values * sizeof *f->floats, e);
     if (o->write && o->convert)
-        f->doubles = malloc(f->shape.values * sizeof *f->doubles);
+        f->doubles = take_memory(f, f->shape.values * sizeof *f->doubles, e);
+    if (o->read && f->engine->device)
+        f->found = take_memory(f, sizeof *f->found, e);
     f->written = calloc(o->frames, sizeof *f->written);
     f->read = calloc(o->frames, sizeof *f->read);
     f->converting = calloc(o->frames, sizeof *f->converting);
     f->path = tt_data_path_of(f->engine, o->path, "frames");
     if (!ok || !f->right || !f->floats || (o->write && o->convert && !f->doubles) || !f->written ||
-        !f->read || !f->converting || !f->path)
+        (o->read && f->engine->device && !f->found) || !f->read || !f->converting || !f->path)
         return tt_fail_nomem(e, "a frame");
     describe_variables(f);
     return TT_OK;
@@ -107,16 +125,62 @@ static int allocate(struct job *f, struct tt_error *e)
 
 static void release(struct job *f)
 {
+    struct tt_device *d = f->engine->device;
+    void *taken[] = {f->doubles, f->floats, f->found};
+
+    if (d)
+        tt_device_settle(d);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (d && taken[i])
+            d->type->release(d, taken[i]);
+        else
+            free(taken[i]);
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         free(f->texts[i]);
     tt_frames_field_free(&f->field);
     free(f->right);
-    free(f->doubles);
-    free(f->floats);
     free(f->written);
     free(f->read);
     free(f->converting);
     free(f->path);
+}
+
+/* ---- a frame ---- */
+
+/* This rank's part of a frame: rank 0 has the texts, everybody a part of the data. */
+static unsigned list_blocks(struct job *f, uint64_t frame, struct tt_block *blocks)
+{
+    const struct tt_frames_shape *s = &f->shape;
+    const struct tt_variable *v = &f->variables[f->index[TT_FRAMES_DATA]];
+    uint64_t start[4] = {s->start[0], s->start[1], s->start[2], 0};
+    uint64_t count[4] = {s->block[0], s->block[1], s->block[2], s->width};
+    unsigned n = 0;
+
+    for (int i = 0; i < TT_FRAMES_NVARIABLES && f->engine->rank == 0; i++) {
+        bool there = i != TT_FRAMES_HEADER || frame == 0 || has_files(f->options);
+        uint64_t size = text_size(f->options, i);
+
+        if (i == TT_FRAMES_DATA || size == 0 || !there)
+            continue;
+        blocks[n] = (struct tt_block){.variable = f->index[i], .data = f->texts[i]};
+        tt_select_all(&blocks[n].file, 1, &size);
+        tt_select_all(&blocks[n++].memory, 1, &size);
+    }
+    blocks[n] = (struct tt_block){.variable = f->index[TT_FRAMES_DATA],
+                                  .data = f->floats,
+                                  .space = f->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
+    tt_select_slab(&blocks[n].file, v->ndims, v->dims, start, NULL, count, NULL);
+    tt_select_all(&blocks[n].memory, v->ndims, count);
+    return n + 1;
+}
+
+static void write_text(const struct job *f, int which, uint64_t frame, char *text)
+{
+    if (which == TT_FRAMES_HEADER)
+        tt_frames_header(&f->shape, f->options, text);
+    else
+        tt_frames_metadata(which == TT_FRAMES_BEFORE ? "before" : "after", frame + 1,
+                           f->options->metadata, text);
 }
 
 /* ---- files ---- */
@@ -174,16 +238,29 @@ static int open_to_write(struct job *f, struct tt_error *e)
 {
     struct tt_series_spec spec = spec_of(f, TT_CREATE);
 
+    struct tt_block blocks[TT_FRAMES_NVARIABLES];
+    unsigned n = list_blocks(f, 0, blocks);
+    int rc;
+
     f->rules = (struct tt_write_options){.every = 1};
-    return tt_output_open_as(f->engine, &f->rules, &spec, f->options->frames, &f->output, e);
+    rc = tt_output_open_as(f->engine, &f->rules, &spec, f->options->frames, &f->output, e);
+    if (rc == TT_OK && f->engine->device)
+        rc = tt_agree(f->engine->comm, tt_output_rehearse(f->output, n, blocks, e), e);
+    return rc;
 }
 
 static int open_to_read(struct job *f, struct tt_error *e)
 {
     struct tt_series_spec spec = spec_of(f, TT_READ_ONLY);
+    struct tt_block blocks[TT_FRAMES_NVARIABLES];
+    unsigned n = list_blocks(f, 0, blocks);
     int rc = evict_all(f, e);
 
-    return rc == TT_OK ? tt_series_open(f->engine, &spec, &f->series, e) : rc;
+    if (rc == TT_OK)
+        rc = tt_series_open(f->engine, &spec, &f->series, e);
+    if (rc == TT_OK && f->engine->device)
+        rc = tt_agree(f->engine->comm, tt_series_rehearse(f->series, n, blocks, e), e);
+    return rc;
 }
 
 static int close_all(struct job *f, int rc, struct tt_error *e)
@@ -195,84 +272,59 @@ static int close_all(struct job *f, int rc, struct tt_error *e)
     return rc != TT_OK ? rc : written != TT_OK ? written : read;
 }
 
-/* ---- a frame ---- */
-
-/* This rank's part of a frame: rank 0 has the texts, everybody a part of the data. */
-static unsigned list_blocks(struct job *f, uint64_t frame, struct tt_block *blocks)
-{
-    const struct tt_frames_shape *s = &f->shape;
-    const struct tt_variable *v = &f->variables[f->index[TT_FRAMES_DATA]];
-    uint64_t start[4] = {s->start[0], s->start[1], s->start[2], 0};
-    uint64_t count[4] = {s->block[0], s->block[1], s->block[2], s->width};
-    unsigned n = 0;
-
-    for (int i = 0; i < TT_FRAMES_NVARIABLES && f->engine->rank == 0; i++) {
-        bool there = i != TT_FRAMES_HEADER || frame == 0 || has_files(f->options);
-        uint64_t size = text_size(f->options, i);
-
-        if (i == TT_FRAMES_DATA || size == 0 || !there)
-            continue;
-        blocks[n] = (struct tt_block){.variable = f->index[i], .data = f->texts[i]};
-        tt_select_all(&blocks[n].file, 1, &size);
-        tt_select_all(&blocks[n++].memory, 1, &size);
-    }
-    blocks[n] = (struct tt_block){.variable = f->index[TT_FRAMES_DATA], .data = f->floats};
-    tt_select_slab(&blocks[n].file, v->ndims, v->dims, start, NULL, count, NULL);
-    tt_select_all(&blocks[n].memory, v->ndims, count);
-    return n + 1;
-}
-
-static void write_text(const struct job *f, int which, uint64_t frame, char *text)
-{
-    if (which == TT_FRAMES_HEADER)
-        tt_frames_header(&f->shape, f->options, text);
-    else
-        tt_frames_metadata(which == TT_FRAMES_BEFORE ? "before" : "after", frame + 1,
-                           f->options->metadata, text);
-}
-
 /* ---- writing ---- */
 
 /* What is computed between two frames, and the state it leaves. */
-static void compute(struct job *f, uint64_t frame)
+static int compute(struct job *f, uint64_t frame, struct tt_error *e)
 {
     uint64_t seed = f->engine->config->run->seed;
     int64_t t = tt_now_ns();
+    int rc = TT_OK;
 
     if (frame > 0) {
-        tt_frames_field_steps(&f->field, f->options->compute.count);
+        rc = tt_frames_field_steps(&f->field, f->options->compute.count, e);
         tt_passes_add(f->engine, t);
         t = tt_now_ns();
     }
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
             write_text(f, i, frame, f->texts[i]);
-    if (f->doubles)
+    if (rc == TT_OK && f->engine->device)
+        rc = tt_frames_fill_on(f->engine->device, &f->shape, seed, frame, f->doubles != NULL,
+                               f->doubles ? (void *)f->doubles : f->floats, e);
+    else if (f->doubles)
         tt_frames_fill_doubles(&f->shape, seed, frame, f->doubles);
     else
         tt_frames_fill_floats(&f->shape, seed, frame, f->floats);
     tt_phase_add(f->engine, TT_COMPUTE, t);
+    return rc;
 }
 
-static void convert(struct job *f, uint64_t frame)
+static int convert(struct job *f, uint64_t frame, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
+    int rc = TT_OK;
 
     if (!f->doubles)
-        return;
-    tt_frames_convert(f->doubles, f->floats, f->shape.values);
+        return TT_OK;
+    if (f->engine->device)
+        rc = tt_frames_convert_on(f->engine->device, f->doubles, f->floats, f->shape.values, e);
+    else
+        tt_frames_convert(f->doubles, f->floats, f->shape.values);
     f->converting[frame] = tt_seconds(tt_now_ns() - t);
     tt_phase_add(f->engine, f->options->timed_convert ? TT_COPY : TT_COMPUTE, t);
+    return rc;
 }
 
 static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 {
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
-    int rc;
+    int rc = compute(f, frame, e);
 
-    compute(f, frame);
-    convert(f, frame);
-    rc = tt_output_write(f->output, frame + 1, list_blocks(f, frame, blocks), blocks, e);
+    if (rc == TT_OK)
+        rc = convert(f, frame, e);
+    if (rc == TT_OK)
+        rc = tt_output_write(f->output, frame + 1, list_blocks(f, frame, blocks), blocks, e);
     f->nwritten += rc == TT_OK;
     return rc;
 }
@@ -293,19 +345,42 @@ static int check_text(const struct job *f, int which, uint64_t frame, struct tt_
 static int check_frame(const struct job *f, uint64_t frame, const struct tt_block *blocks,
                        unsigned n, struct tt_error *e)
 {
-    uint64_t wrong;
+    uint64_t wrong, seed = f->engine->config->run->seed;
+    double loss = tt_stack_loss(&f->engine->config->stack);
+    bool is_right = true;
+    int rc = TT_OK;
 
     for (unsigned i = 0; i < n; i++)
         for (int which = 0; which < TT_FRAMES_NVARIABLES; which++)
             if (which != TT_FRAMES_DATA && blocks[i].data == f->texts[which] &&
                 check_text(f, which, frame, e) != TT_OK)
                 return TT_CORRUPT;
-    if (tt_frames_matches(&f->shape, f->engine->config->run->seed, frame, f->floats,
-                          tt_stack_loss(&f->engine->config->stack), &wrong))
-        return TT_OK;
+    if (f->engine->device)
+        rc = tt_frames_matches_on(f->engine->device, &f->shape, seed, frame, f->floats, loss,
+                                  f->found, &is_right, &wrong, e);
+    else
+        is_right = tt_frames_matches(&f->shape, seed, frame, f->floats, loss, &wrong);
+    if (rc != TT_OK || is_right)
+        return rc;
     return tt_fail(e, TT_CORRUPT, "frame %llu: value %llu of element %llu is not what was written",
                    (unsigned long long)(frame + 1), (unsigned long long)(wrong % f->shape.width),
                    (unsigned long long)(wrong / f->shape.width));
+}
+
+/* What an earlier frame left would look right. */
+static int spoil(struct job *f, struct tt_error *e)
+{
+    const struct tt_content nonsense = {.signature = ~f->engine->config->run->seed};
+    uint64_t bytes = f->shape.values * sizeof *f->floats;
+
+    for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
+        if (i != TT_FRAMES_DATA)
+            memset(f->texts[i], 0, text_size(f->options, i));
+    if (f->engine->device)
+        return tt_content_fill_on(f->engine->device, &nonsense, 0, 0, f->floats,
+                                  (bytes + 7) / 8 * 8, e);
+    memset(f->floats, 0xff, bytes);
+    return TT_OK;
 }
 
 static int read_frame(struct job *f, uint64_t frame, struct tt_error *e)
@@ -313,14 +388,11 @@ static int read_frame(struct job *f, uint64_t frame, struct tt_error *e)
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
     int64_t t = tt_now_ns();
     unsigned n = list_blocks(f, frame, blocks);
-    int rc;
+    int rc = spoil(f, e);
 
-    memset(f->floats, 0xff, f->shape.values * sizeof *f->floats);
-    for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
-        if (i != TT_FRAMES_DATA)
-            memset(f->texts[i], 0, text_size(f->options, i));
     tt_phase_add(f->engine, TT_COMPUTE, t);
-    rc = tt_series_load(f->series, frame, n, blocks, e);
+    if (rc == TT_OK)
+        rc = tt_series_load(f->series, frame, n, blocks, e);
     if (rc != TT_OK)
         return rc;
     t = tt_now_ns();
@@ -405,6 +477,8 @@ static int report(struct job *f, struct tt_error *e)
     for (uint64_t i = 0; rc == TT_OK && i < n; i++)
         gather_row(f, i >= f->nwritten, i < f->nwritten ? i : i - f->nwritten, seconds,
                    rows + i * TT_FRAMES_NCOLUMNS);
+    if (rc == TT_OK && f->field.work.device)
+        tt_device_work_report(&f->field.work, f->engine, f->iteration);
     if (rc == TT_OK && f->engine->rank == 0)
         tt_result_table(f->engine, "frames", (unsigned)n, TT_FRAMES_NCOLUMNS, rows);
     MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, f->engine->comm);
@@ -428,6 +502,8 @@ static int each_frame(struct job *f, int (*act)(struct job *, uint64_t, struct t
         rc = tt_iteration_begin(f->engine, ++f->iteration, total, e);
         if (rc == TT_OK)
             rc = act(f, frame, e);
+        if (rc != TT_OK && f->engine->device) /* others wait for this rank, but not for ever */
+            rc = tt_agree(f->engine->comm, rc, e);
         tt_iteration_end(f->engine);
     }
     return rc;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/device_move.h"
+#include "engine/device_work.h"
 #include "workloads/particles/particles.h"
 
 extern const char tt_particles_source[]; /* device.cu */
@@ -247,65 +248,31 @@ int tt_particles_repack_on(struct tt_device *d, bool to_arrays_wanted, void *rec
 
 /* ---- computation ---- */
 
-struct tt_particles_push {
-    struct tt_device *device;
-    void *work; /* a struct tt_particles_work, there */
-    struct tt_device_event *begun, *ended;
-};
-
-void tt_particles_push_free(struct tt_particles_push *p)
-{
-    if (!p)
-        return;
-    tt_device_settle(p->device);
-    if (p->work)
-        p->device->type->release(p->device, p->work);
-    if (p->begun)
-        p->device->type->free_event(p->device, p->begun);
-    if (p->ended)
-        p->device->type->free_event(p->device, p->ended);
-    free(p);
-}
-
-int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_particles_push **out,
+int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_device_work *push,
                            struct tt_error *e)
 {
-    struct tt_particles_push *p = *out = calloc(1, sizeof *p);
     struct tt_particles_work *w = tt_particles_work_make(seed);
-    double seconds;
-    int rc = p && w ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
+    int rc = w ? TT_OK : tt_fail_nomem(e, "the particles to compute on");
 
-    if (p)
-        p->device = d;
     if (rc == TT_OK)
-        rc = d->type->allocate(d, tt_particles_work_size, &p->work, e);
+        rc = tt_device_work_make(push, d, tt_particles_work_size, e);
     if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, p->work, w,
+        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, push->data, w,
                                   tt_particles_work_size, e);
     if (rc == TT_OK)
         rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
-    if (rc == TT_OK)
-        rc = d->type->make_event(d, &p->begun, e);
-    if (rc == TT_OK)
-        rc = d->type->make_event(d, &p->ended, e);
     if (rc == TT_OK) /* it is compiled then */
-        rc = tt_particles_push_do(p, 0, &seconds, e);
+        rc = tt_particles_push_do(push, 0, e);
     free(w);
     return rc;
 }
 
-int tt_particles_push_do(struct tt_particles_push *p, uint64_t passes, double *seconds,
-                         struct tt_error *e)
+int tt_particles_push_do(struct tt_device_work *push, uint64_t passes, struct tt_error *e)
 {
-    struct tt_device *d = p->device;
-    const struct pushing a = {p->work, passes, TT_PARTICLES_COMPUTED};
-    int rc = d->type->record(d, p->begun, TT_STREAM_COMPUTE, e);
+    const struct pushing a = {push->data, passes, TT_PARTICLES_COMPUTED};
+    int rc = tt_device_work_begin(push, e);
 
     if (rc == TT_OK)
-        rc = launch(d, &pushes, 3 * a.n, &a, e);
-    if (rc == TT_OK)
-        rc = d->type->record(d, p->ended, TT_STREAM_COMPUTE, e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
-    return rc == TT_OK ? d->type->elapsed(d, p->begun, p->ended, seconds, e) : rc;
+        rc = launch(push->device, &pushes, 3 * a.n, &a, e);
+    return rc == TT_OK ? tt_device_work_end(push, e) : rc;
 }

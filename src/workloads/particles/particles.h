@@ -139,13 +139,11 @@ int tt_particles_check_on(struct tt_device *d, const struct tt_particles_content
 /* n records to arrays, or the arrays to records. */
 int tt_particles_repack_on(struct tt_device *d, bool to_arrays, void *records, void *arrays,
                            uint64_t n, struct tt_error *e);
-/* The computation of work.c; *seconds by the device's clock. */
-struct tt_particles_push;
-int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_particles_push **out,
+/* The computation of work.c. */
+struct tt_device_work;
+int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_device_work *push,
                            struct tt_error *e);
-int tt_particles_push_do(struct tt_particles_push *p, uint64_t passes, double *seconds,
-                         struct tt_error *e);
-void tt_particles_push_free(struct tt_particles_push *p); /* also what make left unfinished */
+int tt_particles_push_do(struct tt_device_work *push, uint64_t passes, struct tt_error *e);
 
 /* ---- run.c ---- */
 int tt_particles_run(struct tt_engine *engine, struct tt_error *e);

@@ -10,8 +10,8 @@
 #include "base/agree.h"
 #include "engine/content.h"
 #include "engine/device_move.h"
+#include "engine/device_work.h"
 #include "engine/engine.h"
-#include "record/trace.h"
 #include "workloads/particles/particles.h"
 
 #define POISON 0xa5
@@ -26,11 +26,9 @@ struct cloud {
     struct tt_variable variables[TT_PARTICLE_FIELDS];
     struct tt_block blocks[TT_PARTICLE_FIELDS];
     struct tt_write_options rules;
-    /* What is computed on, here or on the device; both NULL: nothing is. */
+    /* What is computed on, here or on the device; neither: nothing is. */
     struct tt_particles_work *work;
-    struct tt_particles_push *push;
-    double kernel_seconds; /* of the latter */
-    uint64_t pushes;       /* and how many */
+    struct tt_device_work push;
     char *path;
     /* What transfers go from or to; the second while a step is read ahead. */
     void *buffers[2];
@@ -252,29 +250,16 @@ static int open_to_read(struct cloud *c, struct tt_error *e)
 
 /* ---- steps ---- */
 
-static int push(struct cloud *c, struct tt_error *e)
-{
-    double seconds = 0;
-    int rc = tt_particles_push_do(c->push, c->options->compute.count, &seconds, e);
-    int64_t now_ns = tt_now_ns();
-
-    c->kernel_seconds += seconds;
-    c->pushes++;
-    if (rc == TT_OK)
-        tt_trace_device(TT_TRACK_KERNELS, TT_COMPUTE, now_ns - (int64_t)(1e9 * seconds), now_ns);
-    return rc;
-}
-
 static int compute(struct cloud *c, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
     int rc = TT_OK;
 
-    if (!c->work && !c->push && !(c->options->pause > 0))
+    if (!c->work && !c->push.device && !(c->options->pause > 0))
         return TT_OK;
-    if (c->work || c->push) {
-        if (c->push)
-            rc = push(c, e);
+    if (c->work || c->push.device) {
+        if (c->push.device)
+            rc = tt_particles_push_do(&c->push, c->options->compute.count, e);
         else
             tt_particles_work_do(c->work, c->options->compute.count);
         tt_passes_add(c->engine, t);
@@ -536,14 +521,6 @@ static void report_ranks(const uint64_t *rows, uint64_t row, struct tt_engine *e
     tt_result_table(engine, "ranks", 1, TT_PARTICLES_NNUMBERS, table);
 }
 
-static void report_kernels(struct cloud *c)
-{
-    double mine = c->kernel_seconds / (double)(c->pushes ? c->pushes : 1), slowest;
-
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, c->engine->comm);
-    tt_result(c->engine, "kernel_time", TT_RESULT_SAME, slowest);
-}
-
 static void release(struct cloud *c)
 {
     struct tt_device *d = c->engine->device;
@@ -556,7 +533,7 @@ static void release(struct cloud *c)
             d->type->release(d, taken[i]);
         else
             free(taken[i]);
-    tt_particles_push_free(c->push);
+    tt_device_work_free(&c->push);
     tt_particles_shape_free(&c->written);
     tt_particles_shape_free(&c->read);
     free(c->rows);
@@ -582,8 +559,8 @@ int tt_particles_run(struct tt_engine *engine, struct tt_error *e)
     rc = rc == TT_OK ? closed : rc;
     if (rc == TT_OK && !tt_engine_is_endless(engine)) {
         report_times(&c.writing, &c.reading, engine);
-        if (c.push)
-            report_kernels(&c);
+        if (c.push.device)
+            tt_device_work_report(&c.push, engine, c.iterations);
         if (c.options->deviation > 0)
             report_ranks(c.rows, c.written.row, engine);
     }

@@ -2,7 +2,7 @@
 /* What stands for the simulation between two steps: particles that fly through a periodic box. They
  * are apart from those in files, and always as many, so that a pass is short however many particles
  * a rank has, and however few of them are read. */
-#include "engine/engine.h"
+#include "engine/device_work.h"
 #include "workloads/particles/particles.h"
 
 #include <stdlib.h>
@@ -43,10 +43,10 @@ void tt_particles_work_do(struct tt_particles_work *w, uint64_t passes)
         }
 }
 
-/* On the host or on a device: one of them is NULL. */
+/* On the host or on a device. */
 struct computation {
     struct tt_particles_work *work;
-    struct tt_particles_push *push;
+    struct tt_device_work push;
 };
 
 static int make_computation(const struct tt_engine *engine, void **state, struct tt_error *e)
@@ -65,10 +65,9 @@ static void do_passes(void *state, uint64_t n)
 {
     struct tt_error ignored = TT_ERROR_CLEAR; /* the run itself would fail, too */
     struct computation *c = state;
-    double seconds;
 
-    if (c->push)
-        tt_particles_push_do(c->push, n, &seconds, &ignored);
+    if (c->push.device)
+        tt_particles_push_do(&c->push, n, &ignored);
     else
         tt_particles_work_do(c->work, n);
 }
@@ -78,7 +77,7 @@ static void free_computation(void *state)
     struct computation *c = state;
 
     if (c) {
-        tt_particles_push_free(c->push);
+        tt_device_work_free(&c->push);
         free(c->work);
     }
     free(c);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What stands for an application's computation, on a device: memory, and kernels that the device's
+ * own clock times. */
+#ifndef TT_ENGINE_DEVICE_WORK_H
+#define TT_ENGINE_DEVICE_WORK_H
+
+#include "engine/engine.h"
+
+struct tt_device_work {
+    struct tt_device *device;
+    void *data; /* of the device's memory */
+    struct tt_device_event *begun, *ended;
+    double seconds; /* of all kernels so far */
+};
+
+/* If it fails, tt_device_work_free. */
+int tt_device_work_make(struct tt_device_work *w, struct tt_device *d, size_t bytes,
+                        struct tt_error *e);
+void tt_device_work_free(struct tt_device_work *w); /* also if it is all zeros */
+/* What is queued on TT_STREAM_COMPUTE between the two is the work; the second waits for it. */
+int tt_device_work_begin(struct tt_device_work *w, struct tt_error *e);
+int tt_device_work_end(struct tt_device_work *w, struct tt_error *e);
+/* The metric kernel_time, of the slowest rank. Collective. */
+void tt_device_work_report(const struct tt_device_work *w, struct tt_engine *engine,
+                           uint64_t iterations);
+
+#endif
