@@ -93,6 +93,23 @@ void tt_count_read(struct tt_engine *engine, uint64_t bytes)
     engine->p->now.bytes_read += bytes;
 }
 
+void *tt_staging_allocate(struct tt_engine *engine, size_t bytes)
+{
+    return engine->p->memory.allocate(&engine->p->memory, bytes);
+}
+
+void tt_staging_release(struct tt_engine *engine, void *data)
+{
+    engine->p->memory.release(&engine->p->memory, data);
+}
+
+void tt_count_staged(struct tt_engine *engine, uint64_t bytes, int64_t ns)
+{
+    tt__phase_add_ns(engine, TT_IO_STAGE, ns);
+    engine->p->staging_ns += ns;
+    engine->p->staged += bytes;
+}
+
 void tt_count_written(struct tt_engine *engine, uint64_t bytes)
 {
     engine->p->now.bytes_written += bytes;

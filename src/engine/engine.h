@@ -43,6 +43,12 @@ int tt_device_prove(struct tt_device *device, MPI_Comm comm, struct tt_error *e)
 int tt_device_prove_apart(struct tt_device *device, const struct tt_config *config,
                           struct tt_error *e);
 
+/* For a workload that reads past the series below: memory of the host, of the kind that
+ * device.staging asks for, and counting what was copied from there to the device, by its clock. */
+void *tt_staging_allocate(struct tt_engine *engine, size_t bytes);
+void tt_staging_release(struct tt_engine *engine, void *data);
+void tt_count_staged(struct tt_engine *engine, uint64_t bytes, int64_t ns);
+
 /* ---- time ---- */
 /* t = tt_now_ns(); ...; tt_phase_add(engine, TT_COMPUTE, t): everything since t was that phase.
  * Returns the clock that it has read. */

@@ -527,12 +527,9 @@ static void count_calls(struct tt_series *s, const struct tt_batch *b, enum tt_c
 
 void tt__count_staging(struct tt_engine *engine, const struct tt_batch *b)
 {
-    if (b->moved == 0)
-        return;
-    tt__phase_add_ns(engine, TT_IO_STAGE, b->staging_ns);
-    engine->p->staging_ns += b->staging_ns;
-    engine->p->waited_ns += b->waited ? b->staging_ns : 0;
-    engine->p->staged += b->moved;
+    if (b->moved > 0)
+        tt_count_staged(engine, b->moved, b->staging_ns);
+    engine->p->waited_ns += b->moved > 0 && b->waited ? b->staging_ns : 0;
 }
 
 static int close_step_file(struct tt__dump *d, struct tt_error *e)

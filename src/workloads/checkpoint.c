@@ -108,11 +108,15 @@ static int checkpoint_estimate(const struct tt_config *config, struct tt_estimat
         out->bytes_on_disk = state * there;
         out->files = TT_CHECKPOINT_KINDS * ranks * o->checkpoints;
         out->dumps = o->checkpoints;
-        out->memory_per_rank = saved * (config->run->overlap == TT_OVERLAP_NONE ? 1 : 2);
+        /* With a device the host has the copies only. */
+        out->memory_per_rank =
+            saved * (config->run->overlap == TT_OVERLAP_NONE || config->device ? 1 : 2);
         out->compute_seconds = tt_passes_seconds(&o->compute) * (double)tt_checkpoint_steps(o);
     }
     if (o->phase != TT_CHECKPOINT_SAVE && tt_stack_caps(&config->stack) & TT_CAP_STORES) {
         out->bytes_read = state;
+        if (config->device)
+            restored = 2 * TT_CHECKPOINT_PART;
         if (restored > out->memory_per_rank)
             out->memory_per_rank = restored;
     }
@@ -133,6 +137,7 @@ static const char *const shown[] = {"model", "every", "phase", NULL};
 const struct tt_workload tt_workload_checkpoint = {
     .name = "checkpoint",
     .summary = "sharded state of a model and its optimizer saved now and then, and restored",
+    .on_device = true,
     .params = params,
     .opts_size = sizeof(struct tt_checkpoint_options),
     .shown = shown,

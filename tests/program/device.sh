@@ -183,6 +183,43 @@ for how in '--backend hdf5 --mode async+bg' '--backend netcdf --element vector -
 done
 no_data_left
 
+# Checkpoints of a state that the device makes, and restores, by as many ranks or others: files are the host's, each side restores the
+# other's, and one wrong byte is found in the host's words.
+parameters=$((2 * 500 * 30 + 30 + 2 * (2 * 30 + 4 * 30 * 30 + 3 * 30 * 70))) # no tensor is a whole number of words on three ranks
+checkpoint=("$TUTTI" run checkpoint "${here[@]}" --seed 3 --width 30 --ffn 70 --depth 2 --vocabulary 500 --checkpoints 2 --every 2 --compute 1 --json out.json)
+for how in '-n 3' '-n 3 --mode async+bg --compute 1ms' '-n 2 --mode async --sharding parallel --pipeline 2 --device.snapshot no' \
+    '-n 3 --mode async+bg --device.staging pageable'; do
+    expect 0 "${checkpoint[@]}" $(sed 's/--device[^ ]* [^ ]*//; s/--compute [^ ]*//' <<<"$how") --keep --path host --phase save
+    expect 0 "${checkpoint[@]}" $how --keep --path there --device "$device"
+    equal "$(find "$data" -name 'there.*' | wc -l)" "$((${how:3:1} * 4))" "files of two checkpoints"
+    for file in "$data"/host.*; do
+        cmp "$file" "${file/host./there.}" || fail "the device's checkpoint differs from the host's: $how"
+    done
+    equal "$(value staged)" $((3 * 14 * parameters)) "bytes that left the device, and came back: $how"
+    holds '$kernel > 0 and $stage > 0' kernel="$(value kernel_time)" stage="$(jq .phases.io_stage.max out.json)"
+    [[ $how == *parallel* ]] || for ranks in 1 4; do
+        expect 0 "${checkpoint[@]}" -n "$ranks" --phase restore --saved-by 3 --path host --device "$device"
+        expect 0 "${checkpoint[@]}" -n "$ranks" --phase restore --saved-by 3 --path there
+    done
+    [[ $how == *pageable* ]] || rm "$data"/host.* "$data"/there.*
+done
+for where in 4096 5003 30001; do # a stamp, the middle of a word, near the end
+    cp "$data/there.000002.model.0001" right
+    printf X | dd of="$data/there.000002.model.0001" bs=1 seek=$where conv=notrunc status=none
+    expect 1 "${checkpoint[@]}" -n 2 --phase restore --saved-by 3 --path there
+    said=$(grep -o 'checkpoint 2: byte .*' err)
+    expect 1 "${checkpoint[@]}" -n 2 --phase restore --saved-by 3 --path there --device "$device"
+    one_line "${said%% (more*}"
+    mv right "$data/there.000002.model.0001"
+done
+rm "$data"/host.* "$data"/there.*
+for how in '--backend hdf5 --mode async+bg' '--layers verify,log'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" || continue
+    expect 0 "${checkpoint[@]}" -n 3 --restore-ranks 2 --device "$device" $how
+done
+no_data_left
+
 # Traces: kernels and staging have tracks of their own, whose spans are what the metrics count, one after the other.
 for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read every=4' '--mode async+bg --device.snapshot no'; do
     rm -rf "${runs:?}"

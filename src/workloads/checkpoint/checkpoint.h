@@ -80,6 +80,37 @@ void tt_checkpoint_stamp(const struct tt_checkpoint_state *s, uint64_t number,
 bool tt_checkpoint_is_right(const struct tt_checkpoint_state *s, uint64_t seed, uint64_t number,
                             const unsigned char *memory, unsigned *piece, uint64_t *offset);
 
+/* What it is made of: the owner of a piece's content, and the byte of its tensor at which the piece
+ * begins; the word of a checkpoint; the first byte from there on at which one stands. */
+#define TT_CHECKPOINT_STAMPS 4096 /* bytes from one to the next */
+uint64_t tt_checkpoint_owner(const struct tt_checkpoint_state *s, unsigned piece);
+uint64_t tt_checkpoint_offset(const struct tt_checkpoint_state *s, unsigned piece);
+uint64_t tt_checkpoint_stamp_of(uint64_t number);
+uint64_t tt_checkpoint_next_stamp(uint64_t from);
+
+/* ---- device.c: the same in a device's memory, to the last bit; all return when it is done ---- */
+struct tt_device;
+int tt_checkpoint_fill_on(struct tt_device *d, const struct tt_checkpoint_state *s, uint64_t seed,
+                          unsigned char *memory, struct tt_error *e);
+int tt_checkpoint_stamp_on(struct tt_device *d, const struct tt_checkpoint_state *s,
+                           uint64_t number, unsigned char *memory, struct tt_error *e);
+int tt_checkpoint_check_on(struct tt_device *d, const struct tt_checkpoint_state *s, uint64_t seed,
+                           uint64_t number, const unsigned char *memory, bool *is_right,
+                           unsigned *piece, uint64_t *offset, struct tt_error *e);
+/* Bytes that were read go to the device from two buffers in turn, each copied while the other is
+ * read into: room, send, room, send, ..., end, which tells how long this thread has waited in all.
+ * If make fails, free. */
+#define TT_CHECKPOINT_PART (UINT64_C(64) << 20) /* bytes of a buffer, and checked at once */
+struct tt_checkpoint_feed;
+int tt_checkpoint_feed_make(struct tt_engine *engine, struct tt_checkpoint_feed **out,
+                            struct tt_error *e);
+int tt_checkpoint_feed_room(struct tt_checkpoint_feed *f, unsigned char **buffer,
+                            struct tt_error *e);
+int tt_checkpoint_feed_send(struct tt_checkpoint_feed *f, void *to, uint64_t bytes,
+                            struct tt_error *e);
+int tt_checkpoint_feed_end(struct tt_checkpoint_feed *f, int64_t *waited_ns, struct tt_error *e);
+void tt_checkpoint_feed_free(struct tt_checkpoint_feed *f); /* also NULL */
+
 /* ---- run.c ---- */
 int tt_checkpoint_run(struct tt_engine *engine, struct tt_error *e);
 

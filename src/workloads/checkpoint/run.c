@@ -4,7 +4,8 @@
  *
  * A checkpoint is written under names that end in .part and a number. When all ranks have made
  * their files durable and closed them, each renames its own; then the oldest one goes. Beside
- * computation that is done in the first step in which all ranks have ended writing. */
+ * computation that is done in the first step in which all ranks have ended writing. With a device
+ * the state is in its memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/agree.h"
-#include "engine/engine.h"
+#include "engine/content.h"
+#include "engine/device_move.h"
+#include "engine/device_work.h"
 #include "io/file.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/training/training.h"
@@ -38,10 +41,12 @@ struct job {
     uint64_t saved_by, restored_by;
     char *base; /* of all names */
     struct part parts[TT_CHECKPOINT_KINDS];
-    struct tt_training_work *work;
-    uint64_t in_flight; /* number of the checkpoint that is being written; 0: none */
-    int64_t begun_ns;   /* since then */
-    double *rows;       /* of the table */
+    struct tt_training_work *work; /* here, or else on the device; neither: nothing is computed */
+    struct tt_device_work work_there;
+    struct tt_checkpoint_feed *feed; /* to the device, while it is restored */
+    uint64_t in_flight;              /* number of the checkpoint that is being written; 0: none */
+    int64_t begun_ns;                /* since then */
+    double *rows;                    /* of the table */
     double cached, restored_bytes, restore_seconds;
     bool cache_unknown;
     struct tt_histogram opens, reads;
@@ -60,13 +65,40 @@ static char *path_of(const struct job *j, uint64_t number, int kind, uint64_t ra
                : path;
 }
 
-static void release(struct part *p)
+static void release(const struct job *j, struct part *p)
 {
+    struct tt_device *d = j->engine->device;
+
     tt_checkpoint_state_free(&p->state);
-    free(p->memory);
+    if (d && p->memory) {
+        tt_device_settle(d);
+        d->type->release(d, p->memory);
+    } else {
+        free(p->memory);
+    }
     free(p->blocks);
     free(p->path);
     *p = (struct part){0};
+}
+
+/* Of the device, if there is one; it holds nothing that could be taken for the state. */
+static int take_memory(const struct job *j, uint64_t bytes, unsigned char **out, struct tt_error *e)
+{
+    const struct tt_content nonsense = {.signature = ~j->seed};
+    struct tt_device *d = j->engine->device;
+    void *data = NULL;
+    int rc;
+
+    if (d) {
+        rc = d->type->allocate(d, bytes, &data, e);
+        *out = data;
+        return rc == TT_OK ? tt_content_fill_on(d, &nonsense, 0, 0, data, bytes, e) : rc;
+    }
+    *out = aligned_alloc(4096, bytes);
+    if (!*out)
+        return tt_fail_nomem(e, "the state of the model");
+    memset(*out, POISON, bytes);
+    return TT_OK;
 }
 
 /* Pieces, with memory for them, of this rank among so many; nothing beyond them. */
@@ -80,18 +112,20 @@ static int allocate(struct job *j, uint64_t ranks, struct tt_error *e)
 
         rc = tt_checkpoint_state_make(&p->state, j->options, (enum tt_checkpoint_kind)k, rank,
                                       ranks, e);
+        if (rc == TT_OK)
+            rc = take_memory(j, p->state.memory, &p->memory, e);
         if (rc != TT_OK)
             return rc;
-        p->memory = aligned_alloc(4096, p->state.memory);
         p->blocks = calloc(p->state.n, sizeof *p->blocks);
-        if (!p->memory || !p->blocks)
+        if (!p->blocks)
             return tt_fail_nomem(e, "the state of the model");
-        memset(p->memory, POISON, p->state.memory);
         for (unsigned i = 0; i < p->state.n; i++) {
             const struct tt_variable *v = &p->state.variables[i];
 
             p->blocks[i] =
-                (struct tt_block){.variable = i, .data = p->memory + p->state.pieces[i].at};
+                (struct tt_block){.variable = i,
+                                  .data = p->memory + p->state.pieces[i].at,
+                                  .space = j->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
             tt_select_all(&p->blocks[i].file, 1, v->dims);
             tt_select_all(&p->blocks[i].memory, 1, v->dims);
         }
@@ -100,6 +134,22 @@ static int allocate(struct job *j, uint64_t ranks, struct tt_error *e)
 }
 
 /* ---- saving ---- */
+
+/* The state, and the buffers between the device and storage. */
+static int fill(const struct job *j, struct part *p, struct tt_error *e)
+{
+    struct tt_device *d = j->engine->device;
+    int rc;
+
+    if (!d) {
+        tt_checkpoint_fill(&p->state, j->seed, p->memory);
+        return TT_OK;
+    }
+    rc = tt_checkpoint_fill_on(d, &p->state, j->seed, p->memory, e);
+    if (rc == TT_OK)
+        rc = tt_series_rehearse(p->series, p->state.n, p->blocks, e);
+    return tt_agree(j->engine->comm, rc, e);
+}
 
 /* Collective. */
 static int open_series(struct job *j, struct tt_error *e)
@@ -124,7 +174,7 @@ static int open_series(struct job *j, struct tt_error *e)
         if (rc == TT_OK)
             rc = tt_series_open(j->engine, &spec, &p->series, e);
         if (rc == TT_OK)
-            tt_checkpoint_fill(&p->state, j->seed, p->memory);
+            rc = fill(j, p, e);
     }
     return rc;
 }
@@ -214,6 +264,25 @@ static int finish_save(struct job *j, struct tt_error *e)
     return rc;
 }
 
+/* What fails on a device, fails on one rank. */
+static int agree_on_device(const struct job *j, int rc, struct tt_error *e)
+{
+    return j->engine->device ? tt_agree(j->engine->comm, rc, e) : rc;
+}
+
+static int stamp(struct job *j, uint64_t number, struct tt_error *e)
+{
+    struct tt_device *d = j->engine->device;
+    int rc = TT_OK;
+
+    for (int k = 0; rc == TT_OK && k < TT_CHECKPOINT_KINDS; k++)
+        if (d)
+            rc = tt_checkpoint_stamp_on(d, &j->parts[k].state, number, j->parts[k].memory, e);
+        else
+            tt_checkpoint_stamp(&j->parts[k].state, number, j->parts[k].memory);
+    return rc;
+}
+
 /* Collective. */
 static int save(struct job *j, uint64_t number, struct tt_error *e)
 {
@@ -225,12 +294,13 @@ static int save(struct job *j, uint64_t number, struct tt_error *e)
     if (rc != TT_OK)
         return rc;
     row[TT_CHECKPOINT_NUMBER] = (double)number;
-    for (int k = 0; k < TT_CHECKPOINT_KINDS; k++) {
-        tt_checkpoint_stamp(&j->parts[k].state, number, j->parts[k].memory);
-        bytes += j->parts[k].state.bytes;
-    }
+    rc = stamp(j, number, e);
     j->begun_ns = tt_phase_add(j->engine, TT_COMPUTE, since); /* training has changed it */
-    rc = tt_limits_check_dump(j->engine, 1, bytes, bytes, e);
+    rc = agree_on_device(j, rc, e);
+    for (int k = 0; k < TT_CHECKPOINT_KINDS; k++)
+        bytes += j->parts[k].state.bytes;
+    if (rc == TT_OK)
+        rc = tt_limits_check_dump(j->engine, 1, bytes, bytes, e);
     if (rc == TT_OK)
         j->in_flight = number;
     for (int k = 0; rc == TT_OK && k < TT_CHECKPOINT_KINDS; k++)
@@ -256,6 +326,16 @@ static bool has_ended(const struct job *j)
     return ended;
 }
 
+static int compute(struct job *j, struct tt_error *e)
+{
+    uint64_t passes = j->options->compute.count;
+
+    if (!j->work)
+        return tt_training_work_do_on(&j->work_there, passes, e);
+    tt_training_work_do(j->work, passes);
+    return TT_OK;
+}
+
 /* After the last save, too: otherwise nothing would run beside it, and it would be waited for. */
 static int train(struct job *j, struct tt_error *e)
 {
@@ -267,9 +347,10 @@ static int train(struct job *j, struct tt_error *e)
 
         rc = tt_iteration_begin(j->engine, ++j->iteration, j->iterations, e);
         since = tt_now_ns();
-        if (rc == TT_OK && j->work) {
-            tt_training_work_do(j->work, j->options->compute.count);
+        if (rc == TT_OK && j->options->compute.count > 0) {
+            rc = compute(j, e);
             tt_passes_add(j->engine, since);
+            rc = agree_on_device(j, rc, e);
         }
         if (rc == TT_OK && has_ended(j))
             rc = finish_save(j, e);
@@ -393,31 +474,60 @@ static int look_at_cache(struct job *j, const struct sources *all, struct tt_err
     return rc;
 }
 
-static int read_pieces(struct job *j, const struct source *s, struct tt_file *f, struct tt_error *e)
+static int read_block(struct job *j, struct tt_file *f, const struct tt_block *b, uint64_t bytes,
+                      struct tt_error *e)
+{
+    int64_t from = tt_now_ns(), to;
+    int rc = tt_file_read(f, 0, b, e);
+
+    to = tt_now_ns();
+    tt_histogram_add(&j->reads, to - from);
+    tt_timeline_add(&j->line, tt_since_start(j->engine, from), tt_since_start(j->engine, to),
+                    bytes);
+    tt_count_read(j->engine, bytes);
+    return rc;
+}
+
+/* A transfer in one read, or to the device in parts, as large as there is room for. */
+static int read_piece(struct job *j, const struct source *s, const struct transfer *x,
+                      struct tt_file *f, struct tt_error *e)
 {
     const struct part *p = &j->parts[s->kind];
+    const struct tt_variable *v = &s->state.variables[x->theirs];
+    const struct tt_checkpoint_piece *mine = &p->state.pieces[x->mine];
+    uint64_t each = tt_checkpoint_piece_bytes(&s->state, 0) / s->state.pieces[0].count;
+    uint64_t start = (x->start - s->state.pieces[x->theirs].start) * each, bytes = x->count * each;
+    unsigned char *to = p->memory + mine->at + (x->start - mine->start) * each;
     int rc = TT_OK;
 
-    for (unsigned i = 0; rc == TT_OK && i < s->n; i++) {
-        const struct transfer *x = &s->list[i];
-        const struct tt_variable *v = &s->state.variables[x->theirs];
-        uint64_t each = tt_checkpoint_piece_bytes(&s->state, 0) / s->state.pieces[0].count;
-        uint64_t start = (x->start - s->state.pieces[x->theirs].start) * each / v->element->size;
-        uint64_t count = x->count * each / v->element->size;
-        const struct tt_checkpoint_piece *mine = &p->state.pieces[x->mine];
-        struct tt_block b = {.variable = x->theirs,
-                             .data = p->memory + mine->at + (x->start - mine->start) * each};
-        int64_t from = tt_now_ns(), to;
+    for (uint64_t done = 0, n; rc == TT_OK && done < bytes; done += n) {
+        uint64_t first = (start + done) / v->element->size, count;
+        struct tt_block b = {.variable = x->theirs};
+        unsigned char *buffer = to;
 
-        tt_select_slab(&b.file, 1, v->dims, &start, NULL, &count, NULL);
+        n = bytes - done;
+        if (j->feed) {
+            n = n < TT_CHECKPOINT_PART ? n : TT_CHECKPOINT_PART;
+            rc = tt_checkpoint_feed_room(j->feed, &buffer, e);
+        }
+        b.data = buffer;
+        count = n / v->element->size;
+        tt_select_slab(&b.file, 1, v->dims, &first, NULL, &count, NULL);
         tt_select_all(&b.memory, 1, &count);
-        rc = tt_file_read(f, 0, &b, e);
-        to = tt_now_ns();
-        tt_histogram_add(&j->reads, to - from);
-        tt_timeline_add(&j->line, tt_since_start(j->engine, from), tt_since_start(j->engine, to),
-                        x->count * each);
-        tt_count_read(j->engine, x->count * each);
+        if (rc == TT_OK)
+            rc = read_block(j, f, &b, n, e);
+        if (rc == TT_OK && j->feed)
+            rc = tt_checkpoint_feed_send(j->feed, to + done, n, e);
     }
+    return rc;
+}
+
+static int read_pieces(struct job *j, const struct source *s, struct tt_file *f, struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; rc == TT_OK && i < s->n; i++)
+        rc = read_piece(j, s, &s->list[i], f, e);
     return rc;
 }
 
@@ -452,7 +562,7 @@ static int prepare_restore(struct job *j, struct sources *all, struct tt_error *
     for (int k = 0; k < TT_CHECKPOINT_KINDS; k++) {
         now = tt_series_close(j->parts[k].series, e);
         rc = rc == TT_OK ? now : rc;
-        release(&j->parts[k]);
+        release(j, &j->parts[k]);
     }
     if (rc == TT_OK)
         rc = allocate(j, j->restored_by, e);
@@ -460,6 +570,8 @@ static int prepare_restore(struct job *j, struct sources *all, struct tt_error *
         rc = find_sources(j, j->options->checkpoints, all, e);
     if (rc == TT_OK)
         rc = look_at_cache(j, all, e);
+    if (rc == TT_OK && j->engine->device)
+        rc = tt_checkpoint_feed_make(j->engine, &j->feed, e);
     rc = tt_agree(j->engine->comm, rc, e);
     tt_unmeasured_end(j->engine);
     return rc;
@@ -469,7 +581,7 @@ static int prepare_restore(struct job *j, struct sources *all, struct tt_error *
 static int restore(struct job *j, struct tt_error *e)
 {
     struct sources all = {0};
-    int64_t since;
+    int64_t since, waited_ns = 0;
     int rc = prepare_restore(j, &all, e);
 
     if (rc == TT_OK)
@@ -480,8 +592,10 @@ static int restore(struct job *j, struct tt_error *e)
             rc = read_source(j, &all.list[i], e);
             j->restored_bytes += (double)bytes_of(&all.list[i]);
         }
+        if (rc == TT_OK && j->feed)
+            rc = tt_checkpoint_feed_end(j->feed, &waited_ns, e);
         tt_phase_add(j->engine, TT_LOAD, since);
-        tt_phase_add(j->engine, TT_IO_READ, since);
+        tt_phase_add(j->engine, TT_IO_READ, since + waited_ns); /* which was not reading */
         rc = tt_agree(j->engine->comm, rc, e);
         j->restore_seconds = tt_seconds(tt_now_ns() - since);
         tt_iteration_end(j->engine);
@@ -492,19 +606,26 @@ static int restore(struct job *j, struct tt_error *e)
 
 static int check_restored(const struct job *j, struct tt_error *e)
 {
+    uint64_t number = j->options->checkpoints, offset;
+    struct tt_device *d = j->engine->device;
     int rc = TT_OK;
 
     for (int k = 0; rc == TT_OK && k < TT_CHECKPOINT_KINDS; k++) {
         const struct part *p = &j->parts[k];
-        uint64_t offset;
+        bool is_right = true;
         unsigned piece;
 
-        if (!tt_checkpoint_is_right(&p->state, j->seed, j->options->checkpoints, p->memory, &piece,
-                                    &offset))
+        if (d && p->state.n > 0)
+            rc = tt_checkpoint_check_on(d, &p->state, j->seed, number, p->memory, &is_right, &piece,
+                                        &offset, e);
+        else
+            is_right =
+                tt_checkpoint_is_right(&p->state, j->seed, number, p->memory, &piece, &offset);
+        if (rc == TT_OK && !is_right)
             rc = tt_fail(e, TT_CORRUPT,
                          "checkpoint %llu: byte %llu of %s is not what was saved with these keys "
                          "and this seed",
-                         (unsigned long long)j->options->checkpoints, (unsigned long long)offset,
+                         (unsigned long long)number, (unsigned long long)offset,
                          p->state.variables[piece].path);
     }
     return tt_agree(j->engine->comm, rc, e);
@@ -526,6 +647,7 @@ static int prepare(struct job *j, struct tt_error *e)
 {
     const struct tt_checkpoint_options *o = j->options;
     uint64_t size = (uint64_t)j->engine->size;
+    int rc = TT_OK;
 
     j->seed = j->engine->config->run->seed;
     j->saved_by = o->saved_by ? o->saved_by : size;
@@ -535,9 +657,11 @@ static int prepare(struct job *j, struct tt_error *e)
     j->rows = calloc(o->checkpoints * TT_CHECKPOINT_NCOLUMNS, sizeof *j->rows);
     if (!j->base || !j->rows)
         return tt_fail_nomem(e, "the checkpoint workload");
-    if (o->compute.count > 0 && !(j->work = tt_training_work_make(j->seed)))
-        return tt_fail_nomem(e, "the matrices to compute on");
-    return saves(j) ? allocate(j, size, e) : TT_OK;
+    if (o->compute.count > 0 && j->engine->device)
+        rc = tt_training_work_make_on(j->engine->device, j->seed, &j->work_there, e);
+    else if (o->compute.count > 0 && !(j->work = tt_training_work_make(j->seed)))
+        rc = tt_fail_nomem(e, "the matrices to compute on");
+    return rc == TT_OK && saves(j) ? allocate(j, size, e) : rc;
 }
 
 /* Collective. Of a checkpoint the slowest rank counts. */
@@ -573,6 +697,8 @@ static void report(struct job *j)
         if (!(sums[2] > 0))
             tt_result(j->engine, "bytes_cached", TT_RESULT_SAME, sums[1]);
     }
+    if (j->work_there.device && saves(j))
+        tt_device_work_report(&j->work_there, j->engine, tt_checkpoint_steps(o));
     if (j->engine->rank == 0 && n > 0)
         tt_result_table(j->engine, "checkpoints", (unsigned)n, TT_CHECKPOINT_NCOLUMNS, j->rows);
     if (j->engine->rank == 0 && o->phase == TT_CHECKPOINT_BOTH && !stores(j))
@@ -607,10 +733,12 @@ int tt_checkpoint_run(struct tt_engine *engine, struct tt_error *e)
     for (int k = 0; k < TT_CHECKPOINT_KINDS; k++) {
         closed = tt_series_close(j.parts[k].series, e);
         rc = rc == TT_OK ? closed : rc;
-        release(&j.parts[k]);
+        release(&j, &j.parts[k]);
     }
     free(j.base);
     free(j.rows);
     free(j.work);
+    tt_device_work_free(&j.work_there);
+    tt_checkpoint_feed_free(j.feed);
     return rc;
 }

@@ -9,7 +9,6 @@
 
 #define QUAD 4      /* elements: a piece begins at a multiple, as content needs it */
 #define PER_LAYER 9 /* tensors */
-#define STAMPS 4096 /* bytes from one to the next */
 #define ALIGNMENT 4096
 #define MOST_PARTS 3
 
@@ -237,12 +236,19 @@ int tt_checkpoint_check_ranks(const struct tt_checkpoint_options *o, uint64_t ra
 
 /* ---- content ---- */
 
-static uint64_t owner_of(const struct tt_checkpoint_state *s, const struct tt_checkpoint_piece *p)
+uint64_t tt_checkpoint_owner(const struct tt_checkpoint_state *s, unsigned piece)
 {
+    const struct tt_checkpoint_piece *p = &s->pieces[piece];
+
     return p->tensor * (MOST_PARTS + 1) + (s->kind == TT_CHECKPOINT_OPTIMIZER ? 1 + p->part : 0);
 }
 
-static uint64_t stamp_of(uint64_t number)
+uint64_t tt_checkpoint_offset(const struct tt_checkpoint_state *s, unsigned piece)
+{
+    return s->pieces[piece].start * element_size(s->kind);
+}
+
+uint64_t tt_checkpoint_stamp_of(uint64_t number)
 {
     return tt_mix(number ^ UINT64_C(0x7374616d70));
 }
@@ -252,27 +258,26 @@ void tt_checkpoint_fill(const struct tt_checkpoint_state *s, uint64_t seed, unsi
     const struct tt_content content = {.signature = seed};
 
     for (unsigned i = 0; i < s->n; i++)
-        tt_content_fill(&content, owner_of(s, &s->pieces[i]),
-                        s->pieces[i].start * element_size(s->kind), memory + s->pieces[i].at,
-                        tt_checkpoint_piece_bytes(s, i));
+        tt_content_fill(&content, tt_checkpoint_owner(s, i), tt_checkpoint_offset(s, i),
+                        memory + s->pieces[i].at, tt_checkpoint_piece_bytes(s, i));
 }
 
-/* The first byte of the tensor, from `from` on, at which a stamp stands. */
-static uint64_t next_stamp(uint64_t from)
+uint64_t tt_checkpoint_next_stamp(uint64_t from)
 {
-    return (from + STAMPS - 1) / STAMPS * STAMPS;
+    return (from + TT_CHECKPOINT_STAMPS - 1) / TT_CHECKPOINT_STAMPS * TT_CHECKPOINT_STAMPS;
 }
 
 void tt_checkpoint_stamp(const struct tt_checkpoint_state *s, uint64_t number,
                          unsigned char *memory)
 {
-    uint64_t word = stamp_of(number);
+    uint64_t word = tt_checkpoint_stamp_of(number);
 
     for (unsigned i = 0; i < s->n; i++) {
-        uint64_t from = s->pieces[i].start * element_size(s->kind);
+        uint64_t from = tt_checkpoint_offset(s, i);
         uint64_t end = from + tt_checkpoint_piece_bytes(s, i);
 
-        for (uint64_t at = next_stamp(from); at + sizeof word <= end; at += STAMPS)
+        for (uint64_t at = tt_checkpoint_next_stamp(from); at + sizeof word <= end;
+             at += TT_CHECKPOINT_STAMPS)
             memcpy(memory + s->pieces[i].at + (at - from), &word, sizeof word);
     }
 }
@@ -281,27 +286,28 @@ bool tt_checkpoint_is_right(const struct tt_checkpoint_state *s, uint64_t seed, 
                             const unsigned char *memory, unsigned *piece, uint64_t *offset)
 {
     const struct tt_content content = {.signature = seed};
-    uint64_t word = stamp_of(number);
+    uint64_t word = tt_checkpoint_stamp_of(number);
 
     for (*piece = 0; *piece < s->n; ++*piece) {
         const struct tt_checkpoint_piece *p = &s->pieces[*piece];
-        uint64_t from = p->start * element_size(s->kind), at = from;
+        uint64_t from = tt_checkpoint_offset(s, *piece), at = from;
         uint64_t end = from + tt_checkpoint_piece_bytes(s, *piece);
 
         while (at < end) {
             const unsigned char *data = memory + p->at + (at - from);
-            uint64_t stop = next_stamp(at + 1);
+            uint64_t stop = tt_checkpoint_next_stamp(at + 1);
             size_t wrong;
 
             *offset = at;
-            if (at % STAMPS == 0 && end - at >= sizeof word) {
+            if (at % TT_CHECKPOINT_STAMPS == 0 && end - at >= sizeof word) {
                 if (memcmp(data, &word, sizeof word) != 0)
                     return false;
                 at += sizeof word;
                 continue;
             }
             stop = stop < end ? stop : end;
-            if (!tt_content_matches(&content, owner_of(s, p), at, data, stop - at, &wrong)) {
+            if (!tt_content_matches(&content, tt_checkpoint_owner(s, *piece), at, data, stop - at,
+                                    &wrong)) {
                 *offset = at + wrong;
                 return false;
             }

@@ -79,7 +79,18 @@ struct tt_training_work;
 /* NULL: no memory; free() frees it. */
 struct tt_training_work *tt_training_work_make(uint64_t seed);
 void tt_training_work_do(struct tt_training_work *w, uint64_t passes);
+#define TT_TRAINING_MATRIX 64 /* rows and columns; three matrices stay in the nearest caches */
+/* Adds a x b to half of c, so many times. */
+void tt_training_products(const float *a, const float *b, float *c, uint64_t passes);
 extern const struct tt_computation tt_training_computation;
+
+/* ---- device.c: the same on a device ---- */
+struct tt_device;
+struct tt_device_work;
+/* If it fails, tt_device_work_free. */
+int tt_training_work_make_on(struct tt_device *d, uint64_t seed, struct tt_device_work *w,
+                             struct tt_error *e);
+int tt_training_work_do_on(struct tt_device_work *w, uint64_t passes, struct tt_error *e);
 
 /* ---- run.c ---- */
 int tt_training_run(struct tt_engine *engine, struct tt_error *e);
