@@ -103,6 +103,18 @@ static int add_answers(json_t *figures, const json_t *result, bool has_subfiling
                          : failed;
 }
 
+/* Between the host and a device: the mean over ranks, of which each has its own time. */
+static int add_staging(json_t *figures, const json_t *result, double ranks, bool reads)
+{
+    double spent = tt_result_metric(result, "staging_time") / ranks;
+
+    if (!(spent > 0))
+        return 0;
+    return json_object_set_new(figures, reads ? "raw h2d time" : "raw d2h time", json_real(spent)) |
+           json_object_set_new(figures, reads ? "raw h2d rate" : "raw d2h rate",
+                               rate(tt_result_metric(result, "staged"), spent));
+}
+
 /* What only we have, behind h5bench's. */
 static int add_others(json_t *figures, const json_t *result, double bytes, bool reads)
 {
@@ -133,6 +145,8 @@ static json_t *particles_figures(const json_t *result, const char *operation, bo
         failed = add_times(figures, result, bytes, reads);
     if (!failed && !reads && !modifies(operation))
         failed = add_calls(figures, result);
+    if (!failed)
+        failed = add_staging(figures, result, (double)ranks, reads);
     if (!failed)
         failed = add_others(figures, result, bytes, reads);
     if (failed)
@@ -596,6 +610,8 @@ static void print_lines(FILE *out, const json_t *figures, const char *mode, cons
         {"Final standard deviation", "Final standard deviation", NULL},
         {"total compute time", "Total emulated compute time", NULL},
         {"total size", "Total ", " size"},
+        {"raw h2d time", "Raw h2d time", NULL},
+        {"raw d2h time", "Raw d2h time", NULL},
         {"raw time", "Raw ", " time"},
         {"metadata time", "Metadata time", NULL},
         {"H5Fcreate() time", "H5Fcreate() time", NULL},
@@ -612,6 +628,10 @@ static void print_lines(FILE *out, const json_t *figures, const char *mode, cons
     snprintf(label, sizeof label, "Observed %s%scompletion time", strcmp(verb, "write") ? verb : "",
              strcmp(verb, "write") ? " " : "");
     print_line(out, figures, "observed time", label, "");
+    for (int i = 0; i < 2; i++) {
+        snprintf(label, sizeof label, "%s Raw %s rate", mode, i ? "d2h" : "h2d");
+        print_line(out, figures, i ? "raw d2h rate" : "raw h2d rate", label, "");
+    }
     snprintf(label, sizeof label, "%s Raw %s rate", mode, verb);
     print_line(out, figures, "raw rate", label, "");
     snprintf(label, sizeof label, "%s Observed %s rate", mode, verb);

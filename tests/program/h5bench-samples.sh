@@ -99,10 +99,24 @@ equal "$(awk 'length > 80 && !/^(results|workflow)/' out)" "" "lines wider than 
 jq -e '.benchmarks[0].figures.sizes | length == 2 and all(.[]; .H5DWrite | .[0] <= .[1] and .[1] <= .[2] and .[0] <= .[3] and .[3] <= .[2]) and
     (.[0] | .RawWrBDWTH[2] * .H5DWrite[0] - 1024 | fabs < 1e-3)' all.json >/dev/null || fail "figures of the exerciser are wrong"
 
+# From and to the memory of a GPU, for which the tests' own device stands; the figures of the copies are h5bench's.
+workflow "$(sample cuda_write 64 '"FILE_PER_PROC": "YES"')" "$(sample cuda_read 64 '"FILE_PER_PROC": "YES", "READ_OPTION": "FULL"')" "$(sample cuda_write '6 6')"
+expect 0 "${h5bench[@]}" job.json --json all.json --device shadow
+equal "$(jq -r '.benchmarks[1].verified' all.json)" true "whether the read is checked"
+equal "$(jq -r '[.benchmarks[].result.plan.parameters | "\(.device) \(.["device.staging"])"] | unique | join(",")' all.json)" "shadow pageable" "the device"
+jq -e '[.benchmarks[].figures | .["total size"] - (.["raw d2h rate"] // .["raw h2d rate"]) * (.["raw d2h time"] // .["raw h2d time"]) | fabs < 1e-6] | all' \
+    all.json >/dev/null || fail "what left and entered the device: $(jq -c '[.benchmarks[].figures]' all.json)"
+grep -q '^Raw d2h time: [0-9.]* s$' out && grep -q '^SYNC Raw h2d rate: ' out || fail "no figures of the device: $(cat out)"
+if ! ldconfig -p | grep -q 'libcuda\.so'; then
+    expect 1 "${h5bench[@]}" job.json
+    grep -q "device cuda: the CUDA driver cannot be opened" err || fail "no word of the driver: $(cat err)"
+fi
+no_data_left
+
 # What belongs to other programs is named.
 workflow '{"benchmark": "dlio", "configuration": {"generate-data": "true", "record-length": "64"}}' \
     '{"benchmark": "qmcpack", "configuration": {"i": "100", "g": "4 4 1"}}' \
-    "$(sample cuda_write 64 '"FILE_PER_PROC": "YES"')" "$(sample write 64)"
+    "$(sample cuda_write 64 '"FILE_PER_PROC": "YES", "DYNAMIC_VFD_NAME": "gds"')" "$(sample write 64)"
 # The connector of another cache is not loaded in MODE SYNC; its path may be a list.
 sed -i 's/"vol": {}/"vol": {"library": "\/lib", "path": ["vol\/lib"], "connector": "cache_ext config=x;under_vol=512"}/' job.json
 expect 1 "${h5bench[@]}" job.json --json all.json

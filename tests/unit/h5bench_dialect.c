@@ -291,7 +291,9 @@ static void test_what_cannot_be_done(void **state)
          "\"nsizes\": 2, \"usechunked\": \"true\"}}",
          "a chunk cannot grow"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
-        {"{\"benchmark\": \"cuda_write\", \"file\": \"y\", \"configuration\": {}}", "not planned"},
+        {ONE("cuda_write", "\"DYNAMIC_VFD_NAME\": \"gds\""),
+         "GPUDirect Storage has not been tested"},
+        {ONE("write", "\"DYNAMIC_VFD_NAME\": \"mirror\""), "loads no file drivers"},
         {ONE("write", "\"SUBFILING\": \"YES\""), "without subfiles"},
         {ONE("write", "\"MEM_PATTERN\": \"STRIDED\""), "MEM_PATTERN STRIDED"},
     };

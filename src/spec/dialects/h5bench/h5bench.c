@@ -18,6 +18,7 @@ static const struct {
     const char *name;
     int operation;
     const char *called; /* by h5bench itself, in its results */
+    bool on_gpu;        /* data comes from there, or goes there */
 } known[] = {
     {"write", TT_H5BENCH_WRITE, "write"},
     {"write-unlimited", TT_H5BENCH_WRITE_UNLIMITED, "write unlimited"},
@@ -34,8 +35,8 @@ static const struct {
     {"macsio", MACSIO, "macsio"},
     {"dlio", NOT_PLANNED, NULL},
     {"qmcpack", NOT_PLANNED, NULL},
-    {"cuda_write", NOT_PLANNED, NULL},
-    {"cuda_read", NOT_PLANNED, NULL},
+    {"cuda_write", TT_H5BENCH_WRITE, "write", true},
+    {"cuda_read", TT_H5BENCH_READ, "read", true},
     {"write_var_data_dist", NOT_PLANNED, NULL},
 };
 #define NKNOWN (sizeof known / sizeof *known)
@@ -360,6 +361,10 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     rc = tt_settings_append(&b->settings, &r->common, r->e);
     tt_settings_put(&b->settings, "directory", "dir", "%s", r->w->directory);
     tt_settings_put(&b->settings, "tutti h5bench", "backend", "hdf5");
+    if (known[k].on_gpu) { /* through ordinary memory, as h5bench does */
+        tt_settings_put(&b->settings, b->place, "device", "cuda");
+        tt_settings_put(&b->settings, b->place, "device.staging", "pageable");
+    }
     return rc == TT_OK ? translate(r, i, known[k].operation, contents) : rc;
 }
 

@@ -28,7 +28,7 @@ struct h5bench_pattern {
     bool collective_data, collective_metadata, compress, subfiling, align, file_per_process;
     bool is_strided; /* FILE_PATTERN, or READ_OPTION with blocks */
     double compute, deviation;
-    char *csv_file, *environment_file, *filter_parameters;
+    char *csv_file, *environment_file, *filter_parameters, *driver;
 };
 
 #define AT(member) offsetof(struct h5bench_pattern, member)
@@ -84,6 +84,7 @@ static const struct tt_param params[] = {
     {"STDEV_DIM_1", TT_PARAM_REAL, AT(deviation), "1", NULL, NULL, 0, MOST},
     {"CSV_FILE", TT_PARAM_TEXT, AT(csv_file), NULL},
     {"ENV_METADATA_FILE", TT_PARAM_TEXT, AT(environment_file), NULL},
+    {"DYNAMIC_VFD_NAME", TT_PARAM_TEXT, AT(driver), NULL},
     {NULL},
 };
 
@@ -374,6 +375,10 @@ static const char *why_not(const struct h5bench_pattern *p, enum tt_h5bench_oper
         return "MODE LOG: a log that is closed cannot be changed";
     if (p->subfiling)
         return "SUBFILING: the hdf5 backend writes one file, without subfiles";
+    if (p->driver && !strcmp(p->driver, "gds"))
+        return "DYNAMIC_VFD_NAME gds: GPUDirect Storage has not been tested with tutti yet";
+    if (p->driver)
+        return "DYNAMIC_VFD_NAME: the hdf5 backend loads no file drivers";
     if (p->memory == STRIDED)
         return "MEM_PATTERN STRIDED: h5bench knows the word, but no benchmark for it";
     return NULL;
