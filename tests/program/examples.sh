@@ -9,6 +9,9 @@
 declare -A shorter=(
     [acceptance.yaml]="--set reference.iterations=1000"
     [bulk-cuda.yaml]="--block 16m"
+    [checkpoint-cuda.yaml]="--width 64 --ffn 128"
+    [frames-cuda.yaml]="--edge 20 --frames 4"
+    [particles-cuda.yaml]="--dims 65536"
     [ensemble.yaml]="--set reference.iterations=200"
     [matrix.yaml]="--set set.solver.iterations=1000 --set set.reader.passes=10"
     [stencil-cuda.yaml]="--size 256"
