@@ -272,6 +272,7 @@ extern const char @symbol@[];
 const char @symbol@[] = \"@text@\";
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_EMBEDDED ${symbol})
 endfunction()
 
 # Compile a file of kernels once per instruction set; the program chooses when it starts.

@@ -30,8 +30,8 @@ static const struct tt_param params[] = {
 };
 
 /* A source that was compiled, and a function of one. */
-#define MOST_SOURCES 8
-#define MOST_FUNCTIONS 32
+#define MOST_SOURCES 16
+#define MOST_FUNCTIONS 64
 struct compiled {
     const char *source;
     cu_module module;

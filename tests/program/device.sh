@@ -335,8 +335,49 @@ one_line "processes that tried it failed: .*what MPI brought to device memory is
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
 equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
 [ -z "$(find "$TMPDIR" -name 'tutti-prove*')" ] || fail "left behind: $(find "$TMPDIR")"
-# A machine without the driver.
+# A machine without the driver, with one that is too old, without NVRTC, and with one of those that is.
+cuda=("${stencil[@]}" -n 2 --size 64x70 --write every=2 --mode async+bg --device cuda)
+mkdir old
+printf 'int nothing;' >nothing.c
+"$MPICC" -shared -fPIC nothing.c -o old/libcuda.so.1
 if ! ldconfig -p | grep -q 'libcuda\.so'; then
-    expect 1 "${stencil[@]}" --size 64 --device cuda
+    expect 1 "${cuda[@]}"
     one_line "the CUDA driver cannot be opened: libcuda.so.1: cannot open shared object file"
 fi
+expect 1 env LD_LIBRARY_PATH=old "${cuda[@]}"
+one_line "device cuda: the CUDA driver is older than needed: it has no cuInit"
+expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/none"
+one_line "cuda.nvrtc: '$work/none' cannot be opened"
+expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/old/libcuda.so.1"
+one_line "device cuda: NVRTC is older than needed: it has no nvrtcVersion"
+
+# What fails on a GPU, by a driver that computes nothing: each ends in one line, and nothing is left behind.
+ends() { # WORDS VARIABLES... -- OPTIONS...: of the line that says why
+    local words=$1 told=()
+    while shift && [ "$1" != -- ]; do told+=("$1"); done
+    expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${told[@]}" "$TUTTI" run "${@:2}" "${here[@]}" -n 2 --device cuda \
+        --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1" --patience 2
+    one_line "$words"
+    no_data_left
+}
+works=(-- stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg)
+frames=(-- frames --edge 12 --frames 4 --mode async+bg)
+checkpoint=(-- checkpoint --width 64 --ffn 128 --depth 2 --vocabulary 512 --every 2 --compute 1)
+expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
+ends 'rank 0: device 0 \(fake\) has [0-9.]* of [0-9.]* MiB left, and [0-9.]* MiB are needed' FAKE_CUDA_MEMORY=50000 "${works[@]}"
+ends 'cuDevicePrimaryCtxRetain: .* busy or unavailable' FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46@1 "${works[@]}"
+ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
+ends 'cuModuleLoadData: the provided PTX was compiled with an unsupported toolchain' FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
+ends 'NVRTC 0.0 does not compile the kernels for compute capability 9.0: error: identifier "u65" is undefined' \
+    FAKE_CUDA_FAIL=nvrtcCompileProgram=6@1 "${works[@]}"
+# Lost by one rank: nothing works on it from then on, freeing its memory neither.
+ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuLaunchKernel=719@5 FAKE_CUDA_RANK=1 "${works[@]}"
+ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuEventSynchronize=719@3 FAKE_CUDA_RANK=1 "${works[@]}" --halo overlap
+ends 'rank 1: .*: uncorrectable ECC error' FAKE_CUDA_FAIL=cuMemcpyAsync=214@5 FAKE_CUDA_RANK=1 "${frames[@]}"
+ends 'rank 1: .*: uncorrectable ECC error' FAKE_CUDA_FAIL=cuMemcpyAsync=214@40 FAKE_CUDA_RANK=1 "${checkpoint[@]}" --mode async+bg
+ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuEventRecord=719@9 FAKE_CUDA_RANK=1 -- bulk --transfer 24k --block 240k --depth 3
+ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuStreamSynchronize=719@9 FAKE_CUDA_RANK=1 -- particles --dims 3000 --steps 4 --mode async
+# Killed in the middle of a copy.
+ends 'rank 1 .*died' FAKE_CUDA_FAIL=cuMemcpyAsync=kill@7 FAKE_CUDA_RANK=1 "${works[@]}"
+ends 'rank 1 .*died' FAKE_CUDA_FAIL=cuMemcpyAsync=kill@5 FAKE_CUDA_RANK=1 "${frames[@]}"
+ends 'rank 1 .*died' FAKE_CUDA_FAIL=cuMemcpyAsync=kill@40 FAKE_CUDA_RANK=1 "${checkpoint[@]}"
