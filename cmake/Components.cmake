@@ -273,6 +273,7 @@ const char @symbol@[] = \"@text@\";
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
   set_property(GLOBAL APPEND PROPERTY TUTTI_EMBEDDED ${symbol})
+  set_property(GLOBAL PROPERTY TUTTI_EMBEDDED_${symbol} ${ARGN} ${file})
 endfunction()
 
 # Compile a file of kernels once per instruction set; the program chooses when it starts.

@@ -9,8 +9,10 @@
  * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1);
  * SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI, MPI says that it takes
  * their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
- * SHADOW_WRONG, but not to what the device itself sees; SHADOW_UNPINNED, no memory can be pinned.
- */
+ * SHADOW_WRONG, but not to what the device itself sees; SHADOW_UNPINNED, no memory can be pinned;
+ * SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what it
+ * does not have is done by the functions that stand for kernels. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,7 @@ struct task {
     enum kind kind;
     struct tt_device_copy copy;
     const struct tt_kernel *kernel;
+    struct tt_kernel_grid how;
     void *arguments;
     void *data;
     size_t bytes;
@@ -197,6 +200,31 @@ static void do_copy(const struct shadow *s, const struct tt_device_copy *c)
                    c->width);
 }
 
+/* The kernel itself; false: it is not there. The library has the name of its text. */
+static bool do_emulated(const struct task *t)
+{
+    const char *directory = getenv("SHADOW_KERNELS");
+    bool (*run)(const void *arguments, size_t size, const unsigned *grid, const unsigned *block);
+    char path[512], name[64];
+    void *library = NULL;
+    Dl_info text;
+
+    if (directory && dladdr(t->kernel->source, &text) && text.dli_sname) {
+        snprintf(path, sizeof path, "%s/%s.so", directory, text.dli_sname);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library)
+        return false;
+    snprintf(name, sizeof name, "run_%s", t->kernel->name);
+    *(void **)&run = dlsym(library, name);
+    if (!run || !run(t->arguments, t->kernel->arguments_size, t->how.grid, t->how.block)) {
+        fprintf(stderr, "shadow: kernel %s of %s has other arguments, or is not there\n",
+                t->kernel->name, text.dli_sname);
+        abort();
+    }
+    return true;
+}
+
 static void do_launch(const struct shadow *s, struct task *t)
 {
     for (unsigned i = 0; i < t->kernel->naddresses; i++) {
@@ -207,7 +235,8 @@ static void do_launch(const struct shadow *s, struct task *t)
             abort(); /* the host's, or none */
         memcpy((char *)t->arguments + t->kernel->addresses[i], &address, sizeof address);
     }
-    t->kernel->by_host(t->arguments);
+    if (!do_emulated(t))
+        t->kernel->by_host(t->arguments);
 }
 
 /* All of a stream up to there, and what of others it has to follow. */
@@ -310,7 +339,9 @@ static int shadow_launch(struct tt_device *d, enum tt_device_stream stream,
     if (!copy)
         return tt_fail_nomem(e, "a task");
     memcpy(copy, arguments, kernel->arguments_size);
-    return queue(d, stream, &(struct task){.kind = LAUNCH, .kernel = kernel, .arguments = copy}, e);
+    return queue(d, stream,
+                 &(struct task){.kind = LAUNCH, .kernel = kernel, .how = *how, .arguments = copy},
+                 e);
 }
 
 /* ---- events ---- */
