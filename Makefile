@@ -61,7 +61,7 @@ bench-peers: build ## the dialects beside original programs: IOR=PATH MDTEST=PAT
 	@bench/peers build
 
 check-gpu: build ## the tests of devices on an NVIDIA GPU
-	@DEVICE=cuda tools/check build --tests-regex '^program\.device$$|^conformance\.' --exclude-regex '^conformance\.device$$'
+	@DEVICE=cuda tools/check build --tests-regex '^program\.device$$|^conformance\.|^kernels\.' --exclude-regex '^conformance\.device$$'
 
 bench-gpu: build ## the figures of speed on an NVIDIA GPU
 	@bench/run.sh build gpu
