@@ -49,8 +49,10 @@ int tt_device_work_end(struct tt_device_work *w, struct tt_error *e)
     now_ns = tt_now_ns();
     if (rc == TT_OK)
         rc = d->type->elapsed(d, w->begun, w->ended, &seconds, e);
-    if (rc != TT_OK)
+    if (rc != TT_OK || !w->is_ready) {
+        w->is_ready = rc == TT_OK;
         return rc;
+    }
     w->seconds += seconds;
     tt_trace_device(TT_TRACK_KERNELS, TT_COMPUTE, now_ns - (int64_t)(1e9 * seconds), now_ns);
     return TT_OK;

@@ -11,13 +11,15 @@ struct tt_device_work {
     void *data; /* of the device's memory */
     struct tt_device_event *begun, *ended;
     double seconds; /* of all kernels so far */
+    bool is_ready;
 };
 
 /* If it fails, tt_device_work_free. */
 int tt_device_work_make(struct tt_device_work *w, struct tt_device *d, size_t bytes,
                         struct tt_error *e);
 void tt_device_work_free(struct tt_device_work *w); /* also if it is all zeros */
-/* What is queued on TT_STREAM_COMPUTE between the two is the work; the second waits for it. */
+/* What is queued on TT_STREAM_COMPUTE between the two is the work; the second waits for it. The
+ * first time is a rehearsal, which compiles kernels and does not count. */
 int tt_device_work_begin(struct tt_device_work *w, struct tt_error *e);
 int tt_device_work_end(struct tt_device_work *w, struct tt_error *e);
 /* The metric kernel_time, of the slowest rank. Collective. */

@@ -237,6 +237,13 @@ for how in '--halo overlap --mode async+bg --inflight 2' '--mode sync --read eve
     holds '$spans <= $time * 1.001 and $spans > 0' time="$(value staging_time)" \
         spans="$(jq -s 'map(select(.name == "io_stage").seconds) | add' tracks)"
 done
+# Steps of other workloads are spans, too; their rehearsal is not.
+rm -rf "${runs:?}"
+expect 0 "${checkpoint[@]}" -n 2 --mode async+bg --device "$device" --trace yes
+expect 0 "$TUTTI" export "$runs" --trace trace.json
+jq -c '[.traceEvents[] | select(.cat == "device" and .name == "compute")] | group_by(.pid)[] | [length, (map(.dur) | add / 1e6)]' trace.json >tracks
+equal "6 6" "$(jq -s -r 'map(.[0]) | join(" ")' tracks)" "steps of training on the device"
+holds '$spans <= 6.01 * $time and $spans > 0' time="$(value kernel_time)" spans="$(jq -s 'map(.[1]) | max' tracks)"
 
 # What makes no sense, or is not there.
 expect 2 "$TUTTI" run stencil "${here[@]}" --device cdua

@@ -107,6 +107,8 @@ equal "$(jq -r '[.benchmarks[].result.plan.parameters | "\(.device) \(.["device.
 jq -e '[.benchmarks[].figures | .["total size"] - (.["raw d2h rate"] // .["raw h2d rate"]) * (.["raw d2h time"] // .["raw h2d time"]) | fabs < 1e-6] | all' \
     all.json >/dev/null || fail "what left and entered the device: $(jq -c '[.benchmarks[].figures]' all.json)"
 grep -q '^Raw d2h time: [0-9.]* s$' out && grep -q '^SYNC Raw h2d rate: ' out || fail "no figures of the device: $(cat out)"
+expect 0 "${h5bench[@]}" job.json --json all.json --device host
+equal "$(jq -c '[.benchmarks[].figures | has("raw d2h time")] | unique' all.json)" "[false]" "copies without a device"
 if ! ldconfig -p | grep -q 'libcuda\.so'; then
     expect 1 "${h5bench[@]}" job.json
     grep -q "device cuda: the CUDA driver cannot be opened" err || fail "no word of the driver: $(cat err)"

@@ -65,6 +65,15 @@ static int look_at(struct tt_h5bench_session *s, struct tt_error *e)
 
 /* ---- before ---- */
 
+/* The key is there with a device only, and the user may want none. */
+static void put_staging(const struct tt_settings *given, struct tt_h5bench_benchmark *b)
+{
+    const struct tt_setting *device = tt_settings_find(given, "device");
+
+    if (b->on_gpu && !(device && !strcmp(device->value, "host")))
+        tt_settings_put(&b->settings, b->place, "device.staging", "pageable");
+}
+
 /* All are checked before the first is run. */
 static int check_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchmark *b,
                            struct tt_error *e)
@@ -75,6 +84,7 @@ static int check_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_bench
 
     if (b->skipped || b->reason)
         return TT_OK;
+    put_staging(s->settings, b);
     rc = tt_settings_append(&b->settings, s->settings, e);
     tt_settings_put(&b->settings, "tutti h5bench", "keep", "yes");
     if (rc != TT_OK)

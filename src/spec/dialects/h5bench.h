@@ -20,6 +20,7 @@ struct tt_h5bench_benchmark {
     bool reads, changes;   /* needs a file that is there */
     bool keeps;            /* its files stay */
     bool asynchronous;
+    bool on_gpu;          /* its data is there, and copied through ordinary memory */
     bool per_process;     /* rank_<r>_<file> */
     const char *workload; /* NULL if it cannot be run */
     struct tt_settings settings;

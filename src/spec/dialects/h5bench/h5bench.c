@@ -361,10 +361,9 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     rc = tt_settings_append(&b->settings, &r->common, r->e);
     tt_settings_put(&b->settings, "directory", "dir", "%s", r->w->directory);
     tt_settings_put(&b->settings, "tutti h5bench", "backend", "hdf5");
-    if (known[k].on_gpu) { /* through ordinary memory, as h5bench does */
+    b->on_gpu = known[k].on_gpu;
+    if (b->on_gpu)
         tt_settings_put(&b->settings, b->place, "device", "cuda");
-        tt_settings_put(&b->settings, b->place, "device.staging", "pageable");
-    }
     return rc == TT_OK ? translate(r, i, known[k].operation, contents) : rc;
 }
 
