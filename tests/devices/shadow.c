@@ -5,10 +5,10 @@
  * to memory of the host that is not pinned have happened when they return, as those of CUDA.
  *
  * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_FAIL=N, the N-th copy
- * fails, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of N bytes or more for which the
- * main thread would have to wait fails; SHADOW_DEVICES, how many there are (default: 1);
- * SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI, MPI says that it takes
- * their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
+ * fails, SHADOW_LAUNCH=N, the N-th kernel, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of
+ * N bytes or more for which the main thread would have to wait fails; SHADOW_DEVICES, how many
+ * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
+ * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
  * SHADOW_WRONG, but not to what the device itself sees; SHADOW_UNPINNED, no memory can be pinned;
  * SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what it
  * does not have is done by the functions that stand for kernels. */
@@ -63,7 +63,7 @@ struct shadow {
     struct piece *pieces;
     struct piece *pinned; /* of the host's memory: they have no shadow */
     size_t used;
-    long copies;
+    long copies, launches;
 };
 
 /* ---- memory ---- */
@@ -298,17 +298,24 @@ static int shadow_drain(struct tt_device *d, enum tt_device_stream stream, struc
     return TT_OK;
 }
 
+/* Whether this one, counted by n, was told to fail. */
+static bool is_told(const char *setting_name, long *n)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+    return __atomic_add_fetch(n, 1, __ATOMIC_RELAXED) == setting(setting_name, 0) &&
+           (!rank || !getenv("SHADOW_RANK") || !strcmp(rank, getenv("SHADOW_RANK")));
+}
+
 static int shadow_copy(struct tt_device *d, enum tt_device_stream stream,
                        const struct tt_device_copy *copy, struct tt_error *e)
 {
     struct shadow *s = d->state;
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     bool blocks = copy->direction == TT_FROM_DEVICE && !is_pinned(s, copy->to);
     size_t bytes = copy->width * copy->height * copy->depth;
     int rc;
 
-    if (__atomic_add_fetch(&s->copies, 1, __ATOMIC_RELAXED) == setting("SHADOW_FAIL", 0) &&
-        (!rank || !getenv("SHADOW_RANK") || !strcmp(rank, getenv("SHADOW_RANK"))))
+    if (is_told("SHADOW_FAIL", &s->copies))
         return tt_fail(e, TT_FAILED, "device %u (%s): this copy was told to fail", d->number,
                        d->name);
     if (blocks && setting("SHADOW_BLOCK", 0) && bytes >= (size_t)setting("SHADOW_BLOCK", 0) &&
@@ -330,8 +337,12 @@ static int shadow_launch(struct tt_device *d, enum tt_device_stream stream,
                          const struct tt_kernel *kernel, const struct tt_kernel_grid *how,
                          const void *arguments, struct tt_error *e)
 {
+    struct shadow *s = d->state;
     void *copy;
 
+    if (is_told("SHADOW_LAUNCH", &s->launches))
+        return tt_fail(e, TT_FAILED, "device %u (%s): kernel %s was told to fail", d->number,
+                       d->name, kernel->name);
     for (int i = 0; i < 3; i++)
         if (how->grid[i] == 0 || how->block[i] == 0)
             return tt_fail(e, TT_FAILED, "kernel %s is launched with no thread", kernel->name);

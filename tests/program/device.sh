@@ -186,7 +186,8 @@ no_data_left
 # Checkpoints of a state that the device makes, and restores, by as many ranks or others: files are the host's, each side restores the
 # other's, and one wrong byte is found in the host's words.
 parameters=$((2 * 500 * 30 + 30 + 2 * (2 * 30 + 4 * 30 * 30 + 3 * 30 * 70))) # no tensor is a whole number of words on three ranks
-checkpoint=("$TUTTI" run checkpoint "${here[@]}" --seed 3 --width 30 --ffn 70 --depth 2 --vocabulary 500 --checkpoints 2 --every 2 --compute 1 --json out.json)
+state='checkpoint --seed 3 --width 30 --ffn 70 --depth 2 --vocabulary 500 --checkpoints 2 --every 2 --compute 1'
+checkpoint=("$TUTTI" run $state "${here[@]}" --json out.json)
 for how in '-n 3' '-n 2 --mode async --sharding parallel --pipeline 2 --device.snapshot no' \
     '-n 3 --mode async+bg --compute 50ms --device.staging pageable'; do
     expect 0 "${checkpoint[@]}" $(sed 's/--device[^ ]* [^ ]*//; s/--compute [^ ]*//' <<<"$how") --keep --path host --phase save
@@ -275,11 +276,17 @@ for how in 'bulk --backend uring --depth 3 --check-read' 'bulk --depth 3' 'bulk 
     backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
     has_backend "${backend:-posix}" || continue
     [[ $how != bulk* ]] || how+=' --transfer 24k --block 240k'
-    for nth in 5 8; do
-        expect 1 env SHADOW_FAIL=$nth SHADOW_RANK=1 timeout 90 "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --patience 200 --quiet
-        one_line "rank 1: device 0 .shadow.: this copy was told to fail"
-    done
+    expect 1 env SHADOW_FAIL=5 SHADOW_RANK=1 timeout 90 "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --patience 200
+    one_line "rank 1: device 0 .shadow.: this copy was told to fail"
 done
+# The same of other workloads, also of a kernel: nobody touches the device's memory instead.
+for how in 'FAIL=5 frames --edge 8 --mode async+bg' 'LAUNCH=4 frames --edge 8 --convert' 'LAUNCH=12 frames --edge 8 --frames 3 --read yes' \
+    'FAIL=90 '"$state --mode async+bg" 'LAUNCH=200 '"$state" 'FAIL=8 particles --dims 3000' 'LAUNCH=5 particles --dims 3000'; do
+    expect 1 env "SHADOW_${how%% *}" SHADOW_RANK=1 "$TUTTI" run ${how#* } "${here[@]}" -n 2 --device shadow --patience 2
+    one_line "rank 1: device 0 .shadow.: (this copy|kernel [a-z_]*) was told to fail"
+done
+expect 1 env SHADOW_MEMORY=40000 "$TUTTI" run frames --edge 20 "${here[@]}" -n 2 --device shadow
+one_line "has no .* bytes left"
 no_data_left
 # No room for the list of runs of what is read.
 expect 0 "$TUTTI" run pattern --memory gaps --dims 1000 --phase write --path kept --keep "${here[@]}" -n 2
@@ -368,7 +375,7 @@ ends() { # WORDS VARIABLES... -- OPTIONS...: of the line that says why
 }
 works=(-- stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg)
 frames=(-- frames --edge 12 --frames 4 --mode async+bg)
-checkpoint=(-- checkpoint --width 64 --ffn 128 --depth 2 --vocabulary 512 --every 2 --compute 1)
+checkpoint=(-- $state)
 expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
 ends 'rank 0: device 0 \(fake\) has [0-9.]* of [0-9.]* MiB left, and [0-9.]* MiB are needed' FAKE_CUDA_MEMORY=50000 "${works[@]}"
 ends 'cuDevicePrimaryCtxRetain: .* busy or unavailable' FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46@1 "${works[@]}"

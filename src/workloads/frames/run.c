@@ -237,7 +237,6 @@ static struct tt_series_spec spec_of(const struct job *f, enum tt_access access)
 static int open_to_write(struct job *f, struct tt_error *e)
 {
     struct tt_series_spec spec = spec_of(f, TT_CREATE);
-
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
     unsigned n = list_blocks(f, 0, blocks);
     int rc;
@@ -274,10 +273,23 @@ static int close_all(struct job *f, int rc, struct tt_error *e)
 
 /* ---- writing ---- */
 
+static int fill(struct job *f, uint64_t frame, struct tt_error *e)
+{
+    uint64_t seed = f->engine->config->run->seed;
+
+    if (f->engine->device)
+        return tt_frames_fill_on(f->engine->device, &f->shape, seed, frame, f->doubles != NULL,
+                                 f->doubles ? (void *)f->doubles : f->floats, e);
+    if (f->doubles)
+        tt_frames_fill_doubles(&f->shape, seed, frame, f->doubles);
+    else
+        tt_frames_fill_floats(&f->shape, seed, frame, f->floats);
+    return TT_OK;
+}
+
 /* What is computed between two frames, and the state it leaves. */
 static int compute(struct job *f, uint64_t frame, struct tt_error *e)
 {
-    uint64_t seed = f->engine->config->run->seed;
     int64_t t = tt_now_ns();
     int rc = TT_OK;
 
@@ -289,13 +301,8 @@ static int compute(struct job *f, uint64_t frame, struct tt_error *e)
     for (int i = 0; i < TT_FRAMES_NVARIABLES; i++)
         if (i != TT_FRAMES_DATA)
             write_text(f, i, frame, f->texts[i]);
-    if (rc == TT_OK && f->engine->device)
-        rc = tt_frames_fill_on(f->engine->device, &f->shape, seed, frame, f->doubles != NULL,
-                               f->doubles ? (void *)f->doubles : f->floats, e);
-    else if (f->doubles)
-        tt_frames_fill_doubles(&f->shape, seed, frame, f->doubles);
-    else
-        tt_frames_fill_floats(&f->shape, seed, frame, f->floats);
+    if (rc == TT_OK)
+        rc = fill(f, frame, e);
     tt_phase_add(f->engine, TT_COMPUTE, t);
     return rc;
 }
@@ -316,6 +323,12 @@ static int convert(struct job *f, uint64_t frame, struct tt_error *e)
     return rc;
 }
 
+/* What fails on a device, fails on one rank. */
+static int agree_on_device(const struct job *f, int rc, struct tt_error *e)
+{
+    return f->engine->device ? tt_agree(f->engine->comm, rc, e) : rc;
+}
+
 static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 {
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
@@ -323,6 +336,7 @@ static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 
     if (rc == TT_OK)
         rc = convert(f, frame, e);
+    rc = agree_on_device(f, rc, e);
     if (rc == TT_OK)
         rc = tt_output_write(f->output, frame + 1, list_blocks(f, frame, blocks), blocks, e);
     f->nwritten += rc == TT_OK;
@@ -391,6 +405,7 @@ static int read_frame(struct job *f, uint64_t frame, struct tt_error *e)
     int rc = spoil(f, e);
 
     tt_phase_add(f->engine, TT_COMPUTE, t);
+    rc = agree_on_device(f, rc, e);
     if (rc == TT_OK)
         rc = tt_series_load(f->series, frame, n, blocks, e);
     if (rc != TT_OK)
@@ -502,8 +517,6 @@ static int each_frame(struct job *f, int (*act)(struct job *, uint64_t, struct t
         rc = tt_iteration_begin(f->engine, ++f->iteration, total, e);
         if (rc == TT_OK)
             rc = act(f, frame, e);
-        if (rc != TT_OK && f->engine->device) /* others wait for this rank, but not for ever */
-            rc = tt_agree(f->engine->comm, rc, e);
         tt_iteration_end(f->engine);
     }
     return rc;
