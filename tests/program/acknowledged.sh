@@ -8,13 +8,6 @@ dump=$((64 * 64 * 8)) dumps=400
 stencil=("$TUTTI" run stencil -n 2 --quiet "${here[@]}" --size 64 --iterations $dumps --baseline 0 --keep)
 expect 0 "${stencil[@]}" --write every=1,series=append,path="$work/plain"
 
-# Ranks first: a launcher that ends lets them clean up.
-kill_all() {
-    local pids
-    pids=$(pgrep -f -- "perform $runs" || true)
-    # shellcheck disable=SC2086 # words
-    kill -9 $pids $(pgrep -f -- "$runs") 2>/dev/null || true
-}
 # killed WANTED OPTIONS...: a run that is killed after so many dumps; $synced is how many had been synced then.
 killed() {
     local wanted=$1 pid
@@ -28,7 +21,7 @@ killed() {
         sleep 0.02
         synced=$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1) || true
     done
-    kill_all
+    kill_run
     wait $pid 2>/dev/null || true
     no_process_left
 }

@@ -155,9 +155,7 @@ killed() { # LAYERS OPTIONS...
         sleep 0.05
     done
     "${meanwhile[@]}"
-    pids=$(pgrep -f -- "perform $runs" || true)
-    # shellcheck disable=SC2086 # words
-    kill -9 $pids $(pgrep -f -- "$runs") 2>/dev/null || true
+    kill_run
     wait $driver 2>/dev/null || true
     no_process_left
 }

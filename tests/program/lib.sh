@@ -159,6 +159,19 @@ no_process_left() {
     done
     fail "processes left: $(pgrep -fa "$runs")"
 }
+# Ranks first: a launcher that ends lets them clean up. While the memory of a killed process goes, pgrep does not see it any more.
+kill_run() {
+    local pids pid i
+    pids="$(pgrep -f -- "perform $runs" || true) $(pgrep -f -- "$runs" || true)"
+    # shellcheck disable=SC2086 # words
+    kill -9 $pids 2>/dev/null || true
+    for pid in $pids; do
+        for ((i = 0; i < 200; i++)); do
+            [[ $(cat "/proc/$pid/stat" 2>/dev/null) =~ ')'\ [^Z] ]] || break
+            sleep 0.05
+        done
+    done
+}
 # By time: names of runs that began in the same second say nothing about their order.
 last_run() { find "$runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
 # perform_endlessly N DIRECTORY [OPTIONS...]: the plan of a finished run of N ranks again, until something was done, and

@@ -157,8 +157,7 @@ while [ "${synced:-0}" -lt 40 ]; do
     sleep 0.02
     synced=$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1) || true
 done
-# shellcheck disable=SC2046 # words
-kill -9 $(pgrep -f -- "perform $runs") $(pgrep -f -- "$runs") 2>/dev/null || true
+kill_run
 wait $pid 2>/dev/null || true
 no_process_left
 rm -f plain
