@@ -375,7 +375,8 @@ char *tt_config_path(const struct tt_config *c, const char *given)
 {
     char *path;
 
-    if (given[0] == '/' || !strcmp(c->run->dir, "."))
+    /* Open MPI cannot open a path of one letter. */
+    if (given[0] == '/' || (!strcmp(c->run->dir, ".") && strlen(given) != 1))
         return strdup(given);
     return asprintf(&path, "%s/%s", c->run->dir, given) < 0 ? NULL : path;
 }

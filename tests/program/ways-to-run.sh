@@ -71,3 +71,12 @@ for other in "--iterations 9" "--size x"; do
     grep -qE "^tutti: rank 1: .*(iterations is not what rank 0 has|size: 'x')" err || fail "said: $(cat err)"
     no_data_left
 done
+
+# A file of one letter in the directory where tutti was started, which Open MPI itself cannot open.
+cd "$data"
+for backend in posix mpiio; do
+    ! has_backend $backend || expect 0 "$TUTTI" run stencil -n 2 --size 32 --iterations 4 --write every=2,path=k --backend $backend --quiet \
+        --dir . --results "$runs" --min-free 0
+done
+cd "$work"
+no_data_left
