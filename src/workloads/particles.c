@@ -102,8 +102,6 @@ static int check_stack(const struct tt_config *config, const struct tt_particles
 
     if (checks && tt_stack_check_loss(&config->stack, "particles.verify=no", e) != TT_OK)
         return TT_USAGE;
-    if (checks && config->device && tt_stack_loss(&config->stack) > 0)
-        return impossible(config, "particles.verify", "a device compares every bit", e);
     if (o->phase == TT_PARTICLES_READ && !(caps & TT_CAP_STORES))
         return impossible(config, "particles.phase=read", "it keeps nothing", e);
     if (o->phase == TT_PARTICLES_OVERWRITE && !(caps & TT_CAP_UPDATES))

@@ -30,6 +30,7 @@ template <class To, class From> static inline To bits_as(From from)
     return to;
 }
 #define __float_as_uint bits_as<unsigned, float>
+#define __uint_as_float bits_as<float, unsigned>
 #define __double_as_longlong bits_as<long long, double>
 #define __ffsll __builtin_ffsll
 

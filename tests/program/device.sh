@@ -149,6 +149,11 @@ for how in '--dims 3000 --read partial --read-count 777 --memory records' '--dim
     expect 0 "${particles[@]}" $how
     equal "$(jq '.metrics.bytes_written.value + .metrics.bytes_read.value' out.json)" "$(value staged)" "bytes that left and entered the device: $how"
 done
+# What a layer may change is compared within its bound.
+if "$TUTTI" info --build | grep -qw zfp; then
+    expect 0 "${particles[@]}" --dims 3000 --layers compress --compress.codec zfp --compress.bound 1e-3
+    expect 0 "$TUTTI" run frames "${here[@]}" -n 2 --edge 8 --frames 2 --read yes --device "$device" --layers compress --compress.codec zfp --compress.bound 1e-3
+fi
 no_data_left
 
 # Frames made, converted and checked on the device, between texts of rank 0's that stay on the host: files are the host's, and one

@@ -19,6 +19,7 @@ struct cloud {
     uint64_t seed, step;
     uint64_t rows, row;      /* of all ranks; particles of a row */
     uint64_t first, between; /* visited: the first particle, and how far apart they are */
+    double loss;             /* check: how far a real value may be from the right one */
     uint32_t ndims, records, stamps_only;
     uint64_t dims[TT_PARTICLE_DIMS], start[TT_PARTICLE_DIMS], stride[TT_PARTICLE_DIMS],
         count[TT_PARTICLE_DIMS], block[TT_PARTICLE_DIMS];
@@ -73,7 +74,8 @@ static void visit_all(const struct cloud *c, bool checking)
             wrong = (c->n - i) * TT_PARTICLE_FIELDS - f;
             if (!checking)
                 *value = words[f];
-            else if (*value != words[f] && wrong > *c->found)
+            else if (*value != words[f] && wrong > *c->found &&
+                     !tt_is_near(tt_particle_properties[f].plain, value, &words[f], c->loss))
                 *c->found = wrong;
         }
     }
@@ -144,6 +146,7 @@ static struct cloud arguments_of(const struct tt_particles_content *c,
                       .rows = c->rows,
                       .row = c->row,
                       .between = 1,
+                      .loss = c->loss,
                       .ndims = (uint32_t)s->ndims,
                       .records = layout == TT_PARTICLES_RECORDS};
 

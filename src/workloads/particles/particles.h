@@ -98,7 +98,7 @@ void tt_particles_shape_free(struct tt_particles_shape *s);
 struct tt_particles_content {
     uint64_t seed;
     uint64_t rows, row; /* see struct tt_particles_shape */
-    double loss;        /* how far a value that was read may be from it; not on a device */
+    double loss;        /* how far a value that was read may be from it */
 };
 struct tt_particle tt_particle_at(const struct tt_particles_content *c, uint64_t step,
                                   uint64_t index);
