@@ -214,7 +214,7 @@
       "staged / staging_time: what one rank gets") \
     X(epoch_staging, "s", "staging per epoch", TIME, RECORDS, 0, \
       "mean over epochs, but for those of the baseline, of the time in which a dump left the device, " \
-      "by the device's own clock; the slowest rank's") \
+      "by the device's own clock; of the rank whose I/O was the longest") \
     X(hidden_staging, "1", "hidden staging", SHARE_WANTED, RECORDS, TT_SHOWN_COMPARED, \
       "1 - visible staging / staging, the part of io_only in which data left or entered a device. " \
       "Visible staging is the caller's copy in the epochs of epoch_time, or what of epoch_time - " \
