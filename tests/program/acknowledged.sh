@@ -5,16 +5,18 @@
 . "$(dirname "$0")/lib.sh"
 needs cmp pgrep
 dump=$((64 * 64 * 8)) dumps=400
-stencil=("$TUTTI" run stencil -n 2 --quiet "${here[@]}" --size 64 --iterations $dumps --baseline 0 --keep)
-expect 0 "${stencil[@]}" --write every=1,series=append,path="$work/plain"
+stencil=("$TUTTI" run stencil --quiet "${here[@]}" --size 64 --iterations $dumps --baseline 0 --keep)
+expect 0 "${stencil[@]}" -n 2 --write every=1,series=append,path="$work/plain"
 
-# killed WANTED OPTIONS...: a run that is killed after so many dumps; $synced is how many had been synced then.
+# killed WANTED OPTIONS...: a run of one number of ranks or another that is killed after so many dumps; $synced is how many had been
+# synced then.
+numbers=(2 5 1) turn=0
 killed() {
     local wanted=$1 pid
     shift
     rm -rf "$work"/target* "$runs"
     synced=0
-    "${stencil[@]}" --compute 4ms --write every=1,series=append,path="$work/target" "$@" >out 2>err &
+    "${stencil[@]}" -n "${numbers[turn++ % 3]}" --compute 4ms --write every=1,series=append,path="$work/target" "$@" >out 2>err &
     pid=$!
     while [ "${synced:-0}" -lt "$wanted" ]; do
         kill -0 $pid 2>/dev/null || { cat err; fail "the run ended by itself: $*"; }
@@ -41,6 +43,7 @@ backends=(posix)
 ! has_backend mpiio || backends+=(mpiio)
 wanted=20
 for backend in "${backends[@]}"; do
+    turn=$((turn + 1)) # a stack has other numbers on another backend
     for layers in log compress log,subfile verify,compress,subfile; do
         options=(--backend "$backend" --layers "$layers")
         [[ $layers != *subfile ]] || options+=(--subfile.count 3 --subfile.stripe 4k)
