@@ -127,17 +127,20 @@ static void pay(const struct stat *st, enum tt_call_kind kind, uint64_t at, uint
     }
 }
 
-/* Returns whether the library is told that all is well. */
+/* Returns whether the library is told that all is well. The first that is hidden of a file speaks
+ * for those that follow; what has no place is not hidden. */
 static bool owe(struct debt d)
 {
     int i = find(d.device, d.inode);
 
-    if (i < 0)
+    d.hidden = i >= 0 && seen.files[i].hides && (d.kind == TT_MOVED_OUT || d.kind == TT_CLOSED) &&
+               d.error && d.error != EINTR && d.error != EAGAIN;
+    for (unsigned k = 0; d.hidden && k < tt_calls.debts; k++)
+        if (seen.list[k].hidden && seen.list[k].device == d.device && seen.list[k].inode == d.inode)
+            return true;
+    if (i < 0 || tt_calls.debts == MOST_DEBTS)
         return false;
-    d.hidden = seen.files[i].hides && (d.kind == TT_MOVED_OUT || d.kind == TT_CLOSED) && d.error &&
-               d.error != EINTR && d.error != EAGAIN;
-    if (tt_calls.debts < MOST_DEBTS)
-        seen.list[tt_calls.debts++] = d;
+    seen.list[tt_calls.debts++] = d;
     return d.hidden;
 }
 
@@ -202,7 +205,7 @@ static void add_inside(const char *path, bool hides, const struct stat *st)
     seen.files[free].inode = st->st_ino;
 }
 
-/* A file that nobody sees takes what the library writes. */
+/* A file that nobody sees takes what the library writes. -1: there is none. */
 static int open_nowhere(const char *call, const char *known, int error)
 {
     int fd = memfd_create("tutti", MFD_CLOEXEC);
@@ -210,9 +213,12 @@ static int open_nowhere(const char *call, const char *known, int error)
 
     if (fd >= 0 && fstat(fd, &st) == 0) {
         add_inside(known, true, &st);
-        owe((struct debt){TT_CLOSED, pthread_self(), call, error, false, st.st_dev, st.st_ino});
+        if (owe((struct debt){TT_CLOSED, pthread_self(), call, error, false, st.st_dev, st.st_ino}))
+            return fd;
     }
-    return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 int tt_calls_opened(const char *call, const char *path, int flags, int fd)
