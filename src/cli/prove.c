@@ -17,7 +17,7 @@
 #include "launch/launch.h"
 #include "plan/module.h"
 
-#define LONGEST 30 /* seconds */
+#define LONGEST 60 /* seconds */
 
 /* What the launcher told our parent: with it, MPI would take us for one of the job's ranks. What
  * the user has set for MPI stays. */
@@ -68,6 +68,8 @@ static int prove(const char *settings, struct tt_error *e)
         if (rc == TT_OK)
             rc = tt_device_prove(device, MPI_COMM_WORLD, e);
         tt_device_close(device);
+        if (rc != TT_OK) /* before a launcher sees that the other rank has ended */
+            rc = tt_report_error(e);
         MPI_Finalize();
     }
     tt_config_free(&config);
