@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine/device_work.h"
 
+#include "base/agree.h"
 #include "engine/device_move.h"
 #include "record/trace.h"
 
@@ -65,4 +66,9 @@ void tt_device_work_report(const struct tt_device_work *w, struct tt_engine *eng
 
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, engine->comm);
     tt_result(engine, "kernel_time", TT_RESULT_SAME, slowest);
+}
+
+int tt_device_agree(const struct tt_engine *engine, int rc, struct tt_error *e)
+{
+    return engine->device ? tt_agree(engine->comm, rc, e) : rc;
 }

@@ -25,5 +25,8 @@ int tt_device_work_end(struct tt_device_work *w, struct tt_error *e);
 /* The metric kernel_time, of the slowest rank. Collective. */
 void tt_device_work_report(const struct tt_device_work *w, struct tt_engine *engine,
                            uint64_t iterations);
+/* What a rank does on its device may fail there alone, before all ranks join the next dump: without
+ * a device nothing is agreed. */
+int tt_device_agree(const struct tt_engine *engine, int rc, struct tt_error *e);
 
 #endif

@@ -378,7 +378,7 @@ struct tt__unmeasured {
     bool is_baseline; /* its iterations are recorded, but marked */
     int64_t began_ns;
     struct tt_cpu_time cpu;
-    int64_t step_files_ns, staging_ns;
+    int64_t step_files_ns, staging_ns, staged_out_ns, waited_ns;
     uint64_t staged;
     uint64_t total_ns[TT_NPHASES];
     struct tt_histogram calls[TT_NCALLS];
@@ -390,6 +390,8 @@ static void set_aside(struct tt_engine *engine, struct tt__unmeasured *before)
 
     before->step_files_ns = p->step_files_ns;
     before->staging_ns = p->staging_ns;
+    before->staged_out_ns = p->staged_out_ns;
+    before->waited_ns = p->waited_ns;
     before->staged = p->staged;
     memcpy(before->total_ns, p->total_ns, sizeof p->total_ns);
     memcpy(before->calls, p->calls, sizeof before->calls);
@@ -467,6 +469,8 @@ void tt_unmeasured_end(struct tt_engine *engine)
         memset(&p->now, 0, sizeof p->now);
         p->now.start_ns = tt_now_ns() - p->start_ns;
         p->staging_ns = before->staging_ns; /* copies of a baseline are like all others */
+        p->staged_out_ns = before->staged_out_ns;
+        p->waited_ns = before->waited_ns;
         p->staged = before->staged;
     }
     p->unmeasured_ns += p->start_ns + p->now.start_ns - before->began_ns;

@@ -25,6 +25,7 @@ struct tt_output {
     uint64_t totals[TT_NPHASES]; /* at the epoch's start */
     int64_t step_files_ns;       /* likewise */
     int64_t helper_cpu_ns;       /* likewise */
+    int64_t staged_out_ns;       /* likewise */
     int64_t waited_ns;           /* likewise */
     uint64_t last_iteration;     /* of the epoch's dump */
     struct choices *choices;     /* overlap=auto; else NULL */
@@ -209,7 +210,7 @@ static void end_epoch(struct tt_output *o, uint32_t next)
     o->epoch.span_ns = tt_now_ns() - o->epoch_start_ns;
     o->epoch.compute_ns = since(o, TT_COMPUTE) + since(o, TT_HALO) + since(o, TT_COLLECTIVE);
     o->epoch.io_ns = since(o, TT_IO_WRITE) + since(o, TT_IO_SYNC);
-    o->epoch.staging_ns = since(o, TT_IO_STAGE);
+    o->epoch.staging_ns = o->engine->p->staged_out_ns - o->staged_out_ns;
     o->epoch.files_ns = o->engine->p->step_files_ns - o->step_files_ns + o->epoch.staging_ns;
     o->epoch.helper_cpu_ns = o->engine->p->helper_cpu_ns - o->helper_cpu_ns;
     o->epoch.copy_ns = since(o, TT_COPY);
@@ -259,6 +260,7 @@ static void begin_epoch(struct tt_output *o, uint64_t iteration, uint32_t kind)
     memcpy(o->totals, o->engine->p->total_ns, sizeof o->totals);
     o->step_files_ns = o->engine->p->step_files_ns;
     o->helper_cpu_ns = o->engine->p->helper_cpu_ns;
+    o->staged_out_ns = o->engine->p->staged_out_ns;
     o->waited_ns = o->engine->p->waited_ns;
     o->epoch_start_ns = tt_now_ns();
 }

@@ -104,8 +104,9 @@ struct tt_engine_private {
         int64_t ns;
     } passes;              /* of `compute` */
     int64_t helper_cpu_ns; /* CPU time of the helper in dumps */
-    /* Between a device and the host, by the device's clock; of that, what the caller waited for. */
-    int64_t staging_ns, waited_ns;
+    /* Between a device and the host, by the device's clock; of that, what was written, and of that
+     * what the caller waited for. */
+    int64_t staging_ns, staged_out_ns, waited_ns;
     uint64_t staged;            /* bytes */
     int64_t step_files_ns;      /* opening and closing files of one step, in any thread */
     int64_t start_ns, stop_ns;  /* of the measured time, monotonic */

@@ -529,7 +529,10 @@ void tt__count_staging(struct tt_engine *engine, const struct tt_batch *b)
 {
     if (b->moved > 0)
         tt_count_staged(engine, b->moved, b->staging_ns);
-    engine->p->waited_ns += b->moved > 0 && b->waited ? b->staging_ns : 0;
+    if (b->direction == TT_WRITING) {
+        engine->p->staged_out_ns += b->staging_ns;
+        engine->p->waited_ns += b->waited ? b->staging_ns : 0;
+    }
 }
 
 static int close_step_file(struct tt__dump *d, struct tt_error *e)

@@ -325,18 +325,18 @@ static void compute(struct job *j)
     }
 }
 
-/* All ranks of the group have closed the file. */
-static int mark_file(struct job *j, uint64_t dump, struct tt_error *e)
+/* All ranks of the group have closed the file. Without memory it stays unfinished, which only keeps
+ * a later run from replacing it. */
+static void mark_file(struct job *j, uint64_t dump)
 {
     char *path;
 
     if ((uint64_t)j->engine->rank != j->first_of_group)
-        return TT_OK;
+        return;
     path = path_of(j, dump);
     if (path)
         tt_data_mark(j->engine, path);
     free(path);
-    return path ? TT_OK : tt_fail_nomem(e, "a path");
 }
 
 static int dump_all(struct job *j, uint64_t dump, struct tt_error *e)
@@ -353,9 +353,9 @@ static int dump_all(struct job *j, uint64_t dump, struct tt_error *e)
     t = tt_now_ns();
     rc = in_groups(j) ? tt_agree(j->engine->comm, take_turn(j, dump, e), e)
                       : write_file(j, dump, true, e);
-    if (rc == TT_OK && in_groups(j))
-        rc = tt_agree(j->engine->comm, mark_file(j, dump, e), e);
     j->spent += tt_seconds(tt_now_ns() - t);
+    if (rc == TT_OK && in_groups(j))
+        mark_file(j, dump);
     return rc;
 }
 

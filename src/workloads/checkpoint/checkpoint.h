@@ -97,9 +97,9 @@ int tt_checkpoint_stamp_on(struct tt_device *d, const struct tt_checkpoint_state
 int tt_checkpoint_check_on(struct tt_device *d, const struct tt_checkpoint_state *s, uint64_t seed,
                            uint64_t number, const unsigned char *memory, bool *is_right,
                            unsigned *piece, uint64_t *offset, struct tt_error *e);
-/* Bytes that were read go to the device from two buffers in turn, each copied while the other is
- * read into: room, send, room, send, ..., end, which tells how long this thread has waited in all.
- * If make fails, free. */
+/* Bytes that were read go to the device from two buffers in turn, each copied, if it is pinned,
+ * while the other is read into: room, send, room, send, ..., end, which tells how long this thread
+ * has waited in all. If make fails, free. */
 #define TT_CHECKPOINT_PART (UINT64_C(64) << 20) /* bytes of a buffer, and checked at once */
 struct tt_checkpoint_feed;
 int tt_checkpoint_feed_make(struct tt_engine *engine, struct tt_checkpoint_feed **out,

@@ -268,6 +268,7 @@ int tt_checkpoint_feed_send(struct tt_checkpoint_feed *f, void *to, uint64_t byt
         rc = tt_device_copy_bytes(d, TT_STREAM_STAGING, TT_TO_DEVICE, to, f->buffers[i], bytes, e);
     if (rc == TT_OK)
         rc = d->type->record(d, f->ended[i], TT_STREAM_STAGING, e);
+    f->waited_ns += tt_now_ns() - f->queued_ns[i]; /* copies of pageable memory block */
     if (rc == TT_OK)
         f->bytes[i] = bytes;
     f->turn = !i;

@@ -264,12 +264,6 @@ static int finish_save(struct job *j, struct tt_error *e)
     return rc;
 }
 
-/* What fails on a device, fails on one rank. */
-static int agree_on_device(const struct job *j, int rc, struct tt_error *e)
-{
-    return j->engine->device ? tt_agree(j->engine->comm, rc, e) : rc;
-}
-
 static int stamp(struct job *j, uint64_t number, struct tt_error *e)
 {
     struct tt_device *d = j->engine->device;
@@ -296,7 +290,7 @@ static int save(struct job *j, uint64_t number, struct tt_error *e)
     row[TT_CHECKPOINT_NUMBER] = (double)number;
     rc = stamp(j, number, e);
     j->begun_ns = tt_phase_add(j->engine, TT_COMPUTE, since); /* training has changed it */
-    rc = agree_on_device(j, rc, e);
+    rc = tt_device_agree(j->engine, rc, e);
     for (int k = 0; k < TT_CHECKPOINT_KINDS; k++)
         bytes += j->parts[k].state.bytes;
     if (rc == TT_OK)
@@ -350,7 +344,7 @@ static int train(struct job *j, struct tt_error *e)
         if (rc == TT_OK && j->options->compute.count > 0) {
             rc = compute(j, e);
             tt_passes_add(j->engine, since);
-            rc = agree_on_device(j, rc, e);
+            rc = tt_device_agree(j->engine, rc, e);
         }
         if (rc == TT_OK && has_ended(j))
             rc = finish_save(j, e);

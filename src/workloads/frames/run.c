@@ -323,12 +323,6 @@ static int convert(struct job *f, uint64_t frame, struct tt_error *e)
     return rc;
 }
 
-/* What fails on a device, fails on one rank. */
-static int agree_on_device(const struct job *f, int rc, struct tt_error *e)
-{
-    return f->engine->device ? tt_agree(f->engine->comm, rc, e) : rc;
-}
-
 static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 {
     struct tt_block blocks[TT_FRAMES_NVARIABLES];
@@ -336,7 +330,7 @@ static int write_frame(struct job *f, uint64_t frame, struct tt_error *e)
 
     if (rc == TT_OK)
         rc = convert(f, frame, e);
-    rc = agree_on_device(f, rc, e);
+    rc = tt_device_agree(f->engine, rc, e);
     if (rc == TT_OK)
         rc = tt_output_write(f->output, frame + 1, list_blocks(f, frame, blocks), blocks, e);
     f->nwritten += rc == TT_OK;
@@ -405,7 +399,7 @@ static int read_frame(struct job *f, uint64_t frame, struct tt_error *e)
     int rc = spoil(f, e);
 
     tt_phase_add(f->engine, TT_COMPUTE, t);
-    rc = agree_on_device(f, rc, e);
+    rc = tt_device_agree(f->engine, rc, e);
     if (rc == TT_OK)
         rc = tt_series_load(f->series, frame, n, blocks, e);
     if (rc != TT_OK)

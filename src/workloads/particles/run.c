@@ -301,12 +301,6 @@ static int respect_memory_limit(struct cloud *c, struct tt_error *e)
     return tt_series_complete(series, fit > 1 ? (unsigned)fit - 1 : 0, e);
 }
 
-/* What a rank does on its device may fail there alone, before all ranks join the next dump. */
-static int agree_on_device(struct cloud *c, int rc, struct tt_error *e)
-{
-    return c->engine->device ? tt_agree(c->engine->comm, rc, e) : rc;
-}
-
 static int write_step(struct cloud *c, uint64_t step, struct tt_error *e)
 {
     int64_t t;
@@ -320,7 +314,7 @@ static int write_step(struct cloud *c, uint64_t step, struct tt_error *e)
     if (rc == TT_OK)
         rc = repack(c, &c->written, c->buffers[0], false, e);
     tt_phase_add(c->engine, TT_COPY, t);
-    rc = agree_on_device(c, rc, e);
+    rc = tt_device_agree(c->engine, rc, e);
     if (rc == TT_OK)
         rc = respect_memory_limit(c, e);
     n = list_blocks(c, &c->written, c->buffers[0]);
@@ -346,7 +340,7 @@ static int read_step(struct cloud *c, uint64_t step, struct tt_error *e)
     tt_phase_add(c->engine, TT_COPY, t);
     if (rc == TT_OK && !last)
         rc = compute(c, e);
-    return agree_on_device(c, rc, e);
+    return tt_device_agree(c->engine, rc, e);
 }
 
 static int each_step(struct cloud *c, int (*act)(struct cloud *, uint64_t, struct tt_error *),
