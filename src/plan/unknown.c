@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices/device.h"
 #include "plan/config.h"
 #include "plan/module.h"
 #include "plan/registry.h"
@@ -24,6 +25,10 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
         if (is_named(tt_layers[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to layer '%s', which is not in layers",
                            key, tt_layers[i]->name);
+    for (size_t i = 0; tt_devices[i]; i++)
+        if (is_named("device", key, length) || is_named(tt_devices[i]->name, key, length))
+            return tt_fail(e, TT_USAGE, "'%.80s' is for data in a device's memory: give --device",
+                           key);
     for (size_t i = 0; tt_workloads[i]; i++)
         if (is_named(tt_workloads[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to workload '%s', but this is '%s'", key,

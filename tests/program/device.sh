@@ -261,7 +261,7 @@ one_line "GPUDirect Storage"
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.map 977
 one_line "device.map names device 977, but this node has"
 expect 2 "${stencil[@]}" --size 64 --device.map 0
-one_line "device"
+one_line "'device.map' is for data in a device's memory: give --device"
 [ "$device" = shadow ] || exit 0
 
 # Failures of the device: no memory, a copy that fails in the middle on one rank.

@@ -429,6 +429,8 @@ static void test_applications(void **state)
     gives(WRITTEN "," PATTERN("5x"), "openpmd.read", "(none)");
     refuses(MPI, SERIES("\"operation\": \"append\""), "is not one of write, read");
     refuses(MPI, SERIES("\"minBlock\": \"8 16\""), "'minBlock' has 2 sizes for dim 3");
+    refuses(MPI, SERIES("\"minBlock\": \"\""), "'minBlock' is empty");
+    refuses(MPI, WRITTEN "," PATTERN(""), "'pattern' is empty");
     refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 sizes for dim 2");
     gives(AMREX("\"sleeptime\": 2"), "amr.pause", "2s");
     gives(AMREX("\"restart_check\": \"1\""), "amr.phase", "both");

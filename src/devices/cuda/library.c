@@ -48,7 +48,10 @@ static int open_driver(struct tt_error *e)
     cu_result rc;
 
     if (!handle)
-        return tt_fail(e, TT_UNSUPPORTED, "device cuda: the CUDA driver cannot be opened: %s", why);
+        return tt_fail(e, TT_UNSUPPORTED,
+                       "device cuda: the CUDA driver cannot be opened: %s; use a machine with an "
+                       "NVIDIA GPU and its driver, or leave --device out",
+                       why);
 #define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
     CUDA_DRIVER(X)
 #undef X

@@ -51,6 +51,10 @@ static int set(void *options, const struct tt_param *param, const struct tt_sett
 
     if (!value)
         return tt_fail_nomem(e, "a value");
+    if (is_text && param->default_text && !*value) { /* which would leave it without any */
+        free(value);
+        return tt_fail(e, TT_USAGE, "%.200s: '%s' is empty", s->place, s->key);
+    }
     shorten_unit(value, param->type);
     rc = tt_param_set(param, options, value, &inner);
     free(value);
