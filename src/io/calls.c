@@ -235,6 +235,7 @@ int tt_calls_opened(const char *call, const char *path, int flags, int fd)
 
         if (!known || strncmp(path, known, n) != 0 || (path[n] && path[n] != '/'))
             continue;
+        /* Also without O_CREAT: ranks of ADIOS2 open what another one has made, or failed to. */
         if (fd < 0 && error != EEXIST && error != EINTR && writes && seen.files[i].hides) {
             fd = open_nowhere(call, known, error);
             if (fd >= 0)
