@@ -71,7 +71,6 @@ static const struct tt_param params[] = {
 static int climate_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_climate_options *o = tt_config_opts(config, "climate");
-    double levels = (double)(o->levels ? o->levels : 100) + 20;
 
     if (o->records % o->flush != 0)
         return tt_fail(e, TT_USAGE, "climate.flush %llu does not divide climate.records %llu",
@@ -95,58 +94,14 @@ static int climate_check(const struct tt_config *config, struct tt_error *e)
     if (o->phase == TT_CLIMATE_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "climate.phase=read: %s keeps nothing that could be read",
                        config->run->backend);
-    /* A variable of all records, of hundreds of which a file consists. */
-    if (4096.0 * levels * (double)o->records *
-            (double)(o->columns + o->cells + o->edges + o->vertices +
-                     o->latitudes * o->longitudes) >=
-        0x1p62)
-        return tt_fail(e, TT_USAGE, "climate: the mesh times its levels and records is too large");
-    return TT_OK;
+    return tt_climate_check_size(o, e);
 }
 
 /* Of all ranks, or of some where there are many: what the maps come to. */
 struct sums {
     uint64_t requests, elements; /* of all ranks */
     uint64_t most_requests, most_elements;
-    uint64_t places; /* of those elements, added up; it may wrap around */
 };
-
-static uint64_t add_places(const struct tt_climate_map *map)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < map->nruns; i++) {
-        uint64_t n = map->runs[i].length;
-
-        sum += n * map->runs[i].start + (n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1));
-    }
-    return sum;
-}
-
-/* Every element belongs to one rank, but for the holes of the I case, which have none. */
-static int check_tiles(const struct tt_climate_mesh *m, int map, const struct sums *s,
-                       struct tt_error *e)
-{
-    struct tt_run whole = {0, 1};
-    struct tt_climate_map full = {.nruns = 1, .runs = &whole};
-    bool holes = m->options->which == TT_CLIMATE_I && !m->options->fill;
-    uint64_t dims[3];
-
-    for (int d = tt_climate_map_dims(m, map, dims); d-- > 0;)
-        whole.length *= dims[d];
-    if (holes ? s->elements > whole.length : s->elements != whole.length)
-        return tt_fail(e, TT_FAILED,
-                       "climate.map: D%d of '%.300s' does not tile its array: its requests have "
-                       "%llu of %llu elements",
-                       map + 1, m->options->map, (unsigned long long)s->elements,
-                       (unsigned long long)whole.length);
-    if (!holes && s->places != add_places(&full))
-        return tt_fail(
-            e, TT_FAILED,
-            "climate.map: D%d of '%.300s' does not tile its array: some requests overlap", map + 1,
-            m->options->map);
-    return TT_OK;
-}
 
 static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct tt_error *e)
 {
@@ -163,13 +118,10 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
             rc = tt_climate_map_make(&one, m, map, i * m->ranks / looked_at, e);
             s->requests += one.nruns;
             s->elements += one.elements;
-            s->places += m->file ? add_places(&one) : 0;
             s->most_requests = one.nruns > s->most_requests ? one.nruns : s->most_requests;
             s->most_elements = one.elements > s->most_elements ? one.elements : s->most_elements;
             tt_climate_map_free(&one);
         }
-        if (rc == TT_OK && m->file && looked_at == m->ranks)
-            rc = check_tiles(m, map, s, e);
         s->requests = s->requests * m->ranks / looked_at;
         s->elements = s->elements * m->ranks / looked_at;
     }

@@ -43,6 +43,8 @@ struct tt_climate_mesh {
     uint64_t *before;         /* land cells before each of them */
     uint64_t memory;          /* bytes that making it takes */
 };
+/* TT_USAGE if bytes of a file, or of its pieces, might not be countable. */
+int tt_climate_check_size(const struct tt_climate_options *o, struct tt_error *e);
 /* m stays where it is. */
 int tt_climate_mesh_make(struct tt_climate_mesh *m, const struct tt_climate_options *o,
                          uint64_t ranks, struct tt_error *e);
@@ -59,6 +61,8 @@ struct tt_climate_map {
     size_t nruns, capacity;
     struct tt_run *runs;
     uint64_t elements;
+    /* Of a file's requests, also those that only fill holes: elements, and where requests end. */
+    uint64_t listed, ends;
 };
 /* A function of the mesh and the rank alone, without MPI. */
 int tt_climate_map_make(struct tt_climate_map *out, const struct tt_climate_mesh *m, int map,
@@ -75,6 +79,10 @@ void tt_climate_map_file_close(struct tt_climate_map_file *f);
 /* What the processes of the file had that fall to a rank: it has those that follow each other. */
 int tt_climate_map_file_list(const struct tt_climate_mesh *m, int map, uint64_t rank,
                              struct tt_climate_map *out, struct tt_error *e);
+/* Whether the requests of a map tile its array: elements, listed and ends, added up over all ranks.
+ */
+int tt_climate_map_file_check(const struct tt_climate_mesh *m, int map, const uint64_t sums[3],
+                              struct tt_error *e);
 
 /* ---- variables.c ---- */
 #define TT_CLIMATE_NAME 32

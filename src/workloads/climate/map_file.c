@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mix.h"
 #include "workloads/climate/climate.h"
 
 #define MOST_HEADER (UINT64_C(1) << 20)
@@ -304,6 +305,8 @@ int tt_climate_map_file_open(struct tt_climate_mesh *m, const struct tt_climate_
         m->levels = m->sizes.levels;
         rc = check_dims(f, m, e);
     }
+    if (rc == TT_OK)
+        rc = tt_climate_check_size(m->options, e);
     return rc;
 }
 
@@ -340,6 +343,8 @@ static int list_requests(const struct tt_climate_mesh *m, int map, uint64_t firs
                             f->path, first + i, map + 1, offsets[i], offsets[i] + lengths[i], size);
             else if (k < fills[p] || m->options->fill)
                 rc = tt_climate_map_add(out, offsets[i], lengths[i], e);
+            out->listed += lengths[i];
+            out->ends += tt_mix(offsets[i]) - tt_mix(offsets[i] + lengths[i]);
         }
     free(offsets);
     free(lengths);
@@ -363,4 +368,29 @@ int tt_climate_map_file_list(const struct tt_climate_mesh *m, int map, uint64_t 
     free(nreqs);
     free(fills);
     return rc;
+}
+
+/* Every element has one owner. The land of the I case leaves holes, which the file gives to
+ * somebody as well, or to nobody; then only their number tells. Where one request ends and the next
+ * begins the sum of ends does not change. */
+int tt_climate_map_file_check(const struct tt_climate_mesh *m, int map, const uint64_t sums[3],
+                              struct tt_error *e)
+{
+    bool land = m->options->which == TT_CLIMATE_I, holes = land && sums[1] == sums[0];
+    uint64_t elements = land ? sums[1] : sums[0], size = 1, dims[3];
+
+    for (int d = tt_climate_map_dims(m, map, dims); d-- > 0;)
+        size *= dims[d];
+    holes = holes && !m->options->fill;
+    if (holes ? elements > size : elements != size)
+        return tt_fail(e, TT_FAILED,
+                       "climate.map: D%d of '%.300s' does not tile its array: its requests have "
+                       "%" PRIu64 " of %" PRIu64 " elements",
+                       map + 1, m->options->map, elements, size);
+    if (!holes && sums[2] != tt_mix(0) - tt_mix(size))
+        return tt_fail(
+            e, TT_FAILED,
+            "climate.map: D%d of '%.300s' does not tile its array: some requests overlap", map + 1,
+            m->options->map);
+    return TT_OK;
 }

@@ -509,6 +509,19 @@ static int list_clumps(const struct tt_climate_mesh *m, uint64_t levels, uint64_
 
 /* ---- all cases ---- */
 
+/* A variable of all records, of hundreds of which a file consists. */
+int tt_climate_check_size(const struct tt_climate_options *o, struct tt_error *e)
+{
+    double levels = (double)(o->levels ? o->levels : 100) + 20;
+
+    if (4096.0 * levels * (double)o->records *
+            (double)(o->columns + o->cells + o->edges + o->vertices +
+                     o->latitudes * o->longitudes) >=
+        0x1p62)
+        return tt_fail(e, TT_USAGE, "climate: the mesh times its levels and records is too large");
+    return TT_OK;
+}
+
 int tt_climate_mesh_make(struct tt_climate_mesh *m, const struct tt_climate_options *o,
                          uint64_t ranks, struct tt_error *e)
 {

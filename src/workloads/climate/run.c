@@ -144,13 +144,26 @@ static void place_blob(struct job *c, struct view *v)
 static int make_views(struct job *c, struct tt_error *e)
 {
     int nmaps = tt_climate_nmaps(c->options), rc;
+    uint64_t sums[TT_CLIMATE_MAPS][3];
 
     rc = tt_climate_mesh_make(&c->mesh, c->options, (uint64_t)c->engine->size, e);
-    for (int i = 0; i < nmaps && rc == TT_OK; i++)
-        rc = make_view(c, i, c->options->flush, e);
-    rc = tt_agree(c->engine->comm, rc, e);
-    for (int i = 0; i < nmaps && rc == TT_OK && is_blob(c); i++)
-        place_blob(c, &c->views[i]);
+    for (int i = 0; i < nmaps; i++) {
+        const struct tt_climate_map *map = &c->views[i].map;
+
+        if (rc == TT_OK)
+            rc = make_view(c, i, c->options->flush, e);
+        sums[i][0] = map->elements;
+        sums[i][1] = map->listed;
+        sums[i][2] = map->ends;
+    }
+    rc = tt_agree_and_tell(c->engine->comm, rc, false,
+                           &(struct tt_told){.nsums = 3 * nmaps, .sums = sums[0]}, e);
+    for (int i = 0; i < nmaps && rc == TT_OK; i++) {
+        if (c->mesh.file)
+            rc = tt_climate_map_file_check(&c->mesh, i, sums[i], e);
+        if (rc == TT_OK && is_blob(c))
+            place_blob(c, &c->views[i]);
+    }
     return rc;
 }
 
