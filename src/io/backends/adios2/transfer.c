@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 enum { WINDOW_MOST = 64 << 20, WINDOW_LEAST = 1 << 20, WINDOW_WASTE = 32 };
 
 /* Part of a variable on its way. */
@@ -74,30 +76,65 @@ static int put_boxes(const struct column *c, struct tt_error *e)
 
 /* ---- reading ---- */
 
-/* What one block has of a box: returns how many elements. map has a byte for each element of the
- * box, which is set; NULL: they are only counted. */
-static uint64_t overlap(const adios2_blockinfo *b, int ndims, const size_t *start,
-                        const size_t *count, char *map)
+/* What one block has of a box, from its corner. False: nothing. */
+static bool clip(const adios2_blockinfo *b, int ndims, const size_t *start, const size_t *count,
+                 size_t *first, size_t *length)
 {
-    size_t first[TT_CONTAINER_DIMS + 1] = {0}, length[TT_CONTAINER_DIMS + 1];
-    uint64_t n = 1, row = 1, rows, at;
-
+    if (!b->Start || !b->Count)
+        return false;
     for (int d = 0; d < ndims; d++) {
         size_t from = b->Start[d] > start[d] ? b->Start[d] : start[d];
         size_t own_end = b->Start[d] + b->Count[d], end = start[d] + count[d];
         size_t until = own_end < end ? own_end : end;
 
+        if (until <= from)
+            return false;
         first[d] = from - start[d];
-        length[d] = until > from ? until - from : 0;
-        n *= length[d];
+        length[d] = until - from;
     }
-    if (ndims > 0)
-        row = length[ndims - 1];
-    rows = map && row > 0 ? n / row : 0;
-    for (uint64_t i = 0; i < rows; i++) {
-        uint64_t rest = i, stride = ndims > 0 ? count[ndims - 1] : 1;
+    return true;
+}
 
-        at = ndims > 0 ? first[ndims - 1] : 0;
+static uint64_t elements_of(int ndims, const size_t *length)
+{
+    uint64_t n = 1;
+
+    for (int d = 0; d < ndims; d++)
+        n *= length[d];
+    return n;
+}
+
+/* The corners of a part of a box as random numbers, added and subtracted by turns. The sum over
+ * parts is that of the box itself only if each element of it is in one of them. */
+static uint64_t corners_of(int ndims, const size_t *first, const size_t *length,
+                           const size_t *count)
+{
+    uint64_t sum = 0;
+
+    for (unsigned corner = 0; corner < 1U << ndims; corner++) {
+        uint64_t at = 0;
+        bool odd = false;
+
+        for (int d = 0; d < ndims; d++) {
+            bool end = corner >> d & 1;
+
+            at = at * (count[d] + 1) + first[d] + (end ? length[d] : 0);
+            odd = odd != end;
+        }
+        sum += odd ? -tt_mix(at) : tt_mix(at);
+    }
+    return sum;
+}
+
+/* map has a byte for each element of the box, which is set. */
+static void mark(char *map, int ndims, const size_t *first, const size_t *length,
+                 const size_t *count)
+{
+    uint64_t row = length[ndims - 1], rows = elements_of(ndims - 1, length);
+
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t rest = i, stride = count[ndims - 1], at = first[ndims - 1];
+
         for (int d = ndims - 2; d >= 0; d--) {
             at += (first[d] + rest % length[d]) * stride;
             rest /= length[d];
@@ -105,42 +142,37 @@ static uint64_t overlap(const adios2_blockinfo *b, int ndims, const size_t *star
         }
         memset(map + at, 1, row);
     }
-    return n;
 }
 
-static uint64_t overlap_all(const adios2_varinfo *info, int ndims, const size_t *start,
-                            const size_t *count, char *map, uint64_t *most)
-{
-    uint64_t sum = 0;
-
-    *most = 0;
-    for (size_t i = 0; info && i < info->nblocks; i++) {
-        const adios2_blockinfo *b = &info->BlocksInfo[i];
-        uint64_t n = b->Start && b->Count ? overlap(b, ndims, start, count, map) : 0;
-
-        sum += n;
-        *most = n > *most ? n : *most;
-    }
-    return sum;
-}
-
-/* Whether the blocks of one step have all of a box. Where several do, they may overlap. */
+/* Whether the blocks of one step have all of a box. Only if they overlap it is looked at element by
+ * element. */
 static bool covers(const struct column *c, size_t step, const size_t *start, const size_t *count)
 {
     const struct adios2_state *s = c->file->state;
     adios2_varinfo *info = adios2_inquire_blockinfo(s->reader.engine, c->there, step);
+    static const size_t origin[TT_CONTAINER_DIMS + 1];
+    size_t first[TT_CONTAINER_DIMS + 1], length[TT_CONTAINER_DIMS + 1];
     int ndims = c->variable->ndims;
-    uint64_t wanted = 1, most;
-    bool all, may;
-    char *map;
+    uint64_t wanted = elements_of(ndims, count), sum = 0, corners = 0;
+    char *map = NULL;
+    bool all = false;
 
-    for (int d = 0; d < ndims; d++)
-        wanted *= count[d];
-    may = overlap_all(info, ndims, start, count, NULL, &most) >= wanted;
-    all = most == wanted;
-    map = may && !all ? calloc(1, wanted) : NULL;
+    for (size_t i = 0; info && i < info->nblocks && !all; i++)
+        if (clip(&info->BlocksInfo[i], ndims, start, count, first, length)) {
+            uint64_t n = elements_of(ndims, length);
+
+            sum += n;
+            corners += corners_of(ndims, first, length, count);
+            all = n == wanted;
+        }
+    if (!all && sum == wanted)
+        all = corners == corners_of(ndims, origin, count, count);
+    if (!all && sum > wanted)
+        map = calloc(1, wanted);
     if (map) { /* else earlier steps are read, too */
-        overlap_all(info, ndims, start, count, map, &most);
+        for (size_t i = 0; i < info->nblocks; i++)
+            if (clip(&info->BlocksInfo[i], ndims, start, count, first, length))
+                mark(map, ndims, first, length, count);
         all = !memchr(map, 0, wanted);
     }
     free(map);
