@@ -43,7 +43,8 @@ struct conversion {
     unsigned char *stored, *unpacked; /* one block */
     void *state;                      /* of the codec */
     uint64_t bytes;
-    bool cached;                  /* it was written through the layer cache */
+    bool cached; /* it was written through the layer cache */
+    bool local;  /* its mark says that the ranks alone may have what was acknowledged */
     struct tt_node_cache *caches; /* what has not been moved to it */
     size_t ncaches;
     char **unbegun; /* files of others, in which nothing was acknowledged */
@@ -383,23 +384,15 @@ static int add_directory(struct conversion *c, const char *directory, const char
     return rc;
 }
 
-/* The mark of a target tells where its caches are on this node. False: it has none. */
-static bool read_mark(const char *target, char directory[PATH_MAX])
-{
-    ssize_t n = getxattr(target, TT_NODE_CACHE_MARK, directory, PATH_MAX - 1);
-
-    directory[n < 0 ? 0 : n] = '\0';
-    return n >= 0;
-}
-
 /* The caches that were given may be copies: those that the ranks use tell whether these run. */
 static int check_originals(const struct conversion *c, struct tt_error *e)
 {
     char directory[PATH_MAX], **list;
     int rc = TT_OK;
+    bool local;
     size_t n;
 
-    if (!read_mark(c->from, directory) || access(directory, F_OK) != 0)
+    if (!tt_node_cache_mark(c->from, directory, &local) || access(directory, F_OK) != 0)
         return TT_OK;
     rc = tt_node_cache_list(directory, c->from, &list, &n, e);
     for (size_t i = 0; i < n; i++) {
@@ -416,7 +409,7 @@ static int find_caches(struct conversion *c, struct tt_error *e)
     char directory[PATH_MAX], *target;
     int rc;
 
-    c->cached = read_mark(c->from, directory);
+    c->cached = tt_node_cache_mark(c->from, directory, &c->local);
     if (!c->cached || access(directory, F_OK) != 0)
         return TT_OK;
     target = realpath(c->from, NULL);
@@ -496,9 +489,9 @@ static int check_caches(struct conversion *c, struct tt_error *e)
             rc = tt_fail(e, TT_FAILED, "'%s' and '%s' are both of rank %" PRIu64, list[i - 1].path,
                          list[i].path, list[i].rank);
     /* What others than local syncs have acknowledged is in the target. */
-    if (rc == TT_OK && c->ncaches == 0)
+    if (rc == TT_OK && c->ncaches == 0 && c->local)
         snprintf(c->missing, sizeof c->missing, "all ranks");
-    else if (rc == TT_OK && c->caches[0].head.local)
+    else if (rc == TT_OK && c->ncaches > 0 && c->caches[0].head.local)
         name_missing(c, list, n);
     free(list);
     return rc;
@@ -508,7 +501,7 @@ static int check_caches(struct conversion *c, struct tt_error *e)
 static int check_missing(const struct conversion *c, struct tt_error *e)
 {
     char directory[PATH_MAX];
-    bool marked = read_mark(c->from, directory);
+    bool local, marked = tt_node_cache_mark(c->from, directory, &local);
 
     if (!c->missing[0] || c->partial)
         return TT_OK;

@@ -409,14 +409,38 @@ int tt_node_cache_check_moved(const char *directory, struct tt_error *e)
     return rc;
 }
 
+#define TARGET "target "
+
+int tt_node_cache_set_mark(const char *target, const char *directory, bool local)
+{
+    char mark[PATH_MAX + sizeof TARGET];
+    int n = snprintf(mark, sizeof mark, "%s%s", local ? "" : TARGET, directory);
+
+    if (n >= (int)sizeof mark)
+        return ENAMETOOLONG;
+    return setxattr(target, TT_NODE_CACHE_MARK, mark, (size_t)n, 0) == 0 ? 0 : errno;
+}
+
+bool tt_node_cache_mark(const char *target, char directory[PATH_MAX], bool *local)
+{
+    char mark[PATH_MAX + sizeof TARGET];
+    ssize_t n = getxattr(target, TT_NODE_CACHE_MARK, mark, sizeof mark - 1);
+    size_t skip;
+
+    mark[n < 0 ? 0 : n] = '\0';
+    *local = strncmp(mark, TARGET, strlen(TARGET)) != 0;
+    skip = *local ? 0 : strlen(TARGET);
+    snprintf(directory, PATH_MAX, "%.*s", PATH_MAX - 1, mark + skip);
+    return n >= 0;
+}
+
 int tt_node_cache_check_target(const char *path, struct tt_error *e)
 {
     char directory[PATH_MAX];
-    ssize_t n = getxattr(path, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
+    bool local;
 
-    if (n < 0)
+    if (!tt_node_cache_mark(path, directory, &local))
         return TT_OK;
-    directory[n] = '\0';
     return tt_fail(e, TT_FAILED,
                    "'%s' is not whole: its run ended while some of it was only in '%s'; tutti "
                    "convert '%s' DST takes what was acknowledged from both",
@@ -426,11 +450,12 @@ int tt_node_cache_check_target(const char *path, struct tt_error *e)
 int tt_node_cache_check_spared(const char *path, struct tt_error *e)
 {
     char directory[PATH_MAX];
-    ssize_t n = lgetxattr(path, TT_NODE_CACHE_MARK, directory, sizeof directory - 1);
+    bool local;
 
-    if (n < 0 || lgetxattr(path, TT_NODE_CACHE_CONVERTED, NULL, 0) >= 0)
+    if (lgetxattr(path, TT_NODE_CACHE_MARK, NULL, 0) < 0 ||
+        lgetxattr(path, TT_NODE_CACHE_CONVERTED, NULL, 0) >= 0 ||
+        !tt_node_cache_mark(path, directory, &local) || !local)
         return TT_OK;
-    directory[n] = '\0';
     return tt_fail(e, TT_BUSY,
                    "'%s' is left alone: some of it may be only in '%s', or in caches of other "
                    "nodes; tutti convert finishes that; if they are lost, remove the file yourself",

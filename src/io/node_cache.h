@@ -25,6 +25,8 @@
 #ifndef TT_IO_NODE_CACHE_H
 #define TT_IO_NODE_CACHE_H
 
+#include <limits.h>
+
 #include "io/log.h"
 
 #define TT_NODE_CACHE_VERSION 1
@@ -34,7 +36,8 @@ enum { TT_NODE_CACHE_HEAD = 16384 };
 #define TT_NODE_CACHE_NEW ".new" /* of a file of writes while it is being made */
 #define TT_NODE_CACHE_PIECE ".piece"
 #define TT_NODE_CACHE_USAGE "usage"
-/* Of the target while any of it is only in caches: their directory on the node of rank 0. */
+/* Of the target while any of it is only in caches: their directory on the node of rank 0; behind
+ * "target " where syncs waited for the target, so that nothing acknowledged is only in them. */
 #define TT_NODE_CACHE_MARK "user.tutti.cache"
 /* Of such a target after all of its caches were converted: it need not be spared any more. */
 #define TT_NODE_CACHE_CONVERTED "user.tutti.cache.converted"
@@ -90,9 +93,14 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
 int tt_node_cache_check_ended(const char *path, struct tt_error *e);
 /* TT_BUSY and a line if any file there has what is nowhere else, or cannot be understood. */
 int tt_node_cache_check_moved(const char *directory, struct tt_error *e);
+/* errno, or 0. */
+int tt_node_cache_set_mark(const char *target, const char *directory, bool local);
+/* False: it has none. */
+bool tt_node_cache_mark(const char *target, char directory[PATH_MAX], bool *local);
 /* TT_FAILED and a line if the mark says that the target is not whole. */
 int tt_node_cache_check_target(const char *path, struct tt_error *e);
-/* TT_BUSY and a line if it does, and no conversion has made a whole file of it. */
+/* TT_BUSY and a line if what was acknowledged of it may be elsewhere, and no conversion has made a
+ * whole file of it. */
 int tt_node_cache_check_spared(const char *path, struct tt_error *e);
 /* Whether the layer makes files of this name in its directory. */
 bool tt_node_cache_makes(const char *name);

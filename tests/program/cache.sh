@@ -127,6 +127,19 @@ for layers in verify,cache,fault verify,cache,fault,compress,subfile; do
     done
 done
 
+# Where syncs waited for the target, no cache has anything that a file which could not be closed lacks: none is asked for.
+expect 1 "${pattern[@]}" -n 2 --series file --layers cache,fault "${cache[@]}" --cache.close return --fault.rank 0 --fault.call close --fault.nth 2 \
+    --path "$work/closed" --phase write --keep
+run=$(last_run)
+empty
+expect 1 "$TUTTI" run pattern "${here[@]}" -n 1 --dims 64:48 --element f64 --steps 1 --path "$work/closed.000001" --phase read --quiet
+one_line "closed.000001' is not whole: its run ended while some of it was only in '.*local/tutti-"
+expect 0 "$TUTTI" convert closed.000001 found
+cmp found closed.000001
+rm found
+expect 0 "$TUTTI" clean "$run"
+[ ! -e closed.000001 ] || fail "clean has left a file"
+
 # What was acknowledged and cannot be read is an error of its rank. It is found once it can be read again.
 if [ -n "${FAULTS:-}" ]; then
     expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=1 call=read nth=2 match=.writes do=EIO" "${pattern[@]}" -n 2 \

@@ -252,10 +252,16 @@ static void no_marked_target_is_replaced(void **state)
     (void)state;
     tt_mark_finished(
         &owner, &(struct tt_made){.kind = TT_MADE_FILE, .path = path, .identity = {.place = 0}});
-    if (setxattr(path, TT_NODE_CACHE_MARK, "/cache", 6, 0) == 0) {
+    if (tt_node_cache_set_mark(path, "/cache", true) == 0) {
         assert_int_equal(tt_remove_finished(path, &e), TT_BUSY);
         assert_non_null(strstr(e.text, "may be only in '/cache'"));
         tt_error_clear(&e);
+        assert_int_equal(tt_node_cache_set_mark(path, "/cache", false), 0);
+        assert_int_equal(tt_node_cache_check_spared(path, &e), TT_OK);
+        assert_int_equal(tt_node_cache_check_target(path, &e), TT_FAILED);
+        assert_non_null(strstr(e.text, "only in '/cache'"));
+        tt_error_clear(&e);
+        assert_int_equal(tt_node_cache_set_mark(path, "/cache", true), 0);
         assert_int_equal(setxattr(path, TT_NODE_CACHE_CONVERTED, "yes", 3, 0), 0);
         assert_int_equal(tt_remove_finished(path, &e), TT_OK);
         assert_int_not_equal(access(path, F_OK), 0);

@@ -239,9 +239,8 @@ static int look_at_target(struct cache *c, struct tt_error *e)
                                             XXH3_64bits(c->path, strlen(c->path))};
     c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
     if (c->marked && c->rank == 0 &&
-        setxattr(c->path, TT_NODE_CACHE_MARK, c->store.directory, strlen(c->store.directory), 0) !=
-            0 &&
-        o->sync == CACHE_SYNC_LOCAL) /* else only what nobody relies on may be missing */
+        tt_node_cache_set_mark(c->path, c->store.directory, c->store.local) != 0 &&
+        c->store.local) /* else only what nobody relies on may be missing */
         return refuse_attributes(c->path, e);
     return TT_OK;
 }
