@@ -114,9 +114,44 @@ static void test_exchange(void **state)
                 exchange((enum tt_stencil_shape)shape, (enum tt_decomposition)how, size);
 }
 
+/* Rank 0 posts its halos, the others have failed before: what comes after it has given up goes
+ * nowhere near its memory. */
+static void test_failure(void **state)
+{
+    const struct tt_problem problem = {.size = {1, 40, 9}};
+    struct tt_error e = TT_ERROR_CLEAR;
+    int rank, ranks, tag, is_left = 1;
+    struct tt_partition p;
+    struct tt_grid g;
+    struct tt_halo h;
+
+    (void)state;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    assert_int_equal(TT_OK, tt_partition_make(&p, 2, problem.size, TT_ROWS, ranks, &e));
+    assert_int_equal(TT_OK, tt_grid_make(&g, &problem, &p, rank, 1, &caches, ranks, &e));
+    assert_int_equal(TT_OK, tt_halo_make(&h, MPI_COMM_WORLD, &p, &g.owned, &g.layout, false, &e));
+    tag = rank == 0 ? h.neighbours[0].receive_tag : h.neighbours[0].send_tag;
+    if (rank == 0)
+        assert_int_equal(TT_OK, tt_halo_post(&h, g.values[0], &e));
+    tt_halo_free(&h);
+    tt_grid_free(&g);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Send(&is_left, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
+        MPI_Send(&is_left, 1, MPI_INT, 0, 100, MPI_COMM_WORLD);
+    }
+    if (rank == 0 && ranks > 1) {
+        MPI_Recv(&is_left, 1, MPI_INT, 1, 100, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Iprobe(1, tag, MPI_COMM_WORLD, &is_left, MPI_STATUS_IGNORE);
+    }
+    assert_true(is_left);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange),
+                                       cmocka_unit_test(test_failure)};
     int failed;
 
     MPI_Init(&argc, &argv);

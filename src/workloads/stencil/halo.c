@@ -2,6 +2,7 @@
 #include "workloads/stencil/stencil.h"
 
 #include "base/agree.h"
+#include "base/clock.h"
 #include "workloads/stencil/device.h"
 
 /* The owned points next to the neighbour in that direction, or the halo points that it owns. */
@@ -55,6 +56,8 @@ int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
     int rc = TT_OK;
 
     *h = (struct tt_halo){.comm = comm};
+    for (int i = 0; i < 2 * TT_MAX_NEIGHBOURS; i++)
+        h->requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < 27; i++) {
         const int direction[3] = {i / 9 - 1, i / 3 % 3 - 1, i % 3 - 1};
         int moved = (direction[0] != 0) + (direction[1] != 0) + (direction[2] != 0);
@@ -68,8 +71,22 @@ int tt_halo_make(struct tt_halo *h, MPI_Comm comm, const struct tt_partition *p,
     return rc;
 }
 
+/* What a failure left: nothing may come to memory that is given back, or be taken from it. A
+ * neighbour that has failed, too, is not waited for: it takes nothing any more. */
+static void end_requests(struct tt_halo *h)
+{
+    int64_t deadline = tt_now_ns() + 1000000000;
+
+    for (int i = 0; i < h->n; i++)
+        if (h->requests[i] != MPI_REQUEST_NULL)
+            MPI_Cancel(&h->requests[i]);
+    while (!tt_halo_test(h) && tt_now_ns() < deadline)
+        ;
+}
+
 void tt_halo_free(struct tt_halo *h)
 {
+    end_requests(h);
     tt_halo_free_device(h);
     for (int i = 0; i < h->n; i++) {
         MPI_Type_free(&h->neighbours[i].send);
