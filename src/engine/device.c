@@ -256,7 +256,7 @@ static int prove(struct tt_engine *engine, struct tt_error *why)
     rc = tt_agree(engine->comm, rc, why);
     if (rc == TT_OK && engine->p->node_rank == 0)
         rc = tt_device_prove_apart(d, engine->config, why);
-    rc = tt_agree(engine->comm, rc, why);
+    rc = tt_agree_patiently(engine->comm, rc, why); /* they need the CPUs */
     return rc == TT_OK ? tt_device_prove(d, engine->comm, why) : rc;
 }
 
