@@ -98,24 +98,20 @@ static char *settings_of(const struct tt_device *d, const struct tt_config *conf
 
 int tt_device_prove_apart(struct tt_device *d, const struct tt_config *config, struct tt_error *e)
 {
-    const char *within = getenv("TMPDIR"), *said;
-    char *settings = settings_of(d, config), directory[256], answer[4096];
-    char *words[] = {"/proc/self/exe", "prove", settings, directory, NULL};
-    int n = snprintf(directory, sizeof directory, "%s/tutti-prove.XXXXXX",
-                     within && *within ? within : "/tmp");
+    char *settings = settings_of(d, config), seconds[32], answer[4096];
+    char *words[] = {"/proc/self/exe", "prove", settings, seconds, NULL};
+    const char *said;
     int rc = TT_OK;
 
-    if (!settings || n >= (int)sizeof directory || !mkdtemp(directory)) {
-        free(settings);
-        return tt_fail(e, TT_FAILED, "no directory for the processes that would prove it");
-    }
+    if (!settings)
+        return tt_fail_nomem(e, "the settings of a device");
+    snprintf(seconds, sizeof seconds, "%g", config->run->patience);
     if (!tt_run_command(words, answer, sizeof answer)) {
         said = strstr(answer, "tutti: "); /* or nothing of ours, but a launcher's regrets */
-        rc = tt_fail(e, TT_UNSUPPORTED, "processes that tried it %s%.*s",
-                     said ? "failed: " : "did not end well", said ? (int)strcspn(said + 7, "\n") : 0,
-                     said ? said + 7 : "");
+        said = said ? said + strlen("tutti: ") : "they did not end";
+        rc = tt_fail(e, TT_UNSUPPORTED, "processes that would try it failed: %.*s",
+                     (int)strcspn(said, "\n"), said);
     }
-    tt_sys_remove_private(directory);
     free(settings);
     return rc;
 }

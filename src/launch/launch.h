@@ -93,6 +93,11 @@ void tt_job_kill(struct tt_job *job);
  * has begun after launch.start_timeout, or whose ranks should have ended themselves, is killed. */
 int tt_launch_and_wait(const struct tt_launch *l, bool quiet, int *status, struct tt_error *e);
 
+/* Whether that is a launcher which starts ranks by itself, and with which options it starts two of
+ * them here and nowhere else. A script may do anything, and an mpiexec of other names than Open
+ * MPI's and Hydra's, or srun, may ask a batch system for a job. */
+bool tt_launcher_forks(const char *program, struct tt_words *options);
+
 /* The names of the nodes of this allocation; none outside of one, or if Slurm does not tell. */
 int tt_slurm_nodes(struct tt_words *out, struct tt_error *e);
 

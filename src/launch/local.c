@@ -90,6 +90,40 @@ static int local_command(const struct tt_launch *l, struct tt_command_line *out,
     return rc;
 }
 
+/* ---- what needs no job ---- */
+
+static bool is_binary(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char magic[4] = "";
+    bool is = f && fread(magic, sizeof magic, 1, f) == 1 && !memcmp(magic, "\177ELF", sizeof magic);
+
+    if (f)
+        fclose(f);
+    return is;
+}
+
+bool tt_launcher_forks(const char *program, struct tt_words *options)
+{
+    static const char *const open_mpi[] = {"orterun", "prterun", "mpirun", "mpirun.openmpi",
+                                           "mpiexec.openmpi"};
+    static char *here[] = {"--host", "localhost:2"};
+    static char *fork_here[] = {"-launcher", "fork", "-hosts", "localhost"};
+    char path[PATH_MAX];
+    const char *name = realpath(program, path) ? strrchr(path, '/') + 1 : NULL;
+
+    if (!name || !is_binary(path))
+        return false;
+    *options = (struct tt_words){sizeof fork_here / sizeof *fork_here, fork_here};
+    if (!strcmp(name, "mpiexec.hydra"))
+        return true;
+    *options = (struct tt_words){sizeof here / sizeof *here, here};
+    for (size_t i = 0; i < sizeof open_mpi / sizeof *open_mpi; i++)
+        if (!strcmp(name, open_mpi[i]))
+            return true;
+    return false;
+}
+
 /* ---- what a launcher that was killed leaves ---- */
 
 #define SHARED_MEMORY "/dev/shm"

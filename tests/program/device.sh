@@ -345,13 +345,35 @@ for how in '-n 3 --device.staging pageable' '-n 4 --decomposition blocks --halo 
 done
 (export SHADOW_MPI=1; plain there -n 2 --size 40x67 --shape box --perturbation sine --device shadow)
 cmp host there || fail "fields differ after a proof that failed"
-equal '["auto","staged","processes that tried it did not end well"]' "$(halo)" "an MPI that cannot do what it says"
+equal '["auto","staged","processes that would try it failed: they did not end well"]' "$(halo)" "an MPI that cannot do what it says"
 expect 1 env SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo direct
 one_line "device.halo=direct: MPI does not say that it takes addresses of device shadow: use auto or staged"
 expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_WRONG=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo direct
-one_line "processes that tried it failed: .*what MPI brought to device memory is not what was sent"
+one_line "processes that would try it failed: .*what MPI brought to device memory is not what was sent"
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
 equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
+# A proof that hangs ends, and one whose rank is killed leaves nothing. (unit.process has the launchers that may start one.)
+expect 0 env SHADOW_MPI=1 SHADOW_HANG=1 "${stencil[@]}" -n 2 --size 64 --device shadow --patience 2
+equal '["auto","staged","processes that would try it failed: they did not end within --patience, 2 s"]' "$(halo)" "a proof that hangs"
+ours() { # WORD: processes of this test with that word
+    local i
+    for i in /proc/[0-9]*; do
+        ! grep -qs "TMPDIR=$TMPDIR" "$i/environ" || ! tr '\0' '\n' <"$i/cmdline" | grep -qx "$1" || echo "${i#/proc/}"
+    done 2>/dev/null
+}
+SHADOW_MPI=1 SHADOW_HANG=1 $RANKS 2 "${stencil[@]}" --size 64 --device shadow >out 2>err &
+job=$!
+for ((i = 0; i < 300; i++)); do
+    [ -z "$(ours rank)" ] || break
+    sleep 0.1
+done
+kill -KILL "$(sed -n 's/^PPid:\s*//p' "/proc/$(ours /proc/self/exe)/status")"
+! wait $job || fail "nobody was killed"
+for ((i = 0; i < 100; i++)); do
+    [ -n "$(ours prove)" ] || break
+    sleep 0.1
+done
+equal "" "$(ours prove)" "processes of a proof whose rank was killed"
 [ -z "$(find "$TMPDIR" -name 'tutti-prove*')" ] || fail "left behind: $(find "$TMPDIR")"
 # A machine without the driver, with one that is too old, without NVRTC, and with one of those that is.
 cuda=("${stencil[@]}" -n 2 --size 64x70 --write every=2 --mode async+bg --device cuda)

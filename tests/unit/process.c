@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "launch/launch.h"
 #include "launch/process.h"
 
 static char *const seven[] = {"sh", "-c", "exit 7", NULL};
@@ -100,6 +102,37 @@ static void it_starts_without_being_counted(void **unused)
     assert_int_not_equal(access(group, F_OK), 0);
 }
 
+/* Only a program of a known name forks here, whatever it is called; a script may do anything. */
+static void a_launcher_is_known(void **unused)
+{
+    static const struct {
+        const char *name, *content;
+        bool forks;
+    } programs[] = {{"orterun", "\177ELF", true},       {"mpiexec.hydra", "\177ELF", true},
+                    {"mpirun", "#!/bin/srun\n", false}, {"srun", "\177ELF", false},
+                    {"mpiexec", "\177ELF", false},      {"orterun", "", false}};
+    char directory[] = "/tmp/tutti-unit-XXXXXX", path[64], link[64];
+    struct tt_words options;
+    FILE *f;
+
+    (void)unused;
+    assert_non_null(mkdtemp(directory));
+    snprintf(link, sizeof link, "%s/link", directory);
+    assert_false(tt_launcher_forks(link, &options));
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, programs[i].name);
+        assert_non_null(f = fopen(path, "w"));
+        fputs(programs[i].content, f);
+        fclose(f);
+        assert_int_equal(symlink(path, link), 0);
+        if (tt_launcher_forks(link, &options) != programs[i].forks)
+            fail_msg("%s is taken for what it is not", path);
+        unlink(link);
+        unlink(path);
+    }
+    rmdir(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +140,7 @@ int main(void)
         cmocka_unit_test(ignored_signals_hide_nothing),
         cmocka_unit_test(it_says_why_it_cannot_start),
         cmocka_unit_test(it_starts_without_being_counted),
+        cmocka_unit_test(a_launcher_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
