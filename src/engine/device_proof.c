@@ -18,17 +18,28 @@ static char content(int rank, size_t i)
     return (char)(i * 31 + (size_t)rank * 7 + 1);
 }
 
-/* Halves of `there`: what is sent, and what is received. */
+/* Halves of `there`: what is sent, and what is received. Whoever cannot send says so before others
+ * wait for it. */
 static int exchange(MPI_Comm comm, char *there, size_t bytes, struct tt_error *e)
 {
-    MPI_Request requests[2];
-    int rank, size;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int rank, size, rc;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    MPI_Irecv(there + MOST, (int)bytes, MPI_CHAR, (rank + size - 1) % size, 0, comm, requests);
-    MPI_Isend(there, (int)bytes, MPI_CHAR, (rank + 1) % size, 0, comm, requests + 1);
-    return tt_fail_mpi(e, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall", NULL);
+    rc = MPI_Irecv(there + MOST, (int)bytes, MPI_CHAR, (rank + size - 1) % size, 0, comm, requests);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Isend(there, (int)bytes, MPI_CHAR, (rank + 1) % size, 0, comm, requests + 1);
+    rc = tt_agree(comm, tt_fail_mpi(e, rc, "MPI_Isend", NULL), e);
+    if (rc == TT_OK)
+        rc = tt_fail_mpi(e, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall", NULL);
+    if (requests[0] != MPI_REQUEST_NULL) { /* it failed */
+        MPI_Cancel(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+    if (requests[1] != MPI_REQUEST_NULL)
+        MPI_Request_free(&requests[1]);
+    return rc;
 }
 
 static int check(struct tt_device *d, char *here, const char *there, int from, size_t bytes,
@@ -44,12 +55,15 @@ static int check(struct tt_device *d, char *here, const char *there, int from, s
     return rc;
 }
 
-int tt_device_prove(struct tt_device *d, MPI_Comm comm, struct tt_error *e)
+int tt_device_prove(struct tt_device *d, MPI_Comm of, struct tt_error *e)
 {
     char *here = malloc(MOST);
     void *there = NULL;
     int rank, size, rc;
+    MPI_Comm comm;
 
+    MPI_Comm_dup(of, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); /* an error is an answer, too */
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (size_t i = 0; here && i < MOST; i++)
@@ -71,6 +85,7 @@ int tt_device_prove(struct tt_device *d, MPI_Comm comm, struct tt_error *e)
     if (there)
         d->type->release(d, there);
     free(here);
+    MPI_Comm_free(&comm);
     return rc;
 }
 

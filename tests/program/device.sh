@@ -352,6 +352,25 @@ expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_WRONG=1 "${stencil[@]}" -n 2 --si
 one_line "processes that would try it failed: .*what MPI brought to device memory is not what was sent"
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
 equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
+# An error of MPI on one rank is an answer, too.
+if [ -n "${FAULTS:-}" ]; then
+    cat >refuse.c <<'EOF'
+#include <mpi.h>
+int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    if (n != 256 || rank != 2)
+        return PMPI_Isend(data, n, type, to, tag, comm, request);
+    MPI_Comm_call_errhandler(comm, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
+}
+EOF
+    "$MPICC" -shared -fPIC refuse.c -o refuse.so
+    expect 0 env LD_PRELOAD="$work/refuse.so" SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 3 --size 64 --device shadow
+    halo | grep -q '"staged","MPI_ERR_BUFFER' || fail "an error of MPI: $(halo)"
+fi
 # A proof that hangs ends, and one whose rank is killed leaves nothing. (unit.process has the launchers that may start one.)
 expect 0 env SHADOW_MPI=1 SHADOW_HANG=1 "${stencil[@]}" -n 2 --size 64 --device shadow --patience 2
 equal '["auto","staged","processes that would try it failed: they did not end within --patience, 2 s"]' "$(halo)" "a proof that hangs"
