@@ -213,6 +213,10 @@ static bool do_emulated(const struct task *t)
     if (directory && dladdr(t->kernel->source, &text) && text.dli_sname) {
         snprintf(path, sizeof path, "%s/%s.so", directory, text.dli_sname);
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!library && access(path, F_OK) == 0) {
+            fprintf(stderr, "shadow: %s\n", dlerror());
+            abort();
+        }
     }
     if (!library)
         return false;

@@ -69,7 +69,7 @@ equal "null null" "$(value hidden_staging) $(value hidden_storage)" "staging wit
 
 # overlap=auto and the model know staging apart from storage; the model does not join runs of different devices.
 expect 0 "${stencil[@]}" -n 2 --size 128 --iterations 40 --write every=1 --mode auto --device "$device"
-jq -e '.overlap.auto[0] | .sync + .async == 40 and ([.decisions[] | .staging > 0 and .io > 0] | all)' out.json >/dev/null ||
+jq -e '.overlap.auto[0] | .sync + .async == 40 and (.decisions | length > 0) and ([.decisions[] | .staging > 0 and .io > 0] | all)' out.json >/dev/null ||
     fail "staging and storage of auto: $(jq -c .overlap.auto out.json)"
 model=("$TUTTI" run stencil -n 2 --dir "$data" --results "$work/history" --min-free 0 --iterations 8 --write every=2 --quiet --mode sync+imm)
 for size in 64 128 192; do expect 0 "${model[@]}" --size $size --device "$device"; done
@@ -394,6 +394,16 @@ for ((i = 0; i < 100; i++)); do
 done
 equal "" "$(ours prove)" "processes of a proof whose rank was killed"
 [ -z "$(find "$TMPDIR" -name 'tutti-prove*')" ] || fail "left behind: $(find "$TMPDIR")"
+# The text of the kernels is what ran above, where it was compiled.
+mkdir broken
+for i in "$SHADOW_KERNELS"/*.so; do
+    [ ! -e "$i" ] || touch "broken/${i##*/}"
+done
+if [ -n "$(ls broken)" ]; then
+    expect 1 env SHADOW_KERNELS="$work/broken" "${bulk[@]}" -n 1 --device shadow
+    grep -qrs "shadow: $work/broken/.*" "$runs" || fail "a kernel that cannot be loaded: $(cat err)"
+fi
+rm -rf "${data:?}"/* # of the runs that were killed
 # A machine without the driver, with one that is too old, without NVRTC, and with one of those that is.
 cuda=("${stencil[@]}" -n 2 --size 64x70 --write every=2 --mode async+bg --device cuda)
 mkdir old
