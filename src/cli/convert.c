@@ -47,8 +47,6 @@ struct conversion {
     bool local;  /* its mark says that the ranks alone may have what was acknowledged */
     struct tt_node_cache *caches; /* what has not been moved to it */
     size_t ncaches;
-    char **unbegun; /* files of others, in which nothing was acknowledged */
-    size_t nunbegun;
     bool partial;      /* take what is here */
     char missing[160]; /* whose caches are not here; "": all are */
     uint64_t applied;  /* requests of caches */
@@ -328,18 +326,6 @@ static bool are_alike(const struct tt_node_cache *a, const struct tt_node_cache 
     return alike;
 }
 
-static int add_unbegun(struct conversion *c, const char *path, struct tt_error *e)
-{
-    char **grown = realloc(c->unbegun, (c->nunbegun + 1) * sizeof *grown);
-
-    if (grown)
-        c->unbegun = grown;
-    if (!grown || !(grown[c->nunbegun] = strdup(path)))
-        return tt_fail_nomem(e, "the conversion");
-    c->nunbegun++;
-    return TT_OK;
-}
-
 static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
 {
     struct tt_node_cache *grown, *now;
@@ -354,10 +340,6 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     now = &grown[c->ncaches++];
     rc = tt_node_cache_load(path, now, e);
     now->log.path = now->path;
-    if (now->unbegun) {
-        tt_node_cache_free(&grown[--c->ncaches]);
-        return add_unbegun(c, path, e);
-    }
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
                      grown[0].path, grown[0].head.target, path, now->head.target);
@@ -431,19 +413,6 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Those whose caches have a head come first. */
-static size_t list_holders(const struct conversion *c, struct holder *list)
-{
-    size_t n = 0;
-
-    for (; n < c->ncaches; n++)
-        list[n] = (struct holder){c->caches[n].head.rank, c->caches[n].path};
-    for (size_t i = 0; i < c->nunbegun && c->ncaches > 0; i++)
-        if (tt_node_cache_is_named_for(c->unbegun[i], c->from, &list[n].rank))
-            list[n++].path = c->unbegun[i];
-    return n;
-}
-
 /* "ranks 1, 3-5 of 8" */
 static void name_missing(struct conversion *c, const struct holder *list, size_t n)
 {
@@ -470,11 +439,13 @@ static void name_missing(struct conversion *c, const struct holder *list, size_t
 /* All ranks of the target, each once; and the target is the one that they belong to. */
 static int check_caches(struct conversion *c, struct tt_error *e)
 {
-    struct holder *list = calloc(c->ncaches + c->nunbegun + 1, sizeof *list);
-    size_t n = list ? list_holders(c, list) : 0;
+    struct holder *list = calloc(c->ncaches + 1, sizeof *list);
+    size_t n = list ? c->ncaches : 0;
     int rc = list ? TT_OK : tt_fail_nomem(e, "the conversion");
     struct stat st;
 
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct holder){c->caches[i].head.rank, c->caches[i].path};
     if (rc == TT_OK && stat(c->from, &st) != 0)
         rc = tt_fail_call(e, errno, "open", c->from, -1);
     for (size_t i = 0; rc == TT_OK && i < c->ncaches; i++)
@@ -595,8 +566,6 @@ static void print_done(const struct conversion *c)
                  c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
     puts(line);
-    for (size_t i = 0; i < c->nunbegun; i++)
-        tt_notice("'%s' is shorter than its head: nothing was acknowledged in it", c->unbegun[i]);
     if (c->set.n > 0 && !c->set.closed && !c->is_log)
         tt_notice("'%s' was not closed: what was written after its last sync may be missing",
                   c->from);
@@ -643,9 +612,6 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     for (size_t i = 0; i < c.ncaches; i++)
         tt_node_cache_free(&c.caches[i]);
     free(c.caches);
-    while (c.nunbegun > 0)
-        free(c.unbegun[--c.nunbegun]);
-    free(c.unbegun);
     return rc;
 }
 

@@ -204,15 +204,6 @@ bool tt_node_cache_begins(const char *start, size_t n)
 
 /* ---- a file that was left ---- */
 
-/* A head that a crash has kept from storage: it comes before all that is acknowledged. */
-static bool is_cut(const char *text, off_t size)
-{
-    size_t length = strlen(TT_NODE_CACHE_MAGIC);
-
-    return size < TT_NODE_CACHE_HEAD &&
-           !strncmp(text, TT_NODE_CACHE_MAGIC, (size_t)size < length ? (size_t)size : length);
-}
-
 /* Behind the end there is nothing: what should be there is then seen to be damaged. */
 static int get(const struct tt_node_cache *c, char *to, uint64_t n, uint64_t offset,
                struct tt_error *e)
@@ -254,11 +245,14 @@ int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_er
         return tt_fail_call(e, errno, "open", path, -1);
     if (!S_ISREG(st.st_mode))
         return tt_fail(e, TT_FAILED, "'%s' is not a file", path);
+    if (st.st_size < TT_NODE_CACHE_HEAD)
+        return tt_fail(
+            e, TT_CORRUPT,
+            "'%s' is shorter than its head, so what was acknowledged in it is lost; take "
+            "it away, and tutti convert --partial makes what is left",
+            path);
     rc = get(out, text, TT_NODE_CACHE_HEAD, 0, e);
-    out->unbegun = rc == TT_OK && is_cut(text, st.st_size);
-    if (rc != TT_OK || out->unbegun)
-        return rc;
-    if (!tt_node_cache_begins(text, sizeof text))
+    if (rc == TT_OK && !tt_node_cache_begins(text, sizeof text))
         rc = tt_fail(e, TT_CORRUPT, "'%s' does not begin like a file of the layer cache", path);
     if (rc == TT_OK)
         rc = parse(path, text, &out->head, e);
@@ -295,27 +289,11 @@ static int is_writes(const struct dirent *entry)
     return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
 }
 
-bool tt_node_cache_is_named_for(const char *path, const char *target, uint64_t *rank)
-{
-    char *first = tt_node_cache_writes("", target, 0), *end = NULL;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t n = first ? (size_t)(strrchr(first, '-') - first) : 0; /* with its slash */
-    bool is = first && !strncmp(name, first + 1, n) && isdigit((unsigned char)name[n]);
-
-    if (is)
-        *rank = strtoull(name + n, &end, 10);
-    free(first);
-    return is && !strcmp(end, TT_NODE_CACHE_WRITES);
-}
-
 static bool is_of(const char *path, const char *target)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_node_cache c;
-    uint64_t rank;
-    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK ||
-              (c.unbegun ? tt_node_cache_is_named_for(path, target, &rank)
-                         : !strcmp(c.head.target, target));
+    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK || !strcmp(c.head.target, target);
 
     tt_node_cache_free(&c);
     return is;

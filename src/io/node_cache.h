@@ -65,8 +65,6 @@ int tt_node_cache_set_converted(const char *path, struct tt_error *e);
 struct tt_node_cache {
     char *path;
     int fd;
-    bool
-        unbegun; /* shorter than its head: nothing was acknowledged in it, and it names no target */
     struct tt_node_cache_head head;
     struct tt_log log; /* what was acknowledged, if sync is local */
 };
@@ -80,13 +78,8 @@ int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs
 /* Whether it has anything that was acknowledged and is nowhere else. */
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
-/* Whether the name of a file of writes, in any directory, is one for this target; and of which
- * rank.
- */
-bool tt_node_cache_is_named_for(const char *path, const char *target, uint64_t *rank);
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
- * which the caller frees. A file that cannot be read is taken for one of the target; of one that is
- * unbegun the name tells. */
+ * which the caller frees. A file that cannot be read is taken for one of the target. */
 int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
                        struct tt_error *e);
 /* TT_BUSY and a line while the rank of a file of writes runs: it may acknowledge more. */

@@ -155,7 +155,8 @@ static void remove_writes(struct cache_store *s)
         unlink(s->path);
 }
 
-/* Under another name until it is whole: what a killed rank leaves is then no file of writes. */
+/* Under another name until it is whole, in storage, too: what a crash leaves is then no file of
+ * writes, and one without a head is damaged. */
 static int make_writes(struct cache_store *s, const char *text, const unsigned char *front)
 {
     char temporary[PATH_MAX];
@@ -170,6 +171,8 @@ static int make_writes(struct cache_store *s, const char *text, const unsigned c
     why = put(s, text, TT_NODE_CACHE_HEAD, 0);
     if (!why && front)
         why = put(s, front, s->log.base, TT_NODE_CACHE_HEAD);
+    if (!why && s->local && fdatasync(s->fd) != 0)
+        why = errno;
     if (!why && link(temporary, s->path) != 0)
         why = errno;
     unlink(temporary);
