@@ -588,9 +588,16 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     rc = choose_sources(&c, call->words, call->nwords - 1, e);
     if (rc == TT_OK)
         rc = check_source(&c, e);
-    if (rc == TT_OK && (c.set.n > 0 || c.cached)) /* it may hold anything */
+    if (rc == TT_OK)
         rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
-    c.is_log = rc == TT_OK && ((c.set.n == 0 && !c.cached) || tt_log_begins(start));
+    c.is_log = rc == TT_OK && tt_log_begins(start);
+    if (rc == TT_OK && c.set.n == 0 && !c.cached && !c.is_log) /* else it may hold anything */
+        rc = tt_fail(
+            e, TT_CORRUPT,
+            "'%s' does not begin like a file of the layers log, compress or subfile, and "
+            "has no mark of layer cache, which a copy loses: if none of the three wrote it, and "
+            "it is no copy, it is plain and has all that was acknowledged; copy it",
+            c.from);
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
     if (rc == TT_OK && c.is_log)

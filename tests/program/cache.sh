@@ -249,6 +249,8 @@ empty
 killed cache,throttle --cache.sync target --throttle.rate 2m
 run=$(last_run)
 cmp -n $((11 * 64 * 64 * 8)) target whole || fail "what was acknowledged is missing"
+expect 1 "$TUTTI" convert target new # the file itself is what convert would make
+one_line "target' does not begin like a file of the layers .* has no mark of layer cache, .*, it is plain and has all .*; copy it"
 left=$(ls -d local/tutti-*)
 echo mine >"$left/strange"
 expect 1 "$TUTTI" clean "$run"
