@@ -50,6 +50,7 @@ struct conversion {
     bool partial;      /* take what is here */
     char missing[160]; /* whose caches are not here; "": all are */
     uint64_t applied;  /* requests of caches */
+    bool fallen;       /* of a cache the newest state is damaged */
 };
 
 /* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
@@ -302,7 +303,7 @@ static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (!c->cached || c->missing[0])
+    if (!c->cached || c->missing[0] || c->fallen)
         return;
     for (size_t i = 0; i < c->ncaches; i++)
         if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
@@ -340,6 +341,7 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     now = &grown[c->ncaches++];
     rc = tt_node_cache_load(path, now, e);
     now->log.path = now->path;
+    c->fallen = c->fallen || now->log.fallen > 0;
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
                      grown[0].path, grown[0].head.target, path, now->head.target);
@@ -566,6 +568,12 @@ static void print_done(const struct conversion *c)
                  c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
     puts(line);
+    for (size_t i = 0; i < c->ncaches; i++)
+        if (c->caches[i].log.fallen > 0)
+            tt_notice("'%s': the newest state of rank %" PRIu64 " is damaged, and an older one was "
+                      "taken; what it acknowledged since may be missing, so tutti clean spares "
+                      "'%s' and its caches",
+                      c->caches[i].path, c->caches[i].head.rank, c->from);
     if (c->set.n > 0 && !c->set.closed && !c->is_log)
         tt_notice("'%s' was not closed: what was written after its last sync may be missing",
                   c->from);

@@ -65,6 +65,8 @@ struct tt_log {
     struct tt_log_entry *entries;
     uint64_t steps;    /* so many at least have anything */
     uint64_t unclosed; /* ranks that have not closed it */
+    uint64_t fallen;   /* ranks of which a slot, or what it tells of, is damaged */
+    uint64_t moved;    /* the caller's: blocks of requests before this call need not be there */
     uint64_t *known;   /* of each rank: the number of its last record that was read */
     size_t nimages;    /* records that entries point into */
     unsigned char **images;

@@ -263,6 +263,7 @@ struct wanted {
     uint64_t known;          /* what is not newer has been read */
     bool first, closed;
     bool torn;                  /* something that the slot tells of is missing */
+    bool damaged;               /* one of the slots is neither empty nor intact */
     const unsigned char *other; /* what was synced before the newest slot, if it is intact */
 };
 
@@ -289,10 +290,14 @@ static void choose_slot(struct tt_log *log, uint64_t rank, const unsigned char *
                         struct wanted *w)
 {
     const unsigned char *pair[2] = {slots, slots + TT_LOG_SLOT}, *newest = NULL, *other = NULL;
+    static const unsigned char empty[TT_LOG_SLOT];
+    bool damaged = false;
 
     for (int i = 0; i < 2; i++) {
-        if (!is_slot(pair[i], rank))
+        if (!is_slot(pair[i], rank)) {
+            damaged = damaged || memcmp(pair[i], empty, sizeof empty) != 0;
             continue;
+        }
         if (newest && word_at(newest) > word_at(pair[i])) {
             other = pair[i];
         } else {
@@ -300,7 +305,7 @@ static void choose_slot(struct tt_log *log, uint64_t rank, const unsigned char *
             newest = pair[i];
         }
     }
-    *w = (struct wanted){.known = log->known[rank]};
+    *w = (struct wanted){.known = log->known[rank], .damaged = damaged};
     if (newest && word_at(newest) > w->known) {
         want_slot(w, newest);
         w->other = other;
@@ -451,7 +456,7 @@ static int check_unsynced(struct tt_log *log, struct wanted *wanted, tt_log_fetc
         struct tt_log_entry *x = &log->entries[i];
         struct wanted *w = &wanted[x->rank];
 
-        if (!w->other || w->torn || x->position < word_at(w->other + 24))
+        if (!w->other || w->torn || x->call < log->moved || x->position < word_at(w->other + 24))
             continue;
         rc = tt_log_starts(log, x, e);
         for (uint64_t k = 0; rc == TT_OK && !w->torn && k < tt_log_nblocks(log, x); k++) {
@@ -519,6 +524,9 @@ static int take_index(struct tt_log *log, int rc, bool salvage, bool closed, tt_
         fall_back(log, wanted);
     for (more = rc == TT_OK && salvage; more;)
         rc = take_records(log, rc, salvage, wanted, &more, fetch, context, e);
+    log->fallen = 0;
+    for (uint64_t r = 0; rc == TT_OK && r < log->ranks; r++)
+        log->fallen += wanted[r].damaged || wanted[r].torn;
     free(wanted);
     free(image);
     sort_entries(log);

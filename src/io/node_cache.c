@@ -21,7 +21,8 @@
 enum {
     MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1,
     MOVED_DIGITS = 20,
-    CONVERTED_AT = MOVED_AT + MOVED_DIGITS + sizeof "\nconverted " - 1,
+    MOVED_BYTES = MOVED_DIGITS + 1 + 8,
+    CONVERTED_AT = MOVED_AT + MOVED_BYTES + sizeof "\nconverted " - 1,
 };
 
 /* ---- names ---- */
@@ -71,15 +72,23 @@ bool tt_node_cache_makes(const char *name)
 
 /* ---- the head ---- */
 
+/* With a checksum: a number that is changed would hide requests without a word. */
+static void format_moved(uint64_t moved, char text[MOVED_BYTES + 1])
+{
+    int n = snprintf(text, MOVED_BYTES + 1, "%0*" PRIu64, MOVED_DIGITS, moved);
+
+    snprintf(text + n, (size_t)(MOVED_BYTES + 1 - n), " %08x", XXH32(text, (size_t)n, 0));
+}
+
 char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e)
 {
-    char *text = NULL, *whole;
+    char *text = NULL, *whole, moved[MOVED_BYTES + 1];
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
     if (out) {
-        fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %0*" PRIu64 "\n", TT_NODE_CACHE_VERSION,
-                MOVED_DIGITS, head->moved);
+        format_moved(head->moved, moved);
+        fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %s\n", TT_NODE_CACHE_VERSION, moved);
         fprintf(out,
                 "converted no \nrank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64
                 "\nsync %s\ntarget ",
@@ -109,10 +118,10 @@ void tt_node_cache_claim(int fd)
 
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e)
 {
-    char digits[MOVED_DIGITS + 1];
+    char text[MOVED_BYTES + 1];
 
-    snprintf(digits, sizeof digits, "%0*" PRIu64, MOVED_DIGITS, moved);
-    if (pwrite(fd, digits, MOVED_DIGITS, MOVED_AT) != MOVED_DIGITS)
+    format_moved(moved, text);
+    if (pwrite(fd, text, MOVED_BYTES, MOVED_AT) != MOVED_BYTES)
         return tt_fail_call(e, errno, "write", path, MOVED_AT);
     return TT_OK;
 }
@@ -150,9 +159,15 @@ static bool take_target(const char *text, char **out)
 /* What a line says; false: it is none that belongs there. */
 static bool take_line(const char *line, size_t number, struct tt_node_cache_head *head)
 {
+    const char *start = line;
+    char moved[MOVED_BYTES + 1];
+
     switch (number) {
     case 2:
-        return take_number(&line, "moved ", &head->moved) && !*line;
+        if (!take_number(&line, "moved ", &head->moved))
+            return false;
+        format_moved(head->moved, moved);
+        return !strcmp(start + sizeof "moved", moved);
     case 3:
         head->converted = !strcmp(line, "converted yes");
         return head->converted || !strcmp(line, "converted no ");
@@ -256,6 +271,7 @@ int tt_node_cache_load(const char *path, struct tt_node_cache *out, struct tt_er
         rc = tt_fail(e, TT_CORRUPT, "'%s' does not begin like a file of the layer cache", path);
     if (rc == TT_OK)
         rc = parse(path, text, &out->head, e);
+    out->log.moved = out->head.moved; /* and its room was given back */
     if (rc == TT_OK && out->head.local)
         rc = tt_log_load(&out->log, (uint64_t)st.st_size - TT_NODE_CACHE_HEAD, true,
                          tt_node_cache_fetch, out, e);
@@ -359,6 +375,11 @@ static int check_moved(const char *path, struct tt_error *e)
     if (rc != TT_OK) {
         tt_error_format(&why, text, sizeof text);
         rc = tt_fail(e, TT_BUSY, "%s; the cache it is in is left alone", text);
+    } else if (c.log.fallen > 0 && !c.head.converted) {
+        rc = tt_fail(e, TT_BUSY,
+                     "'%s' is left alone, with its run's data: its newest state is damaged; tutti "
+                     "convert '%s' DST takes an older one; then remove them yourself",
+                     path, c.head.target);
     } else if (tt_node_cache_holds(&c)) {
         rc = tt_fail(e, TT_BUSY,
                      "'%s' is left alone, with its run's data: it has what was acknowledged of "

@@ -11,7 +11,8 @@
  * A file of writes begins with a text of TT_NODE_CACHE_HEAD bytes:
  *
  *   tutti cache 1
- *   moved 00000000000000000012      requests before this one need not be moved any more
+ *   moved 00000000000000000012 b3393e1e   requests before this one need not be moved any more;
+ *                                   the checksum of these digits
  *   converted no                    yes: tutti convert has made a whole file
  *   rank 3 of 8
  *   inode 1234                      of the target

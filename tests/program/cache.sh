@@ -198,6 +198,7 @@ ls target >/dev/null
 mv away "$left"
 expect 1 "$TUTTI" run pattern "${here[@]}" -n 1 --dims 64:64 --element f64 --steps 2 --series append --path "$work/target" --phase read --quiet
 one_line "target' is not whole: its run ended while some of it was only in '.*local/tutti-"
+cp -r "$left" untouched
 # Damage is one line, and no new file.
 bad() { # PATTERN
     expect 1 "$TUTTI" convert bad/*.writes new
@@ -206,6 +207,7 @@ bad() { # PATTERN
 }
 again() { rm -rf bad && cp -r "$left" bad; }
 again && sed -i '1s/cache 1/cache 2/' bad/*-00000.writes && bad "00000.writes' has version 2 of the cache's format; this tutti reads version 1"
+again && sed -i '2s/moved 0/moved 1/' bad/*-00000.writes && bad "00000.writes', line 2: 'moved 1.*' is not what tutti writes there"
 again && sed -i '4s/rank 0/rank 7/' bad/*-00000.writes && bad "00000.writes', line 4: 'rank 7 of 2' is not what tutti writes there"
 again && sed -i '8s/end/dne/' bad/*-00001.writes && bad "00001.writes', line 8: 'dne' is not what tutti writes there"
 for size in 0 16383; do # no head, so nobody knows what was acknowledged in it
@@ -231,6 +233,18 @@ grep -q "; partial, without the caches of all ranks" out || { cat out; fail "the
 cmp partial.2 target
 expect 1 "$TUTTI" clean "$run" # still the only whole copy, elsewhere
 mv away "$left"
+# Of a damaged slot the other is taken, which is told; clean goes on to spare what is damaged.
+again
+file=$(ls bad/*-00001.writes)
+slots=$((16384 + ($(od -An -td8 -j16400 -N8 "$file") + 63) / 64 * 64))
+[ "$(od -An -td8 -j$slots -N8 "$file")" -gt "$(od -An -td8 -j$((slots + 64)) -N8 "$file")" ] || slots=$((slots + 64))
+printf '\377' | dd of="$file" bs=1 seek=$((slots + 9)) conv=notrunc status=none
+cp "$file" "$left"
+expect 0 "$TUTTI" convert target older
+one_line "00001.writes': the newest state of rank 1 is damaged, and an older one was taken; .* tutti clean spares '.*target'"
+expect 1 "$TUTTI" clean "$run"
+one_line "0000[01].writes' is left alone, with its run's data"
+rm -rf "${left:?}" && cp -r untouched "$left"
 again && truncate -s 0 "$left"/*-00001.writes # also there
 expect 1 "$TUTTI" convert target new
 one_line "00001.writes' is shorter than its head"

@@ -260,7 +260,7 @@ static void a_sync_below_is_no_damage(void **state)
 }
 
 /* The number of the last request that is found; there are at least three, and not very many. */
-static uint64_t last_found(const struct cache_store *s)
+static uint64_t last_found(const struct cache_store *s, bool damaged)
 {
     struct tt_error e = TT_ERROR_CLEAR;
     struct tt_node_cache c;
@@ -268,6 +268,7 @@ static uint64_t last_found(const struct cache_store *s)
 
     assert_int_equal(tt_node_cache_load(s->path, &c, &e), TT_OK);
     assert_true(c.log.n >= 3 && c.log.n < 200);
+    assert_int_equal(c.log.fallen, damaged);
     last = c.log.entries[c.log.n - 1].call;
     for (uint64_t k = 0; k < 3; k++)
         assert_int_equal(c.log.entries[c.log.n - 1 - k].call, last - k);
@@ -295,16 +296,50 @@ static void old_records_go(void **state)
         assert_true(tt__store_acknowledge(&s, i + 1));
         if (i < 4)
             continue;
-        assert_int_equal(last_found(&s), i);
+        assert_int_equal(last_found(&s, false), i);
         assert_int_equal(pread(s.fd, number, sizeof number, newest), sizeof number);
         assert_int_equal(pwrite(s.fd, "torn", 4, newest), 4);
-        assert_int_equal(last_found(&s), i - 1);
+        assert_int_equal(last_found(&s, true), i - 1);
         assert_int_equal(pwrite(s.fd, number, sizeof number, newest), sizeof number);
         assert_int_equal(tt__store_moved(&s, i - 3, true, &e), TT_OK);
         tt__store_release(&s, false);
         assert_int_equal(fstat(s.fd, &st), 0);
         assert_true(st.st_blocks * 512 < 800 << 10 && s.index.all.n < 16 << 10);
     }
+    tt__store_close(&s, false);
+    MPI_Barrier(t.spec.comm);
+    end(&t);
+}
+
+/* What was moved may be holes, also behind the newest slot. */
+static void room_that_was_given_back_is_no_damage(void **state)
+{
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct cache_store s;
+    struct target t;
+    struct tt_node_cache c;
+    char torn[4] = "torn";
+    off_t newest;
+
+    (void)state;
+    begin(&t);
+    fill(&t, &s, 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        newest = TT_NODE_CACHE_HEAD + (off_t)tt_log_slot(&s.log, 0, s.slot);
+        append(&t, &s, i);
+        assert_true(tt__store_acknowledge(&s, i + 1));
+    }
+    assert_int_equal(tt__store_moved(&s, 2, true, &e), TT_OK);
+    assert_true(tt__store_release(&s, false));
+    assert_int_equal(tt_node_cache_load(s.path, &c, &e), TT_OK);
+    assert_int_equal(c.log.n, 2);
+    assert_int_equal(c.log.fallen, 0);
+    tt_node_cache_free(&c);
+    /* Nobody knows what a damaged slot has told of. */
+    assert_int_equal(pwrite(s.fd, torn, sizeof torn, newest), sizeof torn);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    assert_non_null(strstr(e.text, "its newest state is damaged"));
+    MPI_Barrier(t.spec.comm);
     tt__store_close(&s, false);
     MPI_Barrier(t.spec.comm);
     end(&t);
@@ -331,7 +366,8 @@ static void a_closed_store_is_not_in_use(void **state)
 
 static void heads_are_checked(void **state)
 {
-#define HEAD "tutti cache 1\nmoved 00000000000000000000\nconverted no \nrank 0 of 1\n"
+#define MOVED "moved 00000000000000000000 a083d0dd"
+#define HEAD "tutti cache 1\n" MOVED "\nconverted no \nrank 0 of 1\n"
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -340,9 +376,11 @@ static void heads_are_checked(void **state)
         {"tutti cache 2\n", "has version 2"},
         {"tutti cache x\n", "line 1: 'tutti cache x'"},
         {"tutti cache 1\nmoved -1\n", "line 2: 'moved -1'"},
+        {"tutti cache 1\nmoved 00000000000000000001 a083d0dd\n", "line 2"}, /* changed */
+        {"tutti cache 1\nmoved 00000000000000000000\n", "line 2"},
         {"tutti cache 1\nmoved 99999999999999999999999\n", "line 2"},
-        {"tutti cache 1\nmoved 0\nconverted maybe\n", "line 3"},
-        {"tutti cache 1\nmoved 0\nconverted no \nrank 1 of 1\n", "line 4"},
+        {"tutti cache 1\n" MOVED "\nconverted maybe\n", "line 3"},
+        {"tutti cache 1\n" MOVED "\nconverted no \nrank 1 of 1\n", "line 4"},
         {HEAD, "cut short: line 5"},
         {HEAD "inode 7\nsync never\n", "line 6: 'sync never'"},
         {HEAD "inode 7\nsync target\ntarget here\n", "line 7: 'target here'"},
@@ -614,6 +652,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_acknowledged_is_found),
         cmocka_unit_test(a_sync_below_is_no_damage),
         cmocka_unit_test(old_records_go),
+        cmocka_unit_test(room_that_was_given_back_is_no_damage),
         cmocka_unit_test(a_closed_store_is_not_in_use),
         cmocka_unit_test(heads_are_checked),
         cmocka_unit_test(a_cut_head_is_damage),
