@@ -53,6 +53,16 @@ static bool ends_with(const char *name, const char *ending)
     return n > m && !strcmp(name + n - m, ending);
 }
 
+/* NAME-HASH-RANK, and what follows. */
+static bool is_named(const char *name, const char *ending)
+{
+    const char *last = strrchr(name, '-');
+    size_t digits = last ? strspn(last + 1, "0123456789") : 0;
+
+    return digits >= 5 && !strcmp(last + 1 + digits, ending) && last - name >= 9 &&
+           last[-9] == '-' && strspn(last - 8, "0123456789abcdef") == 8;
+}
+
 /* Also while it is being made. */
 static bool is_temporary(const char *name, const char *kind)
 {
@@ -64,8 +74,8 @@ static bool is_temporary(const char *name, const char *kind)
 
 bool tt_node_cache_makes(const char *name)
 {
-    return !strcmp(name, TT_NODE_CACHE_USAGE) || ends_with(name, TT_NODE_CACHE_WRITES) ||
-           ends_with(name, TT_NODE_CACHE_WRITES TT_NODE_CACHE_NEW) ||
+    return !strcmp(name, TT_NODE_CACHE_USAGE) || is_named(name, TT_NODE_CACHE_WRITES) ||
+           is_named(name, TT_NODE_CACHE_WRITES TT_NODE_CACHE_NEW) ||
            ends_with(name, TT_NODE_CACHE_PIECE) || is_temporary(name, TT_NODE_CACHE_USAGE) ||
            is_temporary(name, TT_NODE_CACHE_PIECE + 1);
 }
@@ -305,11 +315,14 @@ static int is_writes(const struct dirent *entry)
     return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
 }
 
+/* What cannot be read and has no such name is somebody's. */
 static bool is_of(const char *path, const char *target)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_node_cache c;
-    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK || !strcmp(c.head.target, target);
+    bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK
+                  ? is_named(strrchr(path, '/') + 1, TT_NODE_CACHE_WRITES)
+                  : !target || !strcmp(c.head.target, target);
 
     tt_node_cache_free(&c);
     return is;
@@ -330,7 +343,7 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
 
         if (!*list || asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             rc = tt_fail_nomem(e, "the files of a cache");
-        else if (!target || is_of(path, target))
+        else if (is_of(path, target))
             (*list)[(*n)++] = path;
         else
             free(path);

@@ -80,7 +80,8 @@ int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
- * which the caller frees. A file that cannot be read is taken for one of the target. */
+ * which the caller frees. A file that cannot be read is taken for one of the target if it has
+ * a name as the layer gives. */
 int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
                        struct tt_error *e);
 /* TT_BUSY and a line while the rank of a file of writes runs: it may acknowledge more. */

@@ -198,7 +198,6 @@ ls target >/dev/null
 mv away "$left"
 expect 1 "$TUTTI" run pattern "${here[@]}" -n 1 --dims 64:64 --element f64 --steps 2 --series append --path "$work/target" --phase read --quiet
 one_line "target' is not whole: its run ended while some of it was only in '.*local/tutti-"
-cp -r "$left" untouched
 # Damage is one line, and no new file.
 bad() { # PATTERN
     expect 1 "$TUTTI" convert bad/*.writes new
@@ -234,7 +233,7 @@ cmp partial.2 target
 expect 1 "$TUTTI" clean "$run" # still the only whole copy, elsewhere
 mv away "$left"
 # Of a damaged slot the other is taken, which is told; clean goes on to spare what is damaged.
-again
+again && cp -r bad untouched
 file=$(ls bad/*-00001.writes)
 slots=$((16384 + ($(od -An -td8 -j16400 -N8 "$file") + 63) / 64 * 64))
 [ "$(od -An -td8 -j$slots -N8 "$file")" -gt "$(od -An -td8 -j$((slots + 64)) -N8 "$file")" ] || slots=$((slots + 64))
@@ -244,17 +243,27 @@ expect 0 "$TUTTI" convert target older
 one_line "00001.writes': the newest state of rank 1 is damaged, and an older one was taken; .* tutti clean spares '.*target'"
 expect 1 "$TUTTI" clean "$run"
 one_line "0000[01].writes' is left alone, with its run's data"
-rm -rf "${left:?}" && cp -r untouched "$left"
-again && truncate -s 0 "$left"/*-00001.writes # also there
+truncate -s 0 "$left"/*-00001.writes # also there
 expect 1 "$TUTTI" convert target new
 one_line "00001.writes' is shorter than its head"
 expect 1 "$TUTTI" clean "$run"
-cp bad/*-00001.writes "$left"
+cp untouched/*-00001.writes "$left"
+again
 expect 0 "$TUTTI" convert bad converted
 cmp -n $((11 * 64 * 64 * 8)) converted whole || fail "what was acknowledged is missing"
 expect 1 "$TUTTI" clean "$run" # that was a copy
 expect 0 "$TUTTI" convert target converted.2
 cmp converted converted.2
+# What somebody else has put there is no cache, and stays.
+echo mine >"$left/x.writes" && ln -s x.writes "$left/y.writes" && mkfifo "$left/z.writes" && mkdir "$left/d.writes"
+for from in target "$left"; do
+    expect 0 "$TUTTI" convert "$from" others
+    cmp others converted
+    rm others
+done
+expect 1 "$TUTTI" clean "$run"
+grep -q "writes' is left alone: it is not what this run made there" err || { cat err; fail "no line about what is somebody's"; }
+equal "d.writes x.writes y.writes z.writes " "$(ls "$left" | tr '\n' ' ')" "what is left in the cache"
 rm -rf "$left" # also without the caches, from now on
 expect 0 "$TUTTI" clean "$run"
 [ ! -e target ] || fail "clean has left the target"
