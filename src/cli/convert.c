@@ -563,8 +563,9 @@ static void print_done(const struct conversion *c)
         snprintf(line, sizeof line, "%s: %llu subfiles, %s", c->to, (unsigned long long)c->set.n,
                  bytes);
     if (c->cached)
-        snprintf(line, sizeof line, "%s: '%s' and %llu requests of the caches of %zu ranks%s%s",
-                 c->to, c->from, (unsigned long long)c->applied, c->ncaches,
+        snprintf(line, sizeof line, "%s: '%s' and %llu request%s of the caches of %zu rank%s%s%s",
+                 c->to, c->from, (unsigned long long)c->applied, c->applied == 1 ? "" : "s",
+                 c->ncaches, c->ncaches == 1 ? "" : "s",
                  c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
     puts(line);
@@ -637,7 +638,7 @@ const struct tt_command tt_command_convert = {
     .synopsis = "tutti convert SRC... DST [--partial]",
     .text =
         "Read SRC, which was written through the layers log, compress or subfile on posix, "
-        "uring or mpiio, and make DST, byte for byte the file that posix writes without the "
+        "mmap, uring or mpiio, and make DST, byte for byte the file that posix writes without the "
         "layer. DST "
         "must not exist. If a run was killed, DST has what was written before the last sync. "
         "What was acknowledged and is still in caches of the layer cache is added: those on "

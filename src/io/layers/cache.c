@@ -596,11 +596,11 @@ static int cache_query(struct tt_file *file, struct tt_facts *facts, struct tt_e
     if (tt_facts_add(facts, c->writes ? "cache.written" : "cache.read", NULL, text, TT_IN_EFFECT,
                      "counted on all ranks, of one file") != TT_OK)
         return tt_fail_nomem(e, "facts");
-    snprintf(text, sizeof text, "%llu of %d ranks could not use it to the end",
+    snprintf(text, sizeof text, "unusable on %llu of %d ranks",
              (unsigned long long)counts[CACHE_BROKEN], file->size);
     if (counts[CACHE_BROKEN] > 0 &&
         tt_facts_add(facts, "cache.dir", c->opts->dir, text, TT_NO_EFFECT,
-                     "calls there failed; the rank's stderr has the first") != TT_OK)
+                     "from the first call there that failed; the rank's stderr has it") != TT_OK)
         return tt_fail_nomem(e, "facts");
     return TT_OK;
 }
