@@ -191,6 +191,7 @@ static int finish_run(const struct tt_run_options *run, const char *directory,
                                                                        : "'";
 
         fprintf(stderr, "tutti: %s (more: tutti show %s%s%s)\n", why, quote, directory, quote);
+        tt_tell_caches(directory);
         status = 1;
     }
     if (run->json)

@@ -10,6 +10,8 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "plan/directory.h"
+#include "plan/removal.h"
+#include "record/liveness.h"
 #include "report/outfile.h"
 #include "report/report.h"
 #include "study/search/search.h"
@@ -49,6 +51,7 @@ void tt_correct_place(const char *directory, json_t *result)
 
 static int show_run(const char *word, const struct show *s, struct tt_error *e)
 {
+    struct tt_error ignored = TT_ERROR_CLEAR;
     json_t *result = NULL;
     char *directory;
     int rc = tt_find_run(word, &directory, e);
@@ -59,6 +62,9 @@ static int show_run(const char *word, const struct show *s, struct tt_error *e)
         tt_correct_place(directory, result);
     if (rc == TT_OK && !tt_is_stdout(s->json) && !tt_is_stdout(s->csv))
         tt_report_text(stdout, result, s->all);
+    if (rc == TT_OK && json_object_get(result, "error") &&
+        tt_check_liveness(directory, true, &ignored) == TT_OK)
+        tt_tell_caches(directory);
     if (rc == TT_OK && s->json)
         rc = tt_report_json(s->json, result, directory, e);
     if (rc == TT_OK && s->csv)

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "base/note.h"
+#include "base/notice.h"
 #include "io/node_cache.h"
 #include "plan/directory.h"
 #include "plan/workload.h"
@@ -727,6 +728,25 @@ static int check_caches(const struct tt_made_list *all, struct tt_error *e)
         if (all->list[i].kind == TT_MADE_FILE)
             rc = tt_node_cache_check_spared(all->list[i].path, e);
     return rc;
+}
+
+void tt_tell_caches(const char *directory)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_made_list all;
+
+    tt_manifest_read(directory, &all, &ignored);
+    for (size_t i = 0; i < all.n; i++) {
+        struct tt_error e = TT_ERROR_CLEAR;
+        char text[1024];
+
+        if (all.list[i].kind != TT_MADE_CACHE ||
+            tt_node_cache_check_moved(all.list[i].path, &e) == TT_OK)
+            continue;
+        tt_error_format(&e, text, sizeof text);
+        tt_notice("%s", text);
+    }
+    tt_manifest_free(&all);
 }
 
 /* An unfinished manifest, or one with lines that are none, is used as far as it goes. */

@@ -71,7 +71,10 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
 /* Everything that the manifest of a run lists, by the process that made the run directory. Goes on
  * after an error, and returns the first; what is left alone is told once. */
 int tt_manifest_remove(const char *directory, struct tt_error *e);
-/* The same for a directory that may be anybody's. *removed is increased. */
+/* Of a run that has ended: gives a notice of each cache on this node that has what is nowhere else.
+ */
+void tt_tell_caches(const char *directory);
+/* As tt_manifest_remove, for a directory that may be anybody's. *removed is increased. */
 int tt_clean_data(const char *directory, uint64_t *removed, struct tt_error *e);
 
 #endif

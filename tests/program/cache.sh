@@ -145,7 +145,9 @@ expect 0 "$TUTTI" clean "$run"
 if [ -n "${FAULTS:-}" ]; then
     expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=1 call=read nth=2 match=.writes do=EIO" "${pattern[@]}" -n 2 \
         --layers cache,throttle --throttle.ops 200 "${cache[@]}" --cache.sync local --sync dump --path "$work/unread" --phase write --keep
-    one_line "rank 1: read of '.*local/tutti-.*/unread-.*-00001.writes' at offset .*Input/output error"
+    grep -q "rank 1: read of '.*local/tutti-.*/unread-.*-00001.writes' at offset .*Input/output error" err || { cat err; fail "no line about the error"; }
+    grep -q "unread-.*writes' is left alone, .* tutti convert '$work/unread' DST finishes that" err || { cat err; fail "no line about what is only there"; }
+    equal 2 "$(wc -l <err)" "lines of a run that has failed"
     expect 1 "$TUTTI" clean "$(last_run)"
     expect 0 "$TUTTI" convert unread found
     cmp -n "$(stat -c %s found)" found plain || fail "what was acknowledged is missing"
@@ -172,6 +174,9 @@ killed() { # LAYERS OPTIONS...
     kill_run
     wait $driver 2>/dev/null || true
     no_process_left
+    "$TUTTI" show "$(last_run)" >/dev/null 2>err || true
+    case " $* " in *" local "*) told=1 ;; *) told=0 ;; esac
+    equal $told "$(grep -cE "writes' is left alone, .*'$work/target' DST finishes that" err || true)" "lines about what is only in the cache"
 }
 # While ranks run, they acknowledge more: neither caches nor target must look converted, by a copy neither.
 refused_alive() {
