@@ -20,6 +20,8 @@ if ! "${stencil[@]}" --size 64 --device "$device" >out 2>err && grep -q 'cannot 
     skip "$(cat err)"
 fi
 value() { jq ".metrics.$1.value" out.json; }
+turn=0
+is_due() { [ -n "${FAULTS:-}" ] || [ $((turn++ % 3)) = 0 ]; } # sanitizers are slow: a third of the cases
 
 # Every kernel; rows that end anywhere; thin boxes around blocks.
 for problem in '--size 61x130 --residual 3' '--size 40x67 --shape box --perturbation sine' '--size 20x31x18 --perturbation sine --work 3 --residual 1' \
@@ -28,6 +30,7 @@ for problem in '--size 61x130 --residual 3' '--size 40x67 --shape box --perturba
     plain host -n 1 $problem
     residual=$(value residual)
     for how in '-n 1' '-n 3 --mode async' '-n 4 --decomposition blocks --halo overlap --mode async+bg'; do
+        is_due || continue
         plain there $how $problem --device "$device"
         cmp host there || fail "the device's fields differ from the host's: $problem $how"
         equal "$residual" "$(value residual)" "residual of $problem $how"
@@ -43,6 +46,7 @@ for how in '--mode sync+imm' '--mode sync' '--mode async' '--mode async+bg --inf
     '--read every=5 --mode sync'; do
     backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
     has_backend "${backend:-posix}" || continue
+    is_due || continue
     plain there -n 2 --size 64x70 --device "$device" $how
     cmp host there || fail "the file differs from the host's: $how"
     holds '$stage > 0 and $rate > 0 and $kernel > 0' stage="$(jq .phases.io_stage.max out.json)" rate="$(value staging_rate)" \
@@ -89,7 +93,7 @@ for kind in '--data random --compressible 0.3 --duplicate 0.4' '--data timestamp
     for how in '' '--depth 3' '--depth 3 --backend uring' '--depth 3 --mode async+bg' '--device.staging pageable' \
         '--backend mpiio --mpiio.method collective' '--layers verify'; do
         backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
-        has_backend "${backend:-posix}" || continue
+        has_backend "${backend:-posix}" && is_due || continue
         rm -f "$data/there.bulk"
         expect 0 "${bulk[@]}" -n 2 $kind --paths there.bulk --device "$device" $how --check-write --check-read
         cmp "$data/host.bulk" "$data/there.bulk" || fail "the device's transfers differ from the host's: $kind $how"
@@ -421,10 +425,9 @@ expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/old/l
 one_line "device cuda: NVRTC is older than needed: it has no nvrtcVersion"
 
 # What fails on a GPU, by a driver that computes nothing: each ends in one line, and nothing is left behind.
-turn=0
 ends() { # WORDS VARIABLES... -- OPTIONS...: of the line that says why
     local words=$1 told=()
-    [ -n "${FAULTS:-}" ] || [ $((turn++ % 3)) = 0 ] || return 0 # sanitizers are slow
+    is_due || return 0
     while shift && [ "$1" != -- ]; do told+=("$1"); done
     expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${told[@]}" "$TUTTI" run "${@:2}" "${here[@]}" -n 2 --device cuda \
         --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1" --patience 2
