@@ -315,13 +315,24 @@ static int is_writes(const struct dirent *entry)
     return ends_with(entry->d_name, TT_NODE_CACHE_WRITES);
 }
 
+/* Whether the layer gives this name for the target, or (NULL) for any. */
+static bool is_named_for(const char *name, const char *target)
+{
+    char *first = target ? tt_node_cache_writes("", target, 0) : NULL;
+    bool is = is_named(name, TT_NODE_CACHE_WRITES) &&
+              (!first || !strncmp(name, first + 1, (size_t)(strrchr(first, '-') - first)));
+
+    free(first);
+    return is;
+}
+
 /* What cannot be read and has no such name is somebody's. */
 static bool is_of(const char *path, const char *target)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
     struct tt_node_cache c;
     bool is = tt_node_cache_load(path, &c, &ignored) != TT_OK
-                  ? is_named(strrchr(path, '/') + 1, TT_NODE_CACHE_WRITES)
+                  ? is_named_for(strrchr(path, '/') + 1, target)
                   : !target || !strcmp(c.head.target, target);
 
     tt_node_cache_free(&c);

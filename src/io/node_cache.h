@@ -11,8 +11,9 @@
  * A file of writes begins with a text of TT_NODE_CACHE_HEAD bytes:
  *
  *   tutti cache 1
- *   moved 00000000000000000012 b3393e1e   requests before this one need not be moved any more;
- *                                   the checksum of these digits
+ *   moved 00000000000000000012 b3393e1e
+ *                                   requests before this one need not be moved any more; then a
+ *                                   checksum of the digits
  *   converted no                    yes: tutti convert has made a whole file
  *   rank 3 of 8
  *   inode 1234                      of the target
@@ -80,8 +81,7 @@ int tt_node_cache_fetch(void *cache, int rc, size_t n, const struct tt_run *runs
 bool tt_node_cache_holds(const struct tt_node_cache *c);
 
 /* The files of writes in a directory, sorted; of one target, or (NULL) of all. *list has *n paths,
- * which the caller frees. A file that cannot be read is taken for one of the target if it has
- * a name as the layer gives. */
+ * which the caller frees. Of a file that cannot be read the name tells. */
 int tt_node_cache_list(const char *directory, const char *target, char ***list, size_t *n,
                        struct tt_error *e);
 /* TT_BUSY and a line while the rank of a file of writes runs: it may acknowledge more. */

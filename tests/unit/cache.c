@@ -421,8 +421,11 @@ static void heads_are_checked(void **state)
 static void a_cut_head_is_damage(void **state)
 {
     static const off_t sizes[] = {TT_NODE_CACHE_HEAD - 1, 60, 7, 0};
+    struct tt_error none = TT_ERROR_CLEAR;
     struct cache_store s;
     struct target t;
+    char **list, *target;
+    size_t n;
 
     (void)state;
     begin(&t);
@@ -438,6 +441,18 @@ static void a_cut_head_is_damage(void **state)
         tt_error_clear(&e);
         assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
     }
+    MPI_Barrier(t.spec.comm);
+    /* Of which target it is, its name tells. */
+    target = realpath(t.spec.path, NULL);
+    assert_int_equal(tt_node_cache_list(s.directory, target, &list, &n, &none), TT_OK);
+    assert_int_equal(n, t.s.size);
+    while (n > 0)
+        free(list[--n]);
+    free(list);
+    free(target);
+    assert_int_equal(tt_node_cache_list(s.directory, "/another", &list, &n, &none), TT_OK);
+    assert_int_equal(n, 0);
+    free(list);
     MPI_Barrier(t.spec.comm);
     tt__store_close(&s, false);
     MPI_Barrier(t.spec.comm);
