@@ -19,9 +19,16 @@ async function show(doc, hash = "", html = fill(template, doc)) {
   return page;
 }
 
+/** Chromium drops a download that follows ten others too quickly, so the button is pressed again. */
 async function saved(page, id, kind) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`#${id} .tools button`, { hasText: kind }).click()]);
-  return readFileSync(await download.path());
+  const button = page.locator(`#${id} .tools button`, { hasText: kind });
+  for (let attempt = 1; ; attempt++) {
+    const download = page.waitForEvent("download", { timeout: 3000 }).catch((why) => why);
+    await button.click();
+    const got = await download;
+    if (!(got instanceof Error)) return readFileSync(await got.path());
+    if (attempt === 20) throw got;
+  }
 }
 
 /** The axes of a downloaded SVG, and its marks by the name of the group they stand in. */

@@ -87,12 +87,12 @@ empty
 stencil=("$TUTTI" run stencil -n 2 "${here[@]}" --size 64 --iterations 60 --baseline 0 --keep)
 expect 0 "${stencil[@]}" --quiet --write every=1,series=append,path="$work/whole"
 for series in append file; do
-    "${stencil[@]}" --quiet --compute 10ms --write every=1,series=$series,path="$work/vanished" --sync dump --layers verify,cache,throttle \
+    "${stencil[@]}" --quiet --compute 30ms --write every=1,series=$series,path="$work/vanished" --sync dump --layers verify,cache,throttle \
         --throttle.rate 10m "${cache[@]}" --cache.sync local >out 2>err &
     driver=$!
-    until [ -n "$(find local -name '*.writes')" ]; do
+    until compgen -G 'local/*/*.writes' >there; do
         kill -0 $driver || { cat err; fail "the run ended by itself"; }
-        sleep 0.05
+        sleep 0.01
     done
     rm -rf local/tutti-*
     wait $driver || { cat err; fail "the run did not survive it"; }
