@@ -49,7 +49,8 @@ calculate() { # EXPRESSION NAME=NUMBER...
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 mapfile -t launcher <"$build/bench/launcher"
 ranks() { "${launcher[@]}" 2 "$@"; }
-run() { "$tutti" run "$@" -n 2 --results "$work/runs" --min-free 0 --quiet --json "$work/out.json"; }
+n=2 # ranks of a run
+run() { "$tutti" run "$@" -n "$n" --results "$work/runs" --min-free 0 --quiet --json "$work/out.json"; }
 metric() { jq -e ".metrics.$1.value" "$work/out.json"; }
 
 kernel() {
@@ -126,9 +127,10 @@ hiding() { # [PLACE SIZE SECONDS]: of the device, if it is seen under another pa
     done
 }
 
-# The same by ADIOS2, in the tree of Debian 13 that make check-testbed leaves. Every dump adds to a BP5 file.
+# The same by ADIOS2, in the tree of Debian 13 that make check-testbed leaves. Every dump adds to a BP5 file, and new pages
+# take CPU time: one rank leaves a CPU to the thread that writes.
 hiding_adios2() {
-    local tree=$build/newer tutti=$work/inside work=$shm disk=/bench backends=adios2
+    local tree=$build/newer tutti=$work/inside work=$shm disk=/bench backends=adios2 n=1
     if [ ! -e "$tree/tutti/build/modules/backend_adios2.so" ]; then
         note "async+bg at 50 MiB/s, adios2" "not measured: testbed/newer up $tree makes a tree that has it"
         return
