@@ -222,6 +222,14 @@ static bool is_cache_name(const char *name, const char *id)
            !strcmp(name + n - (sizeof CACHE_SUFFIX - 1), CACHE_SUFFIX);
 }
 
+/* No other run and no other program gives this name. */
+static bool is_named_by(const char *id, enum tt_made_kind kind, const struct entry *x)
+{
+    return kind == TT_MADE_CACHE
+               ? is_cache_name(x->name, id)
+               : kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), id);
+}
+
 /* ---- deciding ---- */
 
 enum place_of_it { ELSEWHERE, IN_DATA_DIRECTORY };
@@ -245,11 +253,7 @@ static enum tt_removal judge(const struct tt_owner *o, const struct tt_made *mad
         return TT_NOT_OURS;
     if (where == IN_DATA_DIRECTORY)
         return TT_REMOVED;
-    /* Else the name says it: no other run and no other program gives that one. */
-    if ((made->kind == TT_MADE_CACHE
-             ? is_cache_name(x->name, o->id)
-             : made->kind == TT_MADE_DIRECTORY && is_data_name(x->name, strlen(x->name), o->id)) &&
-        (!o->anybodys || (known && !x->has_marks)))
+    if (is_named_by(o->id, made->kind, x) && (!o->anybodys || (known && !x->has_marks)))
         return TT_REMOVED;
     return TT_UNPROVEN;
 }
@@ -297,6 +301,13 @@ static enum tt_removal decide(const struct tt_owner *o, const struct tt_made *ma
     return judge(o, made, x, inside ? IN_DATA_DIRECTORY : ELSEWHERE);
 }
 
+/* A directory whose run was killed before it could mark it: it goes if it is empty. */
+static bool is_begun(const struct tt_owner *o, const struct tt_made *made, const struct entry *x,
+                     enum tt_removal how)
+{
+    return how == TT_UNPROVEN && x->st.stx_uid == geteuid() && is_named_by(o->id, made->kind, x);
+}
+
 enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_made *made)
 {
     bool directory = made->kind != TT_MADE_FILE;
@@ -305,9 +316,7 @@ enum tt_removal tt_remove_made(const struct tt_owner *owner, const struct tt_mad
 
     if (how == TT_REMOVAL_FAILED)
         errno = x.why;
-    /* A data directory that was made and not marked goes if it is empty: no other has its name. */
-    if (how == TT_UNPROVEN && made->kind == TT_MADE_DIRECTORY && x.st.stx_uid == geteuid() &&
-        is_data_name(x.name, strlen(x.name), owner->id))
+    if (is_begun(owner, made, &x, how))
         how = TT_REMOVED;
     if (how == TT_REMOVED && unlinkat(x.parent, x.name, directory ? AT_REMOVEDIR : 0) != 0) {
         struct stat st; /* a server that lost track answers ENOENT for what it still lists */
@@ -562,6 +571,8 @@ int tt_remove_tree(const struct tt_owner *owner, const struct tt_made *made, str
     int rc = TT_OK, root = -1;
 
     errno = x.why;
+    if (is_begun(owner, made, &x, how) && unlinkat(x.parent, x.name, AT_REMOVEDIR) == 0)
+        how = TT_GONE;
     if (how != TT_REMOVED)
         rc = tt_removal_check(how, made->path, e);
     else if (!whole && (!owner->config || !owner->config->workload->makes))
