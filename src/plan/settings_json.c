@@ -108,10 +108,11 @@ static int check_same(const struct tt_resume *r, const struct tt_settings *store
     return TT_OK;
 }
 
-/* One of the words of a dotted key says so: reference.command, load.2.launch.by, launch. */
+/* One of the words of a dotted key says so: reference.command, load.2.launch.by, launch, and
+ * cuda.nvrtc, a library that every rank opens. */
 static bool starts_programs(const char *key)
 {
-    static const char *const words[] = {"launch", "command", "words"};
+    static const char *const words[] = {"launch", "command", "words", "nvrtc"};
 
     for (; *key; key += strcspn(key, ".") + (key[strcspn(key, ".")] == '.'))
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -141,7 +142,7 @@ int tt_settings_check_resumed(const struct tt_resume *r, const struct tt_setting
 
         if (starts_programs(s->key) && !has(file, s) && !has(words, s))
             rc = tt_fail(e, TT_USAGE,
-                         "%.80s says what is started, and a directory is not believed in that: "
+                         "%.80s says what is executed, and a directory is not believed in that: "
                          "give the file again, and the option if it was one: %s",
                          s->key, r->how);
     }

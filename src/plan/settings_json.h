@@ -17,7 +17,8 @@ int tt_settings_from_list(const json_t *list, const char *where, struct tt_setti
  * be released after a failure. Somebody's directory does not say which files are written here. */
 int tt_settings_from_directory(const char *directory, const char *name, int format, json_t **object,
                                struct tt_settings *settings, struct tt_error *e);
-/* The key of a setting that says which program is started, or how; NULL: there is none. */
+/* The key of a setting that says which program is started, or how, or names a library to open;
+ * NULL: there is none. */
 const char *tt_settings_programs(const struct tt_settings *settings);
 /* How something that was begun is gone on with. */
 struct tt_resume {

@@ -149,7 +149,7 @@ static int check_given(const struct tt_study *s, const struct tt_settings *given
 
     if (rc == TT_OK && !has)
         rc = tt_fail(e, TT_USAGE,
-                     "%.80s=%.80s says what is started, and a directory is not believed in that: "
+                     "%.80s=%.80s says what is executed, and a directory is not believed in that: "
                      "give its values again: tutti study FILE --resume DIRECTORY",
                      s->factors[factor].key, value);
     return rc;

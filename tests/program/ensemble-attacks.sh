@@ -54,7 +54,12 @@ jq --arg f "$work/thesis" '.settings += [["json", $f, "x"], ["csv", $f, "x"], ["
     "$directory/ensemble.json" >copy/ensemble.json
 expect 0 "${ensemble[@]}" show copy
 grep -q 'runs' out
-usage "reference.command says what is started" "${ensemble[@]}" --resume copy
+usage "reference.command says what is executed" "${ensemble[@]}" --resume copy
+# Nor is it believed in which library every rank opens.
+copy
+jq --arg f "$work/thesis" '.settings += [["reference.cuda.nvrtc", $f, "x"]]' "$directory/ensemble.json" >copy/ensemble.json
+usage "reference.cuda.nvrtc says what is executed" "${ensemble[@]}" sleep.yaml --resume copy
+copy
 expect 0 "${ensemble[@]}" sleep.yaml --resume copy
 equal mine "$(cat thesis)" "a file that is not tutti's"
 

@@ -117,7 +117,7 @@ YAML
 expect 0 "$TUTTI" ensemble touch.yaml "${here[@]}" --quiet
 rm started
 copy=$(ls -d "$runs"/ensemble-*)
-usage 'reference.command says what is started.*tutti ensemble FILE --resume' "$TUTTI" ensemble --resume "$copy" --repeat 2 --quiet
+usage 'reference.command says what is executed.*tutti ensemble FILE --resume' "$TUTTI" ensemble --resume "$copy" --repeat 2 --quiet
 [ ! -e started ] || fail "a resumed ensemble ran a command of the directory"
 expect 0 "$TUTTI" ensemble touch.yaml --resume "$copy" --repeat 2 --quiet
 rm started

@@ -140,8 +140,8 @@ jq '.factors[0] = {"key": "launch.template", "place": "x", "values": ["touch", "
     "$done/study.json" >evil.json
 cp "$done/study.json" kept
 cp evil.json "$done/study.json"
-usage '^tutti: launch.template=touch says what is started' "${study[@]}" --resume "$done" --quiet
-usage '^tutti: launch.template=proof says what is started' "${study[@]}" --resume "$done" --quiet --sweep launch.template=touch
+usage '^tutti: launch.template=touch says what is executed' "${study[@]}" --resume "$done" --quiet
+usage '^tutti: launch.template=proof says what is executed' "${study[@]}" --resume "$done" --quiet --sweep launch.template=touch
 mv kept "$done/study.json"
 
 # Words that mean nothing are refused in one line.
