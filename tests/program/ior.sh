@@ -154,6 +154,8 @@ echo IOR_HINT__XFS__x=1 >hints
 usage "^tutti: hints:1: 'IOR_HINT__XFS__x=1.*' is not a hint of MPI or GPFS" "${ior[@]}" -a MPIIO -U hints
 expect 1 "${ior[@]}" -a MPIIO -U nosuch
 one_line "^tutti: open of 'nosuch'"
+expect 1 "${ior[@]}" -a MPIIO -U "$work"
+one_line "^tutti: read of '$work': Is a directory"
 # -E is for files that are there, which tutti does not write over.
 expect 0 "${ior[@]}" -b 16k -t 16k -w -k -E
 usage '^tutti: -E: .* is there and would be made anew' "${ior[@]}" -b 16k -t 16k -w -E

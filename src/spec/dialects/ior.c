@@ -285,6 +285,8 @@ static int read_hints(FILE *list, const char *name, struct tt_error *e)
                  ? add_hint(list, text, place, e)
                  : tt_fail(e, TT_USAGE, "%s: the line is too long", place);
     }
+    if (rc == TT_OK && ferror(file))
+        rc = tt_fail_call(e, errno, "read", name, -1);
     if (file)
         fclose(file);
     return rc;
