@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One-shot and per thread: armed by the fault layer just before it passes a request on. */
 static _Thread_local enum { NOTHING, INTERRUPT, SHORTEN } armed;
@@ -80,6 +82,19 @@ bool tt_sys_is_mapped(const char *file)
     if (processes)
         closedir(processes);
     return found;
+}
+
+int tt_sys_sync_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int why = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+
+    if (fd >= 0)
+        close(fd);
+    free(directory);
+    return why;
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

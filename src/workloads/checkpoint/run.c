@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/sys.h"
 #include "engine/content.h"
 #include "engine/device_move.h"
 #include "engine/device_work.h"
@@ -198,19 +199,11 @@ static int rename_own(struct job *j, uint64_t number, struct tt_error *e)
     return rc;
 }
 
-/* Names are durable when their directory is. */
 static int sync_directory(const struct job *j, struct tt_error *e)
 {
-    const char *slash = strrchr(j->base, '/');
-    char *directory = slash ? strndup(j->base, (size_t)(slash - j->base) + 1) : strdup(".");
-    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, rc = TT_OK;
+    int why = tt_sys_sync_name(j->base);
 
-    if (fd < 0 || fsync(fd) != 0)
-        rc = tt_fail_call(e, errno, "fsync", directory ? directory : j->base, -1);
-    if (fd >= 0)
-        close(fd);
-    free(directory);
-    return rc;
+    return why ? tt_fail_call(e, why, "fsync", j->base, -1) : TT_OK;
 }
 
 static int remove_own(struct job *j, uint64_t number, struct tt_error *e)
