@@ -20,7 +20,9 @@
 #include <xxhash.h>
 
 #include "base/agree.h"
+#include "base/sys.h"
 #include "io/calls.h"
+#include "io/disk.h"
 #include "io/layers/cache/parts.h"
 #include "spec/units.h"
 
@@ -224,6 +226,15 @@ static int prepare(struct tt_file *file, struct cache *c, struct tt_error *e)
                        : rc;
 }
 
+/* Before anything is acknowledged: after a loss of power tutti convert needs the target, and its
+ * mark says that it is not whole. */
+static int keep_mark(const char *path, struct tt_error *e)
+{
+    int rc = tt_disk_sync(path, e), why = rc == TT_OK ? tt_sys_sync_name(path) : 0;
+
+    return why ? tt_fail_call(e, why, "fsync", path, -1) : rc;
+}
+
 /* What tells the content that is read from another one, and what tells others that this file is not
  * whole. */
 static int look_at_target(struct cache *c, struct tt_error *e)
@@ -238,11 +249,12 @@ static int look_at_target(struct cache *c, struct tt_error *e)
                                                 (uint64_t)st.st_mtim.tv_nsec,
                                             XXH3_64bits(c->path, strlen(c->path))};
     c->marked = c->writes && (o->sync == CACHE_SYNC_LOCAL || o->close == CACHE_CLOSE_RETURN);
-    if (c->marked && c->rank == 0 &&
-        tt_node_cache_set_mark(c->path, c->store.directory, c->store.local) != 0 &&
-        c->store.local) /* else only what nobody relies on may be missing */
-        return refuse_attributes(c->path, e);
-    return TT_OK;
+    if (!c->marked || c->rank != 0)
+        return TT_OK;
+    if (tt_node_cache_set_mark(c->path, c->store.directory, c->store.local) != 0)
+        /* unless local, only what nobody relies on may be missing */
+        return c->store.local ? refuse_attributes(c->path, e) : TT_OK;
+    return c->store.local ? keep_mark(c->path, e) : TT_OK;
 }
 
 /* Below, then the store: its file says which target it belongs to. */

@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "base/notice.h"
+#include "base/sys.h"
 #include "io/layers/cache/parts.h"
 
 enum {
@@ -136,17 +137,6 @@ static int put(struct cache_store *s, const void *data, size_t n, uint64_t offse
     return 0;
 }
 
-static int sync_directory(const char *directory)
-{
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = 0;
-
-    if (fd < 0 || fsync(fd) != 0)
-        why = errno;
-    if (fd >= 0)
-        close(fd);
-    return why;
-}
-
 static void remove_writes(struct cache_store *s)
 {
     struct stat ours, there;
@@ -177,7 +167,7 @@ static int make_writes(struct cache_store *s, const char *text, const unsigned c
         why = errno;
     unlink(temporary);
     if (!why && s->local)
-        why = sync_directory(s->directory);
+        why = tt_sys_sync_name(s->path);
     return why;
 }
 
@@ -309,7 +299,8 @@ bool tt__store_release(struct cache_store *s, bool also_unsafe)
     if (s->local &&
         (tt_node_cache_set_moved(s->fd, s->path, until, &e) != TT_OK || fdatasync(s->fd) != 0))
         tt__store_break(s, "fdatasync", errno);
-    s->unsafe = s->unsafe || also_unsafe;
+    if (also_unsafe) /* only of a caller; the mover writes nothing here */
+        s->unsafe = true;
     for (struct cache_stored *x = gone; x; x = next) {
         next = x->next;
         if (!s->local || !s->broken)
