@@ -366,9 +366,8 @@ int tt__data_make_directory(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
-/* Of each layer that keeps files on the node, by its first rank. One that is there was made by
- * another first rank of this run on the same machine. */
-/* The layer may stand twice in a stack, and nodes may have the same name. */
+/* One that is there may have been made by another first rank of this run on the same machine, since
+ * nodes may have the same name. */
 static int check_cache(const char *path, const char *id, struct tt_error *e)
 {
     char of[TT_ID_LENGTH + 1];
@@ -381,6 +380,7 @@ static int check_cache(const char *path, const char *id, struct tt_error *e)
     return tt_fail(e, TT_FAILED, "'%s' exists and is not a directory that this run has made", path);
 }
 
+/* Of each layer that keeps files on the node, by its first rank. */
 int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
 {
     const struct tt_stack *stack = &engine->p->stack;
