@@ -434,11 +434,10 @@ static int leave(struct tt_engine *engine, MPI_Comm comm, int rc, struct tt_erro
         *e = later;
     rc = rc == TT_OK ? now : rc;
     tt_error_clear(&later);
-    if (!keep) {
+    if (!keep)
         tt__data_remove_own(engine);
-        tt_agree(comm, rc, &later); /* directories are empty only then */
-        tt_error_clear(&later);
-    }
+    /* The outcome is that of all ranks, and directories are empty only when all have removed. */
+    rc = tt_agree(comm, rc, e);
     if (engine->rank == 0 && !keep) {
         now = tt_manifest_remove(p->directory, &later);
         if (now != TT_OK)
