@@ -700,12 +700,20 @@ int tt_series_close(struct tt_series *s, struct tt_error *e)
     return tt_series_close_timed(s, &unused, e);
 }
 
-/* What layers close in the background uses the variables of this series. */
+static int settle_stack(void *engine, struct tt_error *e)
+{
+    struct tt_engine_private *p = ((struct tt_engine *)engine)->p;
+
+    return tt_stack_settle(&p->stack, p->costs, e);
+}
+
+/* What layers close in the background uses the variables of this series. The helper adds to the
+ * costs when it closes files. */
 static int settle(struct tt_series *s, struct tt_error *e)
 {
     struct tt_engine *engine = s->engine;
     int64_t t = tt_now_ns();
-    int rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
+    int rc = tt_pool_call(tt__helper_of(s), settle_stack, engine, e);
 
     rc = tt_agree(s->comm, tt__noted(s, rc, e), e);
     tt_phase_add(engine, TT_CLOSE, t);

@@ -80,6 +80,7 @@ static int open_file(struct tt_series *s, const struct tt_file_spec *spec, struc
         struct tt_error ignored = TT_ERROR_CLEAR;
 
         tt_file_close(*file, &ignored);
+        tt_stack_settle(stack, NULL, &ignored); /* it may go on, with the caller's spec */
         *file = NULL;
     }
     return rc;
