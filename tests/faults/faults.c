@@ -6,13 +6,17 @@
  *   LD_PRELOAD=$FAULTS TUTTI_FAULT="rank=1 call=write nth=3 count=1 match=out do=EIO" tutti run ...
  *
  * Several faults are separated by ';'. The words of a fault, all but do= optional:
- *   rank   a number, * (every rank), driver (tutti itself), launcher (what it starts before ranks
- * are) call   open read write fsync close unlink rename mkdir ftruncate stat xattr lock, or any;
- * each covers the family of libc's functions, see the tables below nth    which call, from 1,
- * counted in every process over the calls that match count  how many from there on, or all match  a
- * part of the path; that of a descriptor is what /proc/self/fd says do     the name of an errno,
- * delay:SECONDS, stop (SIGSTOP), kill (SIGKILL), short (half of the bytes) Each fault that is met
- * appends a line to the file that TUTTI_FAULT_LOG names.
+ * - rank: a number, * (every rank), driver (tutti itself), launcher (what it starts before ranks
+ * are)
+ * - call: open read write fsync close unlink rename mkdir ftruncate stat xattr unmark lock, or any;
+ *   each covers the family of libc's functions, see the tables below
+ * - nth: which call, from 1, counted in every process over the calls that match
+ * - count: how many from there on, or all
+ * - match: a part of the path; that of a descriptor is what /proc/self/fd says
+ * - do: the name of an errno, delay:SECONDS, stop (SIGSTOP), kill (SIGKILL), short (half of the
+ * bytes)
+ *
+ * Each fault that is met appends a line to the file that TUTTI_FAULT_LOG names.
  *
  * A close that fails has closed, as Linux has it. Every other call that fails was not made.
  *
@@ -54,12 +58,13 @@ enum kind {
     FTRUNCATE,
     STAT,
     XATTR,
+    UNMARK,
     LOCK,
     ANY
 };
 static const char *const kinds[] = {"open",   "read",   "write", "fsync",     "close",
                                     "unlink", "rename", "mkdir", "ftruncate", "stat",
-                                    "xattr",  "lock",   "any"};
+                                    "xattr",  "unmark", "lock",  "any"};
 enum action { FAIL, DELAY, STOP, KILL, SHORT };
 
 static struct fault {
@@ -240,6 +245,7 @@ static struct verdict judge(enum kind kind, const char *call, int fd, const char
       (p, k, v, n), PATH(p)) \
     X(XATTR, ssize_t, -1, fgetxattr, (int d, const char *k, void *v, size_t n), (d, k, v, n), \
       FD(d)) \
+    X(UNMARK, int, -1, removexattr, (const char *p, const char *k), (p, k), PATH(p)) \
     X(LOCK, int, -1, flock, (int d, int f), (d, f), FD(d))
 
 // kind, name, parameters behind the number of bytes, arguments behind it

@@ -141,6 +141,13 @@ rm found
 expect 0 "$TUTTI" clean "$run"
 [ ! -e closed.000001 ] || fail "clean has left a file"
 
+# Before a sync of the cache is acknowledged, the target and its mark are durable: a conversion needs them.
+observe -e trace=setxattr,fsync,fdatasync -y -o calls "${pattern[@]}" -n 1 --layers cache "${cache[@]}" --cache.sync local --sync dump --path "$work/seen" \
+    --phase write
+awk -v target="$work/seen" '/setxattr/ && index($0, target "\"") { marked = 1 } /fsync/ && marked && index($0, "<" target ">") { file = 1 }
+    /fsync/ && file && index($0, "<" substr(target, 1, length(target) - 5) ">") { name = 1 } /fdatasync/ && index($0, "/local/tutti-") { exit !name }
+    END { exit !name }' calls || { cat calls; fail "the mark of the target may be lost"; }
+
 # What was acknowledged and cannot be read is an error of its rank. It is found once it can be read again.
 if [ -n "${FAULTS:-}" ]; then
     expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=1 call=read nth=2 match=.writes do=EIO" "${pattern[@]}" -n 2 \
@@ -154,6 +161,14 @@ if [ -n "${FAULTS:-}" ]; then
     [ "$(stat -c %s found)" -ge 49152 ] || fail "a dump was acknowledged, and is missing"
     expect 0 "$TUTTI" clean "$(last_run)"
     rm found
+    empty
+    # A mark that cannot be removed makes others miss caches that are gone, although the target is whole.
+    expect 1 env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=0 call=unmark match=unmarked do=EIO" "${pattern[@]}" -n 2 --layers cache "${cache[@]}" --cache.sync local --path "$work/unmarked" \
+        --phase write --keep
+    grep -q "removexattr of '$work/unmarked': Input/output error" err || { cat err; fail "no line about the mark"; }
+    expect 0 "$TUTTI" convert --partial unmarked found
+    cmp found plain || fail "a target that is whole but for its mark"
+    rm found unmarked
     empty
 fi
 

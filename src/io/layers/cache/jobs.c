@@ -3,6 +3,7 @@
  * are called by nobody else, and collective calls come in the order of the program, which is the
  * same on all ranks. After a failure the calls are still made, with nothing, since other ranks wait
  * in them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -186,10 +187,11 @@ static int close_below(struct cache_job *j, struct tt_error *e)
     rc = tt_agree_patiently(c->spec.comm, rc == TT_OK ? below : rc, e);
     tt_calls_end(c->path);
     if (rc == TT_OK && c->marked) {
-        if (c->rank == 0)
-            removexattr(c->path, TT_NODE_CACHE_MARK);
+        if (c->rank == 0 && removexattr(c->path, TT_NODE_CACHE_MARK) != 0 && errno != ENODATA &&
+            c->store.local)
+            rc = tt_fail_call(e, errno, "removexattr", c->path, -1);
         /* Nobody may miss a cache of a target that is whole: they go after the mark. */
-        tt_agree_patiently(c->spec.comm, TT_OK, e);
+        rc = tt_agree_patiently(c->spec.comm, rc, e);
     }
     tt__store_close(&c->store, rc != TT_OK);
     if (own_comm)
@@ -345,8 +347,10 @@ int tt__job_call(struct cache *c, enum cache_act act, uint64_t step, const struc
 int tt__job_leave(struct cache *c, enum cache_act act, uint64_t step, const struct tt_block *b,
                   struct tt_error *e)
 {
-    struct cache_job *j = tt__job_make(c, act, step, b);
+    struct cache_job *j;
 
+    tt__jobs_reap(c, false);
+    j = tt__job_make(c, act, step, b);
     if (!j)
         return tt__job_call(c, act, step, b, e);
     tt__job_submit(j);
