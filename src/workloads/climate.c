@@ -110,6 +110,7 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
 
     for (int map = 0; map < tt_climate_nmaps(m->options); map++) {
         struct sums *s = &sums[map];
+        uint64_t tiled[3] = {0};
 
         *s = (struct sums){0};
         for (uint64_t i = 0; i < looked_at && rc == TT_OK; i++) {
@@ -120,8 +121,13 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
             s->elements += one.elements;
             s->most_requests = one.nruns > s->most_requests ? one.nruns : s->most_requests;
             s->most_elements = one.elements > s->most_elements ? one.elements : s->most_elements;
+            tiled[0] += one.elements;
+            tiled[1] += one.listed;
+            tiled[2] += one.ends;
             tt_climate_map_free(&one);
         }
+        if (rc == TT_OK && m->file && looked_at == m->ranks)
+            rc = tt_climate_map_file_check(m, map, tiled, true, e);
         s->requests = s->requests * m->ranks / looked_at;
         s->elements = s->elements * m->ranks / looked_at;
     }

@@ -74,23 +74,40 @@ bad_map 2 "in 'dims.nc' D2.dims is not what the case and the other maps make of 
 map huge.nc cdf5 "$tiles; s/dims = 6/dims = 1048576/g; s/dims = 2, 6/dims = 1048576, 1048576/"
 bad_map 2 "the mesh times its levels and records is too large" --map huge.nc --records 1000000
 
-# The land of case I leaves holes. Requests that only fill them show whether it overlaps, also where they are not made.
-land() { # FILE START OF WHAT IS FILLED, OF 100
+# The land of case I leaves holes. Requests that only fill them show whether it overlaps, also where they are not made; so does
+# looking at all of them where there are none.
+land() { # FILE REQUESTS THAT DO NOT FILL START OF THE LAST ONE, OF 100 [LENGTH [PROCESSES]]
+    local processes=${5:-1}
     {
-        echo 'netcdf land { dimensions: num_decomp = 5 ; decomp_nprocs = 1 ; n = 2 ; variables:'
+        echo "netcdf land { dimensions: num_decomp = 5 ; decomp_nprocs = $processes ; n = 2 ; variables:"
         for k in 1 2 3 4 5; do echo "int D$k.nreqs(decomp_nprocs) ; int D$k.fill_starts(decomp_nprocs) ; int D$k.offsets(n) ; int D$k.lengths(n) ;"; done
         echo ':D1.dims = 2, 50 ; :D2.dims = 15, 2, 50 ; :D3.dims = 10, 2, 50 ; :D4.dims = 9, 2, 50 ; :D5.dims = 17, 2, 50 ; data:'
         k=0
         for levels in 1 15 10 9 17; do
             k=$((k + 1))
-            echo "D$k.nreqs = 2 ; D$k.fill_starts = 1 ; D$k.offsets = 0, $(($2 * levels)) ; D$k.lengths = $((40 * levels)), $((60 * levels)) ;"
+            if [ $processes = 2 ]; then echo "D$k.nreqs = 1, 1 ; D$k.fill_starts = 1, 1 ;"; else echo "D$k.nreqs = 2 ; D$k.fill_starts = $2 ;"; fi
+            echo "D$k.offsets = 0, $(($3 * levels)) ; D$k.lengths = $((40 * levels)), $((${4:-60} * levels)) ;"
         done
         echo '}'
     } >land.cdl
     ncgen -k cdf5 -o "$1" land.cdl
 }
-land land.nc 40
+land land.nc 1 40
 expect 0 "${climate[@]}" -n 2 --case I --files h1 --map land.nc
-land lakes.nc 39
+land lakes.nc 1 39
 bad_map 1 "D1 of 'lakes.nc' does not tile its array: some requests overlap" --case I --map lakes.nc
+for processes in 1 2; do
+    land islands.nc 2 50 40 $processes
+    expect 0 "${climate[@]}" -n 2 --case I --files h1 --map islands.nc
+    cp "$(last_run)/plan.json" plan.json
+    land flood.nc 2 10 40 $processes
+    bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc
+done
+bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc --dry-run
+# The driver looks at the requests of some where ranks are many; the ranks look themselves.
+mkdir -p 20260101T000000Z-0000e0d2/records
+sed 's/islands.nc/flood.nc/' plan.json >20260101T000000Z-0000e0d2/plan.json
+touch 20260101T000000Z-0000e0d2/{manifest,ready,go}
+expect 1 "${ranks[@]}" 2 "$TUTTI" perform "$work/20260101T000000Z-0000e0d2"
+grep -q "D1 of 'flood.nc' does not tile its array: some requests overlap" out err || fail "the ranks do not notice: $(cat err)"
 no_data_left

@@ -80,9 +80,9 @@ void tt_climate_map_file_close(struct tt_climate_map_file *f);
 int tt_climate_map_file_list(const struct tt_climate_mesh *m, int map, uint64_t rank,
                              struct tt_climate_map *out, struct tt_error *e);
 /* Whether the requests of a map tile its array: elements, listed and ends, added up over all ranks.
- */
+ * looks: where these sums do not tell, this rank reads all requests; one of them is enough. */
 int tt_climate_map_file_check(const struct tt_climate_mesh *m, int map, const uint64_t sums[3],
-                              struct tt_error *e);
+                              bool looks, struct tt_error *e);
 
 /* ---- variables.c ---- */
 #define TT_CLIMATE_NAME 32

@@ -370,11 +370,40 @@ int tt_climate_map_file_list(const struct tt_climate_mesh *m, int map, uint64_t 
     return rc;
 }
 
-/* Every element has one owner. The land of the I case leaves holes, which the file gives to
- * somebody as well, or to nobody; then only their number tells. Where one request ends and the next
- * begins the sum of ends does not change. */
+static int fail_overlap(const struct tt_climate_mesh *m, int map, struct tt_error *e)
+{
+    return tt_fail(e, TT_FAILED,
+                   "climate.map: D%d of '%.300s' does not tile its array: some requests overlap",
+                   map + 1, m->options->map);
+}
+
+/* All requests of the file that are made, one after the other by place. */
+static int check_overlap(const struct tt_climate_mesh *m, int map, struct tt_error *e)
+{
+    struct tt_climate_options sorted = *m->options;
+    struct tt_climate_mesh alone = *m; /* one rank, which has all of them */
+    struct tt_climate_map all;
+    uint64_t end = 0;
+    int rc;
+
+    sorted.sorted = true;
+    alone.options = &sorted;
+    alone.ranks = 1;
+    rc = tt_climate_map_make(&all, &alone, map, 0, e);
+    for (size_t i = 0; rc == TT_OK && i < all.nruns; i++) {
+        if (all.runs[i].start < end)
+            rc = fail_overlap(m, map, e);
+        end = all.runs[i].start + all.runs[i].length;
+    }
+    tt_climate_map_free(&all);
+    return rc;
+}
+
+/* Every element has one owner. Where one request ends and the next begins the sum of ends does not
+ * change. The land of the I case leaves holes, which the file gives to somebody as well, or to
+ * nobody; then the sum tells nothing. */
 int tt_climate_map_file_check(const struct tt_climate_mesh *m, int map, const uint64_t sums[3],
-                              struct tt_error *e)
+                              bool looks, struct tt_error *e)
 {
     bool land = m->options->which == TT_CLIMATE_I, holes = land && sums[1] == sums[0];
     uint64_t elements = land ? sums[1] : sums[0], size = 1, dims[3];
@@ -387,10 +416,7 @@ int tt_climate_map_file_check(const struct tt_climate_mesh *m, int map, const ui
                        "climate.map: D%d of '%.300s' does not tile its array: its requests have "
                        "%" PRIu64 " of %" PRIu64 " elements",
                        map + 1, m->options->map, elements, size);
-    if (!holes && sums[2] != tt_mix(0) - tt_mix(size))
-        return tt_fail(
-            e, TT_FAILED,
-            "climate.map: D%d of '%.300s' does not tile its array: some requests overlap", map + 1,
-            m->options->map);
-    return TT_OK;
+    if (holes)
+        return looks ? check_overlap(m, map, e) : TT_OK;
+    return sums[2] == tt_mix(0) - tt_mix(size) ? TT_OK : fail_overlap(m, map, e);
 }

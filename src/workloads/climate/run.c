@@ -158,12 +158,14 @@ static int make_views(struct job *c, struct tt_error *e)
     }
     rc = tt_agree_and_tell(c->engine->comm, rc, false,
                            &(struct tt_told){.nsums = 3 * nmaps, .sums = sums[0]}, e);
-    for (int i = 0; i < nmaps && rc == TT_OK; i++) {
-        if (c->mesh.file)
-            rc = tt_climate_map_file_check(&c->mesh, i, sums[i], e);
-        if (rc == TT_OK && is_blob(c))
-            place_blob(c, &c->views[i]);
-    }
+    if (rc != TT_OK)
+        return rc;
+    for (int i = 0; i < nmaps && c->mesh.file && rc == TT_OK; i++)
+        rc = tt_climate_map_file_check(&c->mesh, i, sums[i], i % c->engine->size == c->engine->rank,
+                                       e);
+    rc = tt_agree(c->engine->comm, rc, e);
+    for (int i = 0; i < nmaps && is_blob(c) && rc == TT_OK; i++)
+        place_blob(c, &c->views[i]);
     return rc;
 }
 
