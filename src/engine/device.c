@@ -234,7 +234,7 @@ int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
     if (engine->rank != 0)
         return rc;
     if (describe(d, &facts, &ignored) == TT_OK)
-        tt__facts_keep(engine, &facts);
+        tt_facts_keep(engine, &facts);
     tt_facts_free(&facts);
     if (most > 1 && d->caution[0])
         tt_warning(engine, "%u ranks share a device: %s", most, d->caution);
@@ -278,7 +278,7 @@ int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *
                      *out ? "MPI says that it takes the device's addresses, and has proved it"
                      : *why.text ? why.text
                                  : "as it was asked for") == TT_OK)
-        tt__facts_keep(engine, &facts);
+        tt_facts_keep(engine, &facts);
     tt_facts_free(&facts);
     return TT_OK;
 }

@@ -115,6 +115,8 @@ void tt_result_row(struct tt_engine *engine, unsigned columns, const double *row
 /* Numbers to be shown as they are, such as a sample of the field; rank 0's are kept. */
 void tt_result_table(struct tt_engine *engine, const char *name, unsigned rows, unsigned columns,
                      const double *values);
+/* What the run found out of its settings (tt_facts_add); rank 0's count. */
+void tt_facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 void tt_warning(struct tt_engine *engine, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

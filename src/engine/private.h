@@ -183,8 +183,6 @@ uint64_t tt__monitor_room(const struct tt_engine *engine);
 void tt__monitor_grant(struct tt_engine *engine, uint64_t bytes);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
 int tt__reason_to_end(const struct tt_engine *engine, double seconds);
-/* transfer.c: into the record of this rank, of which rank 0's count. */
-void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts);
 
 /* requests.c: of a series' own file or files; NULL: no memory. */
 struct tt__requests *tt__requests_of(struct tt_engine_private *p, const char *path);

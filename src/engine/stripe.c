@@ -215,7 +215,7 @@ static void keep_facts(struct tt_engine *engine, const struct tt_striping *is, c
 
     add_fact(&facts, "stripe.count", o->count, is->count, how);
     add_fact(&facts, "stripe.size", o->size, is->size, how);
-    tt__facts_keep(engine, &facts);
+    tt_facts_keep(engine, &facts);
     tt_facts_free(&facts);
 }
 

@@ -135,7 +135,7 @@ static bool is_known(const json_t *facts, const char *key)
     return false;
 }
 
-void tt__facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
+void tt_facts_keep(struct tt_engine *engine, const struct tt_facts *facts)
 {
     static const char *const proofs[] = {"unconfirmed", "in effect", "no effect"};
 
@@ -162,7 +162,7 @@ static void keep_facts(struct tt_series *s, struct tt_file *file)
     struct tt_error ignored = TT_ERROR_CLEAR;
 
     if (!*asked && tt_file_query(file, &facts, &ignored) == TT_OK)
-        tt__facts_keep(s->engine, &facts);
+        tt_facts_keep(s->engine, &facts);
     *asked = true;
     tt_facts_free(&facts);
     for (; file; file = file->below) {

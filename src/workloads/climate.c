@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* History files of a climate model as E3SM writes them: hundreds of variables, each in a great many
  * tiny pieces. Its parts are in climate/. */
+#include <stdlib.h>
+
 #include "workloads/climate/climate.h"
 #include "plan/config.h"
 #include "plan/workload.h"
@@ -68,6 +70,20 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+/* Nobody shall believe that a size beside a map had an effect. */
+static int check_sizes(const struct tt_climate_options *o, struct tt_error *e)
+{
+    for (const struct tt_param *p = params; o->map && p->key; p++) {
+        const uint64_t *size = (const uint64_t *)((const char *)o + p->offset);
+
+        if (p->offset >= AT(columns) && p->offset <= AT(land) &&
+            *size != strtoull(p->default_text, NULL, 10))
+            return tt_fail(e, TT_USAGE, "climate.%s=%llu: climate.map says the sizes", p->key,
+                           (unsigned long long)*size);
+    }
+    return TT_OK;
+}
+
 static int climate_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_climate_options *o = tt_config_opts(config, "climate");
@@ -94,7 +110,7 @@ static int climate_check(const struct tt_config *config, struct tt_error *e)
     if (o->phase == TT_CLIMATE_READ && !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return tt_fail(e, TT_USAGE, "climate.phase=read: %s keeps nothing that could be read",
                        config->run->backend);
-    return tt_climate_check_size(o, e);
+    return check_sizes(o, e) == TT_OK ? tt_climate_check_size(o, e) : TT_USAGE;
 }
 
 /* Of all ranks, or of some where there are many: what the maps come to. */

@@ -70,6 +70,7 @@ bad_map 1 "'shorter.nc' is cut short: D3.lengths is not all there" --map shorter
 bad_map 1 "'map.cdl' is not a classic NetCDF file" --map map.cdl
 bad_map 2 "'cdf5.nc' has 3 decompositions, but case G has 6" --map cdf5.nc --case G
 map dims.nc cdf5 "$tiles; s/D2.dims = 6/D2.dims = 7/"
+bad_map 2 "climate.levels=5: climate.map says the sizes" --map cdf5.nc --columns 866 --levels 5
 bad_map 2 "in 'dims.nc' D2.dims is not what the case and the other maps make of it" --map dims.nc
 map huge.nc cdf5 "$tiles; s/dims = 6/dims = 1048576/g; s/dims = 2, 6/dims = 1048576, 1048576/"
 bad_map 2 "the mesh times its levels and records is too large" --map huge.nc --records 1000000
@@ -99,6 +100,7 @@ bad_map 1 "D1 of 'lakes.nc' does not tile its array: some requests overlap" --ca
 for processes in 1 2; do
     land islands.nc 2 50 40 $processes
     expect 0 "${climate[@]}" -n 2 --case I --files h1 --map islands.nc
+    equal "$(jq -r '.facts[] | select(.key == "climate.map") | .read_back' out.json)" "latitudes 2, longitudes 50" "sizes of the map"
     cp "$(last_run)/plan.json" plan.json
     land flood.nc 2 10 40 $processes
     bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does: compute, post record after record, flush every few of them; then perhaps read
  * them all with the same decomposition, and check every value. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,30 @@ static void place_blob(struct job *c, struct view *v)
     v->blob_count = (int64_t)v->map.elements;
 }
 
+/* What the plan does not say. */
+static int tell_sizes(struct job *c, struct tt_error *e)
+{
+    const struct tt_climate_options *o = c->mesh.options;
+    struct tt_facts facts = {0};
+    char text[96];
+    int rc;
+
+    if (o->which == TT_CLIMATE_F)
+        snprintf(text, sizeof text, "columns %" PRIu64 ", levels %" PRIu64, o->columns, o->levels);
+    else if (o->which == TT_CLIMATE_I)
+        snprintf(text, sizeof text, "latitudes %" PRIu64 ", longitudes %" PRIu64, o->latitudes,
+                 o->longitudes);
+    else
+        snprintf(text, sizeof text,
+                 "cells %" PRIu64 ", edges %" PRIu64 ", vertices %" PRIu64 ", levels %" PRIu64,
+                 o->cells, o->edges, o->vertices, o->levels);
+    rc = tt_facts_add(&facts, "climate.map", NULL, text, TT_IN_EFFECT, "the file says the sizes");
+    if (rc == TT_OK)
+        tt_facts_keep(c->engine, &facts);
+    tt_facts_free(&facts);
+    return rc == TT_OK ? TT_OK : tt_fail_nomem(e, "a fact");
+}
+
 static int make_views(struct job *c, struct tt_error *e)
 {
     int nmaps = tt_climate_nmaps(c->options), rc;
@@ -163,6 +188,8 @@ static int make_views(struct job *c, struct tt_error *e)
     for (int i = 0; i < nmaps && c->mesh.file && rc == TT_OK; i++)
         rc = tt_climate_map_file_check(&c->mesh, i, sums[i], i % c->engine->size == c->engine->rank,
                                        e);
+    if (rc == TT_OK && c->mesh.file)
+        rc = tell_sizes(c, e);
     rc = tt_agree(c->engine->comm, rc, e);
     for (int i = 0; i < nmaps && is_blob(c) && rc == TT_OK; i++)
         place_blob(c, &c->views[i]);
