@@ -65,13 +65,16 @@ unset HDF5_PLUGIN_PATH
 grep -q '^! without effect: hdf5.filter.sz3=sz3 (HDF5 has no such filter' out || fail "nobody says that a filter is missing"
 
 # Applications: a series is read as it was written; a restart. Bytes of 128 mini-blocks of 64 cells, and of two planes of 32 x 16;
-# of two plot files and two particle files of 8 boxes of 512 cells.
+# of two plot files and two particle files of 8 boxes of 512 cells, and of a plot file with 8, 64 and 64 of them.
 openpmd() { printf '{"benchmark": "openpmd", "configuration": {"operation": %s}}' "$1"; }
 amrex='"max_grid_size": "8", "nlevs": "1", "ncomp": "6", "nppc": "2", "nplotfile": "2", "nparticlefile": "2", "sleeptime": "0.01", "restart_check": "1"'
 all_done "$(openpmd '"write", "fileLocation": "x", "dim": "3", "balanced": "true", "ratio": "1", "steps": "1", "minBlock": "4 4 4", "grid": "8 4 4"')" \
     "$(openpmd '"read", "pattern": "sy"')" "$(openpmd '"read", "pattern": "m"')" \
-    "{\"benchmark\": \"amrex\", \"file\": \"amrex.h5\", \"configuration\": {\"ncells\": \"16\", $amrex, \"mode\": \"SYNC\"}}"
-equal "$(sizes)" "655360 8192 0 $((2 * (8 * (512 * 6 * 8 + 36) + 72 + 8 * (1024 * 144 + 28))))" "sizes of applications"
+    "{\"benchmark\": \"amrex\", \"file\": \"amrex.h5\", \"configuration\": {\"ncells\": \"16\", $amrex, \"mode\": \"SYNC\"}}" \
+    '{"benchmark": "amrex", "file": "amrex.h5", "configuration": {"ncells": "16", "nplotfile": "1", "nparticlefile": "0", "sleeptime": "0",
+    "mode": "SYNC", "nlevs": "3", "grids_from_file": "1", "ref_ratio_file": "4 2"}}'
+equal "$(sizes)" "655360 8192 0 $((2 * (8 * (512 * 6 * 8 + 36) + 72 + 8 * (1024 * 144 + 28)))) $((136 * (512 * 6 * 8 + 36) + 139 * 8))" "sizes of applications"
+grep -q "^tutti: amrex: no file of grids is read" err || fail "no word of the grids: $(cat err)"
 
 # E3SM's history files: h1 with two records, and h0; the map is known by its name.
 all_done '{"benchmark": "e3sm", "file": "test.h5", "configuration": {"k": "", "r": "2", "map": "../../e3sm/datasets/map_f_case_16p.h5"}}'

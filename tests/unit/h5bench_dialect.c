@@ -428,10 +428,10 @@ static void test_applications(void **state)
     gives(WRITTEN "," PATTERN("13"), "openpmd.read", "(none)");
     gives(WRITTEN "," PATTERN("5x"), "openpmd.read", "(none)");
     refuses(MPI, SERIES("\"operation\": \"append\""), "is not one of write, read");
-    refuses(MPI, SERIES("\"minBlock\": \"8 16\""), "'minBlock' has 2 sizes for dim 3");
+    refuses(MPI, SERIES("\"minBlock\": \"8 16\""), "'minBlock' has 2 of 3 numbers");
     refuses(MPI, SERIES("\"minBlock\": \"\""), "'minBlock' is empty");
     refuses(MPI, WRITTEN "," PATTERN(""), "'pattern' is empty");
-    refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 sizes for dim 2");
+    refuses(MPI, SERIES("\"dim\": 2, \"grid\": \" 8 \""), "'grid' has 1 of 2 numbers");
     gives(AMREX("\"sleeptime\": 2"), "amr.pause", "2s");
     gives(AMREX("\"restart_check\": \"1\""), "amr.phase", "both");
     gives(AMREX("\"hdf5compression\": \"ZLIB@3\""), "hdf5.filter", "deflate:3");
@@ -442,6 +442,11 @@ static void test_applications(void **state)
     gives(AMREX("\"hdf5compression\": \"ZFP_REVERSIBLE\""), "amr.verify", "(none)");
     gives(AMREX("\"hdf5compression\": \"None@0\""), "hdf5.filter", "(none)");
     gives(AMREX("\"mode\": \"ASYNC\""), "overlap", "async");
+    gives(AMREX("\"nlevs\": 3, \"grids_from_file\": 1, \"ref_ratio_file\": \"4 2\""), "amr.ratios",
+          "4:2");
+    gives(AMREX("\"nlevs\": 3, \"ref_ratio_file\": \"4 2\""), "amr.ratios", "(none)");
+    refuses(MPI, AMREX("\"nlevs\": 3, \"grids_from_file\": 1, \"ref_ratio_file\": \"4\""),
+            "'ref_ratio_file' has 1 of 2 numbers");
     refuses(MPI, AMREX("\"nlevels\": 2"), "did you mean 'nlevs'");
 }
 

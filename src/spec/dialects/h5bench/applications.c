@@ -55,7 +55,7 @@ static const struct tt_param openpmd_params[] = {
 };
 #undef AT
 
-/* "8 16 16" as 8:16:16, or as many of them as there are dimensions. */
+/* "8 16 16" as 8:16:16, or as many of them as are needed. */
 static int put_sizes(struct tt_h5bench_translation *t, const char *name, const char *key,
                      const char *text, uint64_t dim)
 {
@@ -69,7 +69,7 @@ static int put_sizes(struct tt_h5bench_translation *t, const char *name, const c
         text += length;
     }
     if (n < dim)
-        return tt_fail(t->e, TT_USAGE, "%.200s: '%s' has %" PRIu64 " sizes for dim %" PRIu64,
+        return tt_fail(t->e, TT_USAGE, "%.200s: '%s' has %" PRIu64 " of %" PRIu64 " numbers",
                        tt_h5bench_place(t, name), name, n, dim);
     tt_h5bench_put(t, name, key, "%s", sizes);
     return TT_OK;
@@ -223,9 +223,9 @@ static const char *const modes[] = {"SYNC", "ASYNC", NULL};
 struct amrex {
     uint64_t cells, max_grid, levels, components, particles, plot_files, particle_files;
     double pause;
-    bool restart;
+    bool restart, from_file;
     int mode;
-    char *compression;
+    char *compression, *ratios;
 };
 
 #define AT(member) offsetof(struct amrex, member)
@@ -243,6 +243,8 @@ static const struct tt_param amrex_params[] = {
     NUMBER("nparticlefile", particle_files, "2", 99999),
     {"sleeptime", TT_PARAM_DURATION, AT(pause), "2", NULL, NULL, 0, 1000000},
     {"restart_check", TT_PARAM_BOOL, AT(restart), "0"},
+    {"grids_from_file", TT_PARAM_BOOL, AT(from_file), "0"},
+    {"ref_ratio_file", TT_PARAM_TEXT, AT(ratios), NULL},
     {"hdf5compression", TT_PARAM_TEXT, AT(compression), NULL},
     {"mode", TT_PARAM_CHOICE, AT(mode), "SYNC", .choices = modes},
     {NULL},
@@ -298,6 +300,17 @@ static int put_compression(struct tt_h5bench_translation *t, const char *given)
     return TT_OK;
 }
 
+/* As in the original, ratios belong to the file of grids; "4 2" is 4:2. */
+static int put_ratios(struct tt_h5bench_translation *t, const struct amrex *a)
+{
+    if (!a->from_file || a->levels < 2)
+        return TT_OK;
+    tt_notice_same("amrex: no file of grids is read; a finer level has the middle half of the one "
+                   "before it");
+    return a->ratios ? put_sizes(t, "ref_ratio_file", "amr.ratios", a->ratios, a->levels - 1)
+                     : TT_OK;
+}
+
 int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
 {
     struct amrex a = {0};
@@ -315,7 +328,9 @@ int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
         tt_h5bench_put(t, "sleeptime", "amr.pause", "%.9gs", a.pause);
         tt_h5bench_put(t, "restart_check", "amr.phase", "%s", a.restart ? "both" : "write");
         put_common(t, a.mode == 1);
-        rc = put_compression(t, a.compression);
+        rc = put_ratios(t, &a);
+        if (rc == TT_OK)
+            rc = put_compression(t, a.compression);
     }
     tt_params_free(amrex_params, &a);
     return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
