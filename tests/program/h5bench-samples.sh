@@ -118,12 +118,17 @@ if ! ldconfig -p | grep -q 'libcuda\.so'; then
 fi
 no_data_left
 
-# What belongs to other programs is named.
+# What belongs to other programs is named; so is what MACSio and E3SM-IO could do, and what they would ignore has no effect.
 workflow '{"benchmark": "dlio", "configuration": {"generate-data": "true", "record-length": "64"}}' \
     '{"benchmark": "qmcpack", "configuration": {"i": "100", "g": "4 4 1"}}' \
-    "$(sample cuda_write 64 '"FILE_PER_PROC": "YES", "DYNAMIC_VFD_NAME": "gds"')" "$(sample write 64)"
+    "$(sample cuda_write 64 '"FILE_PER_PROC": "YES", "DYNAMIC_VFD_NAME": "gds"')" "$(sample write 64)" \
+    '{"benchmark": "macsio", "file": "m.h5", "configuration": {"part_size": "800B", "num_dumps": "1", "meta_type": "tabular"}}' \
+    '{"benchmark": "macsio", "file": "m.h5", "configuration": {"part_size": "800B", "num_dumps": "1"}}' \
+    '{"benchmark": "e3sm", "file": "e.h5", "configuration": {"f": "1", "g": "-1", "map": "map_g_case_16p.h5"}}'
 # The connector of another cache is not loaded in MODE SYNC; its path may be a list.
 sed -i 's/"vol": {}/"vol": {"library": "\/lib", "path": ["vol\/lib"], "connector": "cache_ext config=x;under_vol=512"}/' job.json
 expect 1 "${h5bench[@]}" job.json --json all.json
-equal "$(statuses)" "not run not run not run done"
+equal "$(statuses)" "not run not run not run done not run done done"
+grep -q "meta_type: an option of MACSio without counterpart" out || fail "not said why: $(cat out)"
+grep -q "^tutti: e3sm: g has no effect" err || fail "no word of the subfiles: $(cat err)"
 no_data_left

@@ -280,6 +280,8 @@ static void test_connectors(void **state)
 
 static void test_what_cannot_be_done(void **state)
 {
+#define MAPPED \
+    "{\"benchmark\": \"e3sm\", \"file\": \"x\", \"configuration\": {\"map\": \"f_case_16p.h5\", "
     static const char *const benchmarks[][2] = {
         {"{\"benchmark\": \"openpmd\", \"configuration\": {\"operation\": \"read\"}}",
          "no benchmark before it writes a series"},
@@ -290,6 +292,12 @@ static void test_what_cannot_be_done(void **state)
         {"{\"benchmark\": \"exerciser\", \"configuration\": {\"numdims\": 1, \"minels\": 9, "
          "\"nsizes\": 2, \"usechunked\": \"true\"}}",
          "a chunk cannot grow"},
+        {"{\"benchmark\": \"macsio\", \"file\": \"x\", \"configuration\": {\"meta_type\": "
+         "\"tabular\"}}",
+         "meta_type: an option of MACSio without counterpart"},
+        {MAPPED "\"x\": \"log\", \"g\": -1}}", "g: the layer log has no subfiles"},
+        {MAPPED "\"s\": 2}}", "s: every rank writes"},
+        {MAPPED "\"e\": 2}}", "e: the size is that of the map"},
         {"{\"benchmark\": \"dlio\", \"configuration\": {\"train\": \"true\"}}", "not planned"},
         {ONE("cuda_write", "\"DYNAMIC_VFD_NAME\": \"gds\""),
          "GPUDirect Storage has not been tested"},
@@ -475,7 +483,9 @@ static void test_e3sm(void **state)
     refuses(MPI, E3SM("map_f_case_0x72_16p.h5", "\"u\": 1"), "a size in its name is 0");
     refuses(MPI, E3SM("map_f_case_0p.h5", "\"u\": 1"), "a size in its name is 0");
     refuses(MPI, E3SM("map_f_case_7p.h5", "\"u\": 1"), "for 16 and for 21600 ranks are known");
-    refuses(MPI, SMALL("\"g\": 4"), "is not one of 1, 0");
+    gives(E3SM("map_g_case_16p.nc", "\"f\": 1"), "climate.files", "(none)");
+    gives(SMALL("\"g\": -1, \"p\": 1"), "climate.layout", "blob");
+    refuses(MPI, SMALL("\"g\": \"all\""), "g: 'all' is not a number of subfiles, or -1");
     refuses(MPI, SMALL("\"x\": \"canonical\", \"y\": \"2x\""), "is not a number of records");
     refuses(MPI, SMALL("\"mapp\": 1"), "did you mean 'map'");
     refuses(MPI, "{\"benchmark\": \"e3sm\", \"file\": \"x\", \"configuration\": {\"r\": 1}}",
@@ -538,6 +548,8 @@ static void test_macsio(void **state)
     gives(MACSIO("SIF", ""), "parts.groups", "0");
     gives(MACSIO("SIF 1", ""), "hdf5.method", "collective");
     gives(MACSIO("SIF", "\"part_size\": \"1M\", "), "parts.size", "1048576");
+    gives(MACSIO("SIF", "\"part_size\": \"80000B\", "), "parts.size", "80000");
+    gives(MACSIO("SIF", "\"meta_type\": \"\", "), "parts.groups", "0");
     gives(MACSIO("SIF", "\"avg_num_parts\": \"2.5\", "), "parts.parts", "2.5");
     gives(MACSIO("SIF", "\"dataset_growth\": \"0\", "), "parts.growth", "1");
     gives(MACSIO("SIF", "\"compute_time\": 3, "), "parts.pause", "3s");

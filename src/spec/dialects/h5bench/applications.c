@@ -341,14 +341,13 @@ int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
 static const char *const libraries[] = {"hdf5", "hdf5_md", "hdf5_log", NULL};
 static const char *const strategies[] = {"blob", "canonical", "log", NULL};
 static const char *const histories[] = {"-1", "0", "1", NULL};
-static const char *const subfiles[] = {"1", "0", NULL};
 
 struct e3sm {
-    int library, strategy, files, subfiles;
-    uint64_t records, stride;
+    int library, strategy, files;
+    uint64_t records, stride, factor;
     bool fill, unsorted, noncontiguous, is_float, keep;
     double pause;
-    char *flush, *map, *netcdf, *input, *output, *verbose;
+    char *flush, *map, *netcdf, *input, *output, *verbose, *profile, *subfiles;
 };
 
 #define AT(member) offsetof(struct e3sm, member)
@@ -366,11 +365,13 @@ static const struct tt_param e3sm_params[] = {
     {"j", TT_PARAM_BOOL, AT(is_float), "no"},
     {"f", TT_PARAM_CHOICE, AT(files), "-1", .choices = histories},
     {"t", TT_PARAM_DURATION, AT(pause), "0", NULL, NULL, 0, 1000000},
-    {"g", TT_PARAM_CHOICE, AT(subfiles), "1", .choices = subfiles},
-    {"s", TT_PARAM_COUNT, AT(stride), "1", NULL, NULL, 1, 1},
+    {"g", TT_PARAM_TEXT, AT(subfiles), "0"},
+    {"s", TT_PARAM_COUNT, AT(stride), "1", NULL, NULL, 1, 1 << 24},
+    {"e", TT_PARAM_COUNT, AT(factor), "1", NULL, NULL, 1, 1 << 24},
     {"k", TT_PARAM_BOOL, AT(keep), "no"},
     {"o", TT_PARAM_TEXT, AT(output), NULL},
     {"v", TT_PARAM_TEXT, AT(verbose), NULL},
+    {"p", TT_PARAM_TEXT, AT(profile), NULL},
     {NULL},
 };
 #undef AT
@@ -516,9 +517,28 @@ static int put_records(struct tt_h5bench_translation *t, const struct e3sm *o)
     return TT_OK;
 }
 
-static void put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
+/* The number of subfiles, which in the original only logs have. */
+static int check_subfiles(struct tt_h5bench_translation *t, const struct e3sm *o, bool is_log)
+{
+    char *end;
+    long n = strtol(o->subfiles, &end, 10);
+
+    if (*end || n < -1 || n > INT32_MAX)
+        return tt_fail(t->e, TT_USAGE, "%.200s: g: '%.40s' is not a number of subfiles, or -1",
+                       tt_h5bench_place(t, "g"), o->subfiles);
+    if (is_log && (n < 0 || n > 1))
+        return refuse(t, "g: the layer log has no subfiles");
+    if (!is_log && n != 0)
+        tt_notice_same(
+            "e3sm: g has no effect: in E3SM-IO only logs have subfiles; --layers subfile "
+            "makes some");
+    return TT_OK;
+}
+
+static int put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
 {
     static const char *const files[] = {"both", "h0", "h1"};
+    const struct tt_setting *model = tt_settings_find(&t->b->settings, "climate.case");
     bool is_log =
         !strcmp(libraries[o->library], "hdf5_log") || !strcmp(strategies[o->strategy], "log");
 
@@ -526,13 +546,17 @@ static void put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
                    is_log || o->strategy == 1 ? "canonical" : "blob");
     if (is_log)
         tt_h5bench_put(t, "x", "layers", "log");
-    tt_h5bench_put(t, "f", "climate.files", "%s", files[o->files]);
+    if (strcmp(model->value, "G") != 0) /* which has one; there f has no effect */
+        tt_h5bench_put(t, "f", "climate.files", "%s", files[o->files]);
     tt_h5bench_put(t, "q", "climate.sorted", "%s", o->unsorted ? "no" : "yes");
     tt_h5bench_put(t, "m", "climate.memory", "%s", o->noncontiguous ? "interleaved" : "contiguous");
     tt_h5bench_put(t, "j", "climate.type", "%s", o->is_float ? "float" : "double");
     tt_h5bench_put(t, "t", "climate.pause", "%.9gs", o->pause);
     tt_h5bench_put(t, "file", "climate.path", "%s", t->b->file);
     t->b->keeps = o->keep;
+    if (o->stride > 1 || o->factor > 1)
+        return refuse(t, o->factor > 1 ? "e: the size is that of the map" : "s: every rank writes");
+    return check_subfiles(t, o, is_log);
 }
 
 int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t)
@@ -546,8 +570,8 @@ int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t)
     if (rc == TT_OK)
         rc = put_records(t, &o);
     if (rc == TT_OK) {
-        put_history(t, &o);
         put_common(t, false);
+        rc = put_history(t, &o);
     }
     tt_params_free(e3sm_params, &o);
     return rc == TT_OK ? tt_settings_check(&t->b->settings, t->e) : rc;
@@ -556,6 +580,26 @@ int tt_h5bench_translate_e3sm(struct tt_h5bench_translation *t)
 /* ---- macsio ---- */
 
 static const char *const meshes[] = {"rectilinear", NULL};
+static const char *const macsio_others[] = {"units_prefix_system",
+                                            "mesh_decomp",
+                                            "part_mesh_dims",
+                                            "part_map",
+                                            "topology_change_probability",
+                                            "meta_type",
+                                            "meta_size",
+                                            "max_dir_size",
+                                            "debug_level",
+                                            "log_line_cnt",
+                                            "log_line_length",
+                                            "alignment",
+                                            "fileext",
+                                            "read_path",
+                                            "num_loads",
+                                            "no_validate_read",
+                                            "read_mesh",
+                                            "read_vars",
+                                            "time_randomize",
+                                            NULL};
 
 struct macsio {
     uint64_t part_size, variables, dims, dumps, intensity;
@@ -632,13 +676,31 @@ static void put_parts(struct tt_h5bench_translation *t, const struct macsio *o, 
                        "compute_time; --pause 0 --compute TIME really computes");
 }
 
+/* h5bench passes any option on. Of one that has no counterpart here nothing can be run. */
+static int refuse_options(struct tt_h5bench_translation *t)
+{
+    for (size_t i = 0; i < t->keys->n && !t->b->reason; i++) {
+        const struct tt_setting *s = &t->keys->list[i];
+
+        if (*s->value && tt_has_word(macsio_others, s->key) &&
+            asprintf(&t->b->reason, "%s: an option of MACSio without counterpart", s->key) < 0) {
+            t->b->reason = NULL;
+            return tt_fail_nomem(t->e, "a reason");
+        }
+    }
+    return TT_OK;
+}
+
 int tt_h5bench_translate_macsio(struct tt_h5bench_translation *t)
 {
     struct macsio o = {0};
     uint64_t files = 0;
-    int rc = tt_h5bench_read_given(t->keys, macsio_params, &o, t->e);
+    int rc = refuse_options(t);
 
+    if (rc != TT_OK || t->b->reason)
+        return rc;
     t->b->workload = "parts";
+    rc = tt_h5bench_read_given(t->keys, macsio_params, &o, t->e);
     if (rc == TT_OK)
         rc = read_file_mode(t, o.mode, &files);
     if (rc == TT_OK)

@@ -39,6 +39,8 @@ static void shorten_unit(char *value, enum tt_param_type type)
         unit[1] = '\0';
     if (type == TT_PARAM_BYTES && *unit && tolower((unsigned char)unit[1]) == 's' && !unit[2])
         unit[1] = '\0';
+    if (type == TT_PARAM_BYTES && !strcmp(unit, "B"))
+        *unit = '\0';
 }
 
 static int set(void *options, const struct tt_param *param, const struct tt_setting *s,
@@ -69,14 +71,15 @@ static int read_all(const struct tt_settings *keys, const struct tt_param *param
     for (size_t i = 0; rc == TT_OK && i < keys->n; i++) {
         const struct tt_param *p = params;
 
+        if (!takes_empty && !*keys->list[i].value)
+            continue;
         while (p->key && strcmp(p->key, keys->list[i].key) != 0)
             p++;
         if (!p->key)
             return tt_fail(e, TT_USAGE, "%.200s: '%.80s' is not a key of h5bench%s",
                            keys->list[i].place, keys->list[i].key,
                            TT_DID_YOU_MEAN(tt_nearest_key(keys->list[i].key, params)));
-        if (takes_empty || *keys->list[i].value)
-            rc = set(options, p, &keys->list[i], e);
+        rc = set(options, p, &keys->list[i], e);
     }
     return rc;
 }
