@@ -35,8 +35,20 @@ for file in "$SOURCE"/examples/*.yaml; do
     no_data_left
 done
 
-# Published sizes are for another machine: what they need can be said here.
-for file in "$SOURCE"/examples/published/*.yaml; do expect 0 "$TUTTI" run "$file" --dry-run "${here[@]}"; done
+# Published sizes are for another machine: what they need can be said here. Ranks, what is written and read, in how many files.
+published="amr 8 168 MiB 84.3 MiB 4
+checkpoint-1t 1024 16.9 TiB 16.9 TiB 2048
+checkpoint-405b 512 5.17 TiB 5.17 TiB 1024
+checkpoint-70b 64 920 GiB 920 GiB 128
+checkpoint-8b 8 105 GiB 105 GiB 16
+cosmoflow 8 1.35 TiB 6.74 TiB 524288
+openpmd 64 200 GiB 0 B 10"
+for file in "$SOURCE"/examples/published/*.yaml; do
+    expect 0 "$TUTTI" run "$file" --dry-run "${here[@]}"
+    awk -v name="$(basename "$file" .yaml)" '/^would run/ { ranks = $5 } /^writes/ { written = $2 " " $3; sub(/,$/, "", written); files = $(NF - 1) }
+        /^reads/ { read = $2 " " $3 } END { print name, ranks, written, read, files }' out
+done >sizes
+equal "$published" "$(cat sizes)" "published sizes"
 
 # One repetition shows that every key works, and tells nothing. The published sizes are for another machine.
 acceptance=$SOURCE/examples/acceptance
