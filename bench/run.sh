@@ -215,7 +215,12 @@ tiny_runs() {
             jq '.metrics | .peak_memory.value - .bytes_written.value / 2' "$work/out.json"
         done >"$work/memory.$backend"
         jq -n '[inputs] | [(.[1] - .[0]) / 200000, (.[2] - .[1]) / 400000]' "$work/memory.$backend" >"$work/per_run.json"
-        note "  $backend: bytes of memory per run beyond its data" "$(printf '%8.1f' "$(jq '.[1]' "$work/per_run.json")")"
+        # tutti's list has 16 bytes per run; libraries make lists of their own.
+        if [ "$backend" = posix ]; then
+            row "  posix: bytes of memory per run beyond its data" "$(jq '.[1]' "$work/per_run.json")" '<=' 32
+        else
+            note "  $backend: bytes of memory per run beyond its data" "$(printf '%8.1f' "$(jq '.[1]' "$work/per_run.json")")"
+        fi
         row "  $backend: what further runs take, of what the first took" "$(jq '.[1] / .[0]' "$work/per_run.json")" '<=' 1.2
     done
 }
