@@ -49,6 +49,15 @@ for kind in classic 64-bit-offset; do
     rm "$data"/mapped*
 done
 rm "$data"/made*
+# As in a workflow of h5bench, where ../.. is beside the directory of the data.
+if has_backend hdf5; then
+    mkdir datasets
+    cp cdf5.nc datasets/map_f_case_3p.nc
+    printf '{"mpi": {"command": "mpirun", "ranks": "2"}, "vol": {}, "file-system": {}, "directory": "%s", "benchmarks": [{"benchmark": "e3sm",
+        "file": "e.h5", "configuration": {"map": "../../datasets/map_f_case_3p.h5"}}]}' "$data" >job.json
+    expect 0 "$TUTTI" h5bench job.json --results "$runs" --min-free 0 --json all.json
+    equal "$(jq -r '.benchmarks[0].result.plan.parameters["climate.map"]' all.json)" "$(realpath datasets)/map_f_case_3p.nc" "the map"
+fi
 bad_map() { # STATUS PATTERN OPTION...
     expect "$1" "${climate[@]}" -n 2 "${@:3}"
     one_line "$2"
