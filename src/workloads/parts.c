@@ -34,7 +34,7 @@ static const struct tt_param params[] = {
     {"size", TT_PARAM_BYTES, AT(size), "80000", "B",
      "of one variable of a part; as much of it as whole rows take", 8, INT64_C(1) << 40},
     {"parts", TT_PARAM_REAL, AT(parts), "1", NULL,
-     "of a rank; with 2.5, every second rank has 2, and the others 3", 1, 100000},
+     "of a rank; with 2.5, the first half of the ranks has 3, and the others have 2", 1, 100000},
     {"variables", TT_PARAM_COUNT, AT(variables), "20", NULL, "of doubles in a part", 1, 10000},
     {"dims", TT_PARAM_COUNT, AT(dims), "2", "dimensions", "of a part", 1, 3},
     {"dumps", TT_PARAM_COUNT, AT(dumps), "10", NULL, "times that all parts are written", 1, 999999},
