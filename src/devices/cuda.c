@@ -201,8 +201,14 @@ static void cuda_release(struct tt_device *d, void *data)
 static int cuda_pin(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
 {
     struct cuda *c = enter(d);
+    cu_result failed = c->l->cuMemHostAlloc(out, bytes ? bytes : 1, 0);
 
-    return CHECK(cuMemHostAlloc, out, bytes ? bytes : 1, 0);
+    if (failed == 0)
+        return TT_OK;
+    return tt_fail(e, failed == CU_OUT_OF_MEMORY ? TT_NOMEM : TT_FAILED,
+                   "device cuda: the host cannot pin %.1f MiB of its memory: cuMemHostAlloc: %s "
+                   "(error %d)",
+                   (double)bytes / 1048576, tt__cuda_text(c->l, failed), failed);
 }
 
 static void cuda_unpin(struct tt_device *d, void *data)

@@ -93,9 +93,9 @@ void tt_count_read(struct tt_engine *engine, uint64_t bytes)
     engine->p->now.bytes_read += bytes;
 }
 
-void *tt_staging_allocate(struct tt_engine *engine, size_t bytes)
+void *tt_staging_allocate(struct tt_engine *engine, size_t bytes, struct tt_error *e)
 {
-    return engine->p->memory.allocate(&engine->p->memory, bytes);
+    return engine->p->memory.allocate(&engine->p->memory, bytes, e);
 }
 
 void tt_staging_release(struct tt_engine *engine, void *data)

@@ -45,7 +45,7 @@ int tt_device_prove_apart(struct tt_device *device, const struct tt_config *conf
 
 /* For a workload that reads past the series below: memory of the host, of the kind that
  * device.staging asks for, and counting what was copied from there to the device, by its clock. */
-void *tt_staging_allocate(struct tt_engine *engine, size_t bytes);
+void *tt_staging_allocate(struct tt_engine *engine, size_t bytes, struct tt_error *e);
 void tt_staging_release(struct tt_engine *engine, void *data);
 void tt_count_staged(struct tt_engine *engine, uint64_t bytes, int64_t ns);
 

@@ -11,10 +11,14 @@
 
 /* ---- memory ---- */
 
-static void *allocate_pages(const struct tt_memory *memory, size_t bytes)
+static void *allocate_pages(const struct tt_memory *memory, size_t bytes, struct tt_error *e)
 {
+    void *data = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+
     (void)memory;
-    return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (!data)
+        tt_fail_nomem(e, "the buffers of transfers");
+    return data;
 }
 
 static void free_pages(const struct tt_memory *memory, void *data)
@@ -23,12 +27,11 @@ static void free_pages(const struct tt_memory *memory, void *data)
     free(data);
 }
 
-static void *allocate_pinned(const struct tt_memory *memory, size_t bytes)
+static void *allocate_pinned(const struct tt_memory *memory, size_t bytes, struct tt_error *e)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
     void *data = NULL;
 
-    return memory->device->type->pin(memory->device, bytes, &data, &ignored) == TT_OK ? data : NULL;
+    return memory->device->type->pin(memory->device, bytes, &data, e) == TT_OK ? data : NULL;
 }
 
 static void free_pinned(const struct tt_memory *memory, void *data)
@@ -49,9 +52,11 @@ int tt_queue_reserve(struct tt_queue *q, size_t bytes, size_t *each, struct tt_e
     size_t all;
 
     *each = (bytes + PAGE - 1) / PAGE * PAGE;
-    if (__builtin_mul_overflow(*each, q->spec.depth, &all) ||
-        !(q->slab = q->spec.memory->allocate(q->spec.memory, all)))
+    if (__builtin_mul_overflow(*each, q->spec.depth, &all))
         return tt_fail_nomem(e, "the buffers of transfers");
+    q->slab = q->spec.memory->allocate(q->spec.memory, all, e);
+    if (!q->slab)
+        return e->code;
     memset(q->slab, 0, all); /* the kernel gives memory here, and not during the transfers */
     for (unsigned i = 0; i < q->spec.depth; i++) {
         q->batches[i].buffer = q->slab + i * *each;
@@ -146,9 +151,9 @@ int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e)
     if (bytes <= b->buffer_size)
         return TT_OK;
     release_buffer(b->queue, b);
-    b->buffer = memory->allocate(memory, bytes);
+    b->buffer = memory->allocate(memory, bytes, e);
     if (!b->buffer)
-        return tt_fail_nomem(e, "a staging buffer");
+        return e->code;
     b->buffer_size = bytes;
     return TT_OK;
 }

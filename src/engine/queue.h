@@ -76,7 +76,7 @@ struct tt_queue_calls {
 
 /* Where buffers come from: aligned to pages, and of a device's choice if there is one. */
 struct tt_memory {
-    void *(*allocate)(const struct tt_memory *memory, size_t bytes);
+    void *(*allocate)(const struct tt_memory *memory, size_t bytes, struct tt_error *e);
     void (*release)(const struct tt_memory *memory, void *data);
     struct tt_device *device; /* NULL: all blocks are in the host's memory */
     bool pinned;              /* the device copies to it by itself; else who asks waits for it */

@@ -183,9 +183,9 @@ static int reserve_lists(struct tt_batch *b, struct tt_error *e)
     if (s->nlists <= s->most_lists)
         return TT_OK;
     free_lists(b);
-    s->lists = memory->allocate(memory, bytes);
+    s->lists = memory->allocate(memory, bytes, e);
     if (!s->lists)
-        return tt_fail_nomem(e, "a list of runs");
+        return e->code;
     rc = memory->device->type->allocate(memory->device, bytes, &there, e);
     s->lists_there = there;
     s->most_lists = rc == TT_OK ? s->nlists : 0;

@@ -86,6 +86,7 @@ cu_result cuGetErrorString(cu_result rc, const char **text)
                  {222, "the provided PTX was compiled with an unsupported toolchain."},
                  {500, "named symbol not found"},
                  {719, "unspecified launch failure"},
+                 {801, "operation not supported"},
                  {803, "system has unsupported display driver / cuda driver combination"}};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

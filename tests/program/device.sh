@@ -438,8 +438,11 @@ works=(-- stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg)
 frames=(-- frames --edge 12 --frames 4 --mode async+bg)
 checkpoint=(-- $state)
 expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
+equal "0.4 1048576" "$(value device_utilisation) $(value device_memory)" "what NVML says"
 ends 'rank 0: device 0 \(fake\) has [0-9.]* of [0-9.]* MiB left, and [0-9.]* MiB are needed' FAKE_CUDA_MEMORY=50000 "${works[@]}"
 ends 'cuDevicePrimaryCtxRetain: .* busy or unavailable' FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46@1 "${works[@]}"
+ends 'the host cannot pin [0-9.]* MiB of its memory: cuMemHostAlloc: operation not supported \(error 801\)' \
+    FAKE_CUDA_FAIL=cuMemHostAlloc=801@2 "${works[@]}"
 ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
 ends 'cuModuleLoadData: the provided PTX was compiled with an unsupported toolchain' FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
 ends 'NVRTC 0.0 does not compile the kernels for compute capability 9.0: error: identifier "u65" is undefined' \

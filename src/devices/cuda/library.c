@@ -163,17 +163,20 @@ int tt__cuda_library(const char *nvrtc, const struct tt_cuda_library **out, stru
     return outcome;
 }
 
-int tt__cuda_check(const struct tt_cuda_library *l, cu_result rc, const char *call,
-                   struct tt_error *e)
+const char *tt__cuda_text(const struct tt_cuda_library *l, cu_result rc)
 {
     const char *text = NULL;
 
+    return l->cuGetErrorString(rc, &text) == 0 && text ? text : "unknown error";
+}
+
+int tt__cuda_check(const struct tt_cuda_library *l, cu_result rc, const char *call,
+                   struct tt_error *e)
+{
     if (rc == 0)
         return TT_OK;
-    if (l->cuGetErrorString(rc, &text) != 0 || !text)
-        text = "unknown error";
     if (rc == CU_OUT_OF_MEMORY)
         return tt_fail(e, TT_NOMEM, "device cuda: %s: the device has no memory left for this",
                        call);
-    return tt_fail(e, TT_FAILED, "device cuda: %s: %s (error %d)", call, text, rc);
+    return tt_fail(e, TT_FAILED, "device cuda: %s: %s (error %d)", call, tt__cuda_text(l, rc), rc);
 }

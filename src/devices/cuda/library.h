@@ -117,7 +117,9 @@ struct tt_cuda_library {
 /* Opens them once for the process. nvrtc: a path of the user's, or NULL. TT_UNSUPPORTED with one
  * line that says what is missing. */
 int tt__cuda_library(const char *nvrtc, const struct tt_cuda_library **out, struct tt_error *e);
-/* TT_OK if rc is 0; else the driver's words. */
+/* The driver's words. */
+const char *tt__cuda_text(const struct tt_cuda_library *l, cu_result rc);
+/* TT_OK if rc is 0; else it fails with these words. */
 int tt__cuda_check(const struct tt_cuda_library *l, cu_result rc, const char *call,
                    struct tt_error *e);
 

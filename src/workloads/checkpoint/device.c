@@ -198,8 +198,8 @@ int tt_checkpoint_feed_make(struct tt_engine *engine, struct tt_checkpoint_feed 
     if (f)
         f->engine = engine;
     for (int i = 0; rc == TT_OK && i < 2; i++) {
-        f->buffers[i] = tt_staging_allocate(engine, TT_CHECKPOINT_PART);
-        rc = f->buffers[i] ? TT_OK : tt_fail_nomem(e, "a staging buffer");
+        f->buffers[i] = tt_staging_allocate(engine, TT_CHECKPOINT_PART, e);
+        rc = f->buffers[i] ? TT_OK : e->code;
         if (rc == TT_OK)
             rc = d->type->make_event(d, &f->begun[i], e);
         if (rc == TT_OK)
