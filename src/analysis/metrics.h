@@ -223,10 +223,11 @@
       "1 - (epoch_time - compute_only - visible staging) / (io_only - staging), as in " \
       "hidden_staging. Both, weighted by their parts of io_only, are hidden_fraction") \
     X(device_utilisation, "1", "device utilisation", COUNT, WORKLOAD, 0, \
-      "part of the last second or less of the measured time in which kernels ran on rank 0's device, " \
-      "as its library says; of all who use it") \
+      "part of the time in which kernels ran on rank 0's device, as its library says; mean of ten looks " \
+      "a second in the measured time; of all who use it") \
     X(device_memory, "B", "device memory", NEED, WORKLOAD, 0, \
-      "memory in use on rank 0's device at the end of the measured time, of all who use it") \
+      "largest memory in use on rank 0's device, by ten looks a second in the measured time; of all " \
+      "who use it") \
     X(t_init, "s", "opening before", TIME, RECORDS, 0, \
       "the slowest rank's time in opening files before the common start, which runtime does " \
       "not have") \

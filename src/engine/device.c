@@ -285,19 +285,34 @@ int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *
 
 /* ---- the end ---- */
 
-void tt__device_report(struct tt_engine *engine)
+void tt__device_look(struct tt_engine *engine)
 {
+    struct tt__device_seen *seen = &engine->p->device_seen;
     struct tt_device *d = engine->device;
     struct tt_device_usage usage = {.utilisation = NAN};
 
-    if (!d)
+    if (!d || !d->type->usage)
+        return;
+    d->type->usage(d, &usage);
+    if (isfinite(usage.utilisation)) {
+        seen->utilisation += usage.utilisation;
+        seen->looks++;
+    }
+    if (usage.memory_used > seen->memory)
+        seen->memory = usage.memory_used;
+}
+
+void tt__device_report(struct tt_engine *engine)
+{
+    const struct tt__device_seen *seen = &engine->p->device_seen;
+
+    if (!engine->device)
         return;
     tt_result(engine, "staged", TT_RESULT_SUM, (double)engine->p->staged);
     tt_result(engine, "staging_time", TT_RESULT_SUM, tt_seconds(engine->p->staging_ns));
-    if (d->type->usage)
-        d->type->usage(d, &usage);
-    if (isfinite(usage.utilisation))
-        tt_result(engine, "device_utilisation", TT_RESULT_SAME, usage.utilisation);
-    if (usage.memory_used > 0)
-        tt_result(engine, "device_memory", TT_RESULT_SAME, (double)usage.memory_used);
+    if (seen->looks > 0)
+        tt_result(engine, "device_utilisation", TT_RESULT_SAME,
+                  seen->utilisation / (double)seen->looks);
+    if (seen->memory > 0)
+        tt_result(engine, "device_memory", TT_RESULT_SAME, (double)seen->memory);
 }

@@ -359,8 +359,8 @@ void tt__engine_stop_clock(struct tt_engine *engine)
     next_record(engine, 0);       /* at once: what follows is not of the run, and no phase of it */
     tt_trace_set(TT_TRACE_FILES); /* what is read from here on does not count */
     p->cpu = tt_cpu_since(p->cpu);
-    tt__device_report(engine);
     tt__monitor_stop(engine);
+    tt__device_report(engine);
 }
 
 int tt_engine_stop(struct tt_engine *engine, struct tt_error *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A thread of every rank in the measured time. On the first rank of a node it writes the records of
- * all of them; rank 0's writes progress and looks at what the driver says and at the free space:
- * the main thread makes no system call for these between two dumps. No MPI. */
+ * all of them; rank 0's writes progress and looks at what the driver says, at the free space and at
+ * its device: the main thread makes no system call for these between two dumps. No MPI. */
 #include <stdlib.h>
 
 #include "base/note.h"
@@ -57,6 +57,8 @@ static int64_t tick(void *argument, bool last)
     tt_calls_unseen = true; /* they are not those of the library */
     if (m->engine->rank == 0)
         look(m);
+    if (m->engine->rank == 0 && __atomic_load_n(&m->engine->p->start_ns, __ATOMIC_RELAXED) != 0)
+        tt__device_look(m->engine);
     tt_recorder_flush(m->engine->p->recorder, last || ++m->ticks % TICKS_OF_RECORDS == 0);
     return tt_now_ns() + TICK_NS;
 }

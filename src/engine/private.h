@@ -56,6 +56,13 @@ struct tt__closing {
     uint64_t told[TT__NTOLD];
 };
 
+/* Of rank 0's device; the monitor adds to it. */
+struct tt__device_seen {
+    double utilisation; /* summed over so many looks: */
+    uint64_t looks;
+    uint64_t memory; /* the most */
+};
+
 /* Of this node's wall clock against that of rank 0's node. */
 struct tt__clock {
     int64_t offset_ns, error_ns;
@@ -84,6 +91,7 @@ struct tt_engine_private {
     struct tt_counters *counters; /* on one rank of each node */
     struct tt_pool *helper;       /* NULL without overlap */
     struct tt_memory memory;      /* that staging buffers are made of */
+    struct tt__device_seen device_seen;
     struct tt_probe probes[2]; /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;        /* probes were made */
     const char *overlap_way;   /* how dumps really overlapped; NULL before the first */
@@ -198,7 +206,9 @@ void tt__node_watch(struct tt_engine *engine);
 /* device.c: opens the device of the configuration, if it has one, and says where staging buffers
  * come from. Collective. */
 int tt__device_prepare(struct tt_engine *engine, struct tt_error *e);
-/* At the end of the measured time: results that only the engine knows. */
+/* By rank 0's monitor, now and then: how busy the device is, and how full. */
+void tt__device_look(struct tt_engine *engine);
+/* At the end of the measured time, after the monitor: results that only the engine knows. */
 void tt__device_report(struct tt_engine *engine);
 /* clocks.c. Collective. */
 struct tt__clock tt__clock_measure(struct tt_engine *engine);

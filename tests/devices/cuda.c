@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A driver of CUDA, and NVRTC, for tests on machines without a GPU. Memory is the host's, copies
- * happen at once, and kernels compute nothing: they only have to be in what was compiled. NVRTC
- * passes its calls on to a real one, or takes the text for the program; it insists on the options
- * that tutti's results depend on.
+/* A driver of CUDA, NVRTC and NVML, for tests on machines without a GPU. Memory is the host's,
+ * copies happen at once, and kernels compute nothing: they only have to be in what was compiled.
+ * NVRTC passes its calls on to a real one, or takes the text for the program; it insists on the
+ * options that tutti's results depend on.
  *
  * Environment: FAKE_CUDA_FAIL=CALL=CODE@N, the N-th call of that name fails with this code of CUDA,
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
@@ -21,6 +21,7 @@
 #define X(name, arguments) cu_result name arguments;
 CUDA_DRIVER(X)
 CUDA_NVRTC(X)
+CUDA_NVML(X)
 #undef X
 
 enum { OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
@@ -374,6 +375,33 @@ cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y,
     (void)extra;
     UNLESS_TOLD;
     return grid_x && grid_y && grid_z && block_x && block_y && block_z ? 0 : 1;
+}
+
+/* ---- NVML ---- */
+
+cu_result nvmlInit_v2(void)
+{
+    return 0;
+}
+
+cu_result nvmlDeviceGetHandleByPciBusId_v2(const char *text, nvml_device *out)
+{
+    *out = (nvml_device)&used;
+    return strcmp(text, "0000:00:00.0") != 0;
+}
+
+cu_result nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *out)
+{
+    (void)device;
+    *out = (struct nvml_utilization){.gpu = 40, .memory = 7};
+    return 0;
+}
+
+cu_result nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *out)
+{
+    (void)device;
+    *out = (struct nvml_memory){.total = 3 << 20, .free = 2 << 20, .used = 1 << 20};
+    return 0;
 }
 
 /* ---- NVRTC ---- */

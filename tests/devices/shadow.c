@@ -10,10 +10,12 @@
  * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
  * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
  * SHADOW_WRONG, but not to what the device itself sees; SHADOW_HANG, processes that would prove it
- * hang; SHADOW_UNPINNED, no memory can be pinned;
- * SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what it
- * does not have is done by the functions that stand for kernels. */
+ * hang; SHADOW_UNPINNED, no memory can be pinned; SHADOW_USAGE=N, it is busy and has N bytes in use
+ * when somebody looks for the first time, and is idle and empty later; SHADOW_KERNELS, a directory
+ * with kernels that were compiled for the host (emulate.h): what it does not have is done by the
+ * functions that stand for kernels. */
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +66,7 @@ struct shadow {
     struct piece *pieces;
     struct piece *pinned; /* of the host's memory: they have no shadow */
     size_t used;
-    long copies, launches;
+    long copies, launches, looks;
 };
 
 /* ---- memory ---- */
@@ -456,6 +458,16 @@ static void shadow_close(struct tt_device *d)
     pthread_mutex_destroy(&s->lock);
 }
 
+static void shadow_usage(struct tt_device *d, struct tt_device_usage *out)
+{
+    struct shadow *s = d->state;
+    bool first = s->looks++ == 0;
+
+    *out = (struct tt_device_usage){.utilisation = NAN};
+    if (getenv("SHADOW_USAGE"))
+        *out = (struct tt_device_usage){first, first ? (uint64_t)setting("SHADOW_USAGE", 0) : 1};
+}
+
 static int shadow_query(struct tt_device *d, struct tt_facts *facts, struct tt_error *e)
 {
     if (tt_facts_add(facts, "shadow.device", NULL, d->name, TT_IN_EFFECT, "") != TT_OK)
@@ -487,6 +499,7 @@ const struct tt_device_type tt_device_shadow = {
     .drain = shadow_drain,
     .elapsed = shadow_elapsed,
     .mpi_says = shadow_mpi_says,
+    .usage = shadow_usage,
     .query = shadow_query,
 };
 TT_MODULE(.device = &tt_device_shadow);

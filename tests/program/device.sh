@@ -71,6 +71,12 @@ holds '$staging >= 0 and $staging <= 1 and ([$staging, $storage] | min <= $all +
 expect 0 "${stencil[@]}" -n 2 --size 64x70 --iterations 24 --write every=4 --mode async+bg
 equal "null null" "$(value hidden_staging) $(value hidden_storage)" "staging without a device"
 
+# How busy and how full the device is, is seen while it works, and not only when it has ended.
+if [ "$device" = shadow ]; then
+    expect 0 env SHADOW_USAGE=123456789 "${stencil[@]}" -n 2 --size 64x70 --device shadow --iterations 20 --compute 20ms --mode async+bg
+    holds '$busy > 0 and $busy < 1 and $memory == 123456789' busy="$(value device_utilisation)" memory="$(value device_memory)"
+fi
+
 # overlap=auto and the model know staging apart from storage; the model does not join runs of different devices.
 expect 0 "${stencil[@]}" -n 2 --size 128 --iterations 40 --write every=1 --mode auto --device "$device"
 jq -e '.overlap.auto[0] | .sync + .async == 40 and (.decisions | length > 0) and ([.decisions[] | .staging > 0 and .io > 0] | all)' out.json >/dev/null ||
