@@ -71,6 +71,15 @@ holds '$staging >= 0 and $staging <= 1 and ([$staging, $storage] | min <= $all +
 expect 0 "${stencil[@]}" -n 2 --size 64x70 --iterations 24 --write every=4 --mode async+bg
 equal "null null" "$(value hidden_staging) $(value hidden_storage)" "staging without a device"
 
+# The device's clock sees no more than the host's around it; and where kernels and copies are long, not much less.
+size='900x700' passes=2
+[ "$device" = shadow ] || size=8192 passes=50
+expect 0 "${stencil[@]}" -n 1 --size $size --compute $passes --device "$device" --mode sync
+for what in "$(value staging_time) copy" "$(jq '.metrics.kernel_time.value * 8' out.json) compute"; do
+    holds '$device > 0 and $device <= 1.001 * $host + 2e-6 and ($shadow or $device >= 0.95 * $host)' device="${what% *}" \
+        host="$(jq ".phases.${what#* }.max" out.json)" shadow="$([ "$device" = shadow ] && echo true || echo false)"
+done
+
 # How busy and how full the device is, is seen while it works, and not only when it has ended.
 if [ "$device" = shadow ]; then
     expect 0 env SHADOW_USAGE=123456789 "${stencil[@]}" -n 2 --size 64x70 --device shadow --iterations 20 --compute 20ms --mode async+bg
