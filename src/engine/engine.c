@@ -438,14 +438,18 @@ int tt__baseline_begin(struct tt_engine *engine, struct tt_error *e)
 }
 
 /* Asleep: a rank that has spun may have used up its time on the CPU when it goes on. */
-void tt__baseline_end(struct tt_engine *engine)
+int tt__baseline_end(struct tt_engine *engine, struct tt_error *e)
 {
-    struct tt_error none = TT_ERROR_CLEAR;
+    struct tt_error why = TT_ERROR_CLEAR;
+    int rc;
 
     if (!engine->p->unmeasured)
-        return;
-    tt_agree_patiently(engine->comm, TT_OK, &none);
+        return TT_OK;
+    rc = tt_agree_patiently(engine->comm, TT_OK, &why);
+    if (rc != TT_OK && e->code == TT_OK)
+        *e = why;
     tt_unmeasured_end(engine);
+    return rc;
 }
 
 void tt_unmeasured_end(struct tt_engine *engine)

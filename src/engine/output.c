@@ -198,12 +198,12 @@ static int64_t since(const struct tt_output *o, enum tt_phase phase)
 }
 
 /* next: the kind of epoch that follows. */
-static void end_epoch(struct tt_output *o, uint32_t next)
+static int end_epoch(struct tt_output *o, uint32_t next, struct tt_error *e)
 {
     struct tt_epoch_record record;
 
     if (!o->in_epoch)
-        return;
+        return TT_OK;
     o->in_epoch = false;
     /* Not now.iteration, which is 0 when the loop has ended and the rest is drained. */
     o->epoch.iterations = (uint32_t)(o->engine->p->last_iteration - o->last_iteration);
@@ -221,8 +221,9 @@ static void end_epoch(struct tt_output *o, uint32_t next)
     tt_recorder_epoch(o->engine->p->recorder, &record);
     if (record.epoch > o->engine->p->epochs)
         o->engine->p->epochs = record.epoch;
-    if (o->epoch.kind != TT_EPOCH_OVERLAPPED && next != TT_EPOCH_SETTLING)
-        tt__baseline_end(o->engine);
+    return o->epoch.kind != TT_EPOCH_OVERLAPPED && next != TT_EPOCH_SETTLING
+               ? tt__baseline_end(o->engine, e)
+               : TT_OK;
 }
 
 /* Where the caller writes and syncs at once, every epoch is as a baseline would be; and auto tries
@@ -393,8 +394,9 @@ static int dump(struct tt_output *o, uint64_t iteration, unsigned nblocks,
     /* What is excluded and what is not have no dump in common. */
     bool parts = baseline || o->epoch.kind == TT_EPOCH_SETTLING;
     int rc = complete_all(o, parts ? 0 : tt__dumps_in_flight(o->engine) - 1, e);
+    int ended = end_epoch(o, kind, e);
 
-    end_epoch(o, kind);
+    rc = rc == TT_OK ? ended : rc;
     for (uint64_t i = 0; i < n; i++)
         added += tt_series_growth(o->copies[i], o->steps[i], each);
     if (rc == TT_OK)
@@ -458,16 +460,15 @@ struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step)
 
 int tt_output_drain(struct tt_output *o, struct tt_error *e)
 {
-    int rc = TT_OK;
+    int rc = TT_OK, ended;
 
     for (unsigned i = 0; o && i < o->ncopies; i++) {
         int now = tt_series_drain(o->copies[i], e);
 
         rc = rc == TT_OK ? now : rc;
     }
-    if (o)
-        end_epoch(o, TT_EPOCH_OVERLAPPED);
-    return rc;
+    ended = o ? end_epoch(o, TT_EPOCH_OVERLAPPED, e) : TT_OK;
+    return rc == TT_OK ? ended : rc;
 }
 
 int tt_output_close(struct tt_output *o, struct tt_error *e)

@@ -172,7 +172,8 @@ static inline void tt__phase_add_ns(struct tt_engine *engine, enum tt_phase phas
 /* Collective, where nothing is in flight: what comes now is not part of the job that was asked for,
  * and is recorded as such. */
 int tt__baseline_begin(struct tt_engine *engine, struct tt_error *e);
-void tt__baseline_end(struct tt_engine *engine);
+/* Fails with a rank that has failed since it began and tells the others now. */
+int tt__baseline_end(struct tt_engine *engine, struct tt_error *e);
 
 /* The end of the measured time on this rank, also of a run that was stopped; only the first call
  * counts. */

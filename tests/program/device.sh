@@ -462,7 +462,10 @@ ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1
 ends 'cuModuleLoadData: the provided PTX was compiled with an unsupported toolchain' FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
 ends 'NVRTC 0.0 does not compile the kernels for compute capability 9.0: error: identifier "u65" is undefined' \
     FAKE_CUDA_FAIL=nvrtcCompileProgram=6@1 "${works[@]}"
-# Lost by one rank: nothing works on it from then on, freeing its memory neither.
+# Lost by one rank: nothing works on it from then on, freeing its memory neither. The line names the first call that failed.
+for how in '' '--halo overlap'; do
+    ends 'rank 1: device cuda: cuLaunchKernel: unspecified launch failure' FAKE_CUDA_FAIL=cuLaunchKernel=719@10 FAKE_CUDA_RANK=1 "${works[@]}" $how
+done
 ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuLaunchKernel=719@5 FAKE_CUDA_RANK=1 "${works[@]}"
 ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuEventSynchronize=719@3 FAKE_CUDA_RANK=1 "${works[@]}" --halo overlap
 ends 'rank 1: .*: uncorrectable ECC error' FAKE_CUDA_FAIL=cuMemcpyAsync=214@5 FAKE_CUDA_RANK=1 "${frames[@]}"

@@ -365,7 +365,8 @@ static int finish_fields(struct fields *f, struct tt_error *e)
     return rc;
 }
 
-/* Sweeps between two events of the clock. */
+/* Sweeps between two events of the clock. A launch that failed says why better than what is asked
+ * of the device next, which fails, too. */
 static int sweep_on_device(struct solver *s, int n, const struct tt_box *boxes,
                            struct tt_device_event **clock, struct tt_error *e)
 {
@@ -374,6 +375,9 @@ static int sweep_on_device(struct solver *s, int n, const struct tt_box *boxes,
 
     for (int i = 0; i < n; i++)
         sweep_fields(&s->fields, &boxes[i], s->options->compute.count);
+    for (uint64_t k = 0; rc == TT_OK && k < s->fields.n; k++)
+        if (s->fields.grids[k].failure.code != TT_OK)
+            return tt_grid_finish(&s->fields.grids[k], e);
     return rc == TT_OK ? d->type->record(d, clock[1], TT_STREAM_COMPUTE, e) : rc;
 }
 
