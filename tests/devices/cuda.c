@@ -6,8 +6,8 @@
  *
  * Environment: FAKE_CUDA_FAIL=CALL=CODE@N, the N-th call of that name fails with this code of CUDA,
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
- * process instead. FAKE_CUDA_MEMORY, bytes that it has. FAKE_CUDA_CAPABILITY=90.
- * FAKE_CUDA_NVRTC=real looks for one. */
+ * process instead. FAKE_CUDA_VERSION, of the driver, default 13000. FAKE_CUDA_MEMORY, bytes that it
+ * has. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_NVRTC=real looks for one. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <signal.h>
@@ -73,7 +73,9 @@ cu_result cuInit(unsigned flags)
 
 cu_result cuDriverGetVersion(int *version)
 {
-    *version = 13000;
+    const char *told_version = getenv("FAKE_CUDA_VERSION");
+
+    *version = told_version ? atoi(told_version) : 13000;
     return 0;
 }
 

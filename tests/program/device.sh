@@ -439,6 +439,27 @@ one_line "cuda.nvrtc: '$work/none' cannot be opened"
 expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/old/libcuda.so.1"
 one_line "device cuda: NVRTC is older than needed: it has no nvrtcVersion"
 
+# NVRTC of CUDA_HOME: of the driver's version or an older one, the newest of them.
+mkdir -p home/lib64
+names() { # VERSION NVRTC: which one a driver of that version takes
+    expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" FAKE_CUDA_VERSION="$1" CUDA_HOME="$work/home" "${cuda[@]}"
+    equal "$work/home/lib64/$2" "$(jq -r '.. | objects | select(.key? == "cuda.libraries" and .how?).how' out.json)" "NVRTC for a driver of $1"
+}
+for name in libnvrtc.so.11.1 libnvrtc.so.11.2 libnvrtc.so.12 libnvrtc.so.14; do
+    cp "$FAKE_CUDA/libcuda.so.1" "home/lib64/$name"
+    [ $name != libnvrtc.so.11.1 ] || names 11010 $name
+done
+names 11080 libnvrtc.so.11.2
+names 13000 libnvrtc.so.12
+names 15010 libnvrtc.so.14
+rm home/lib64/libnvrtc.so.1[12]*
+if ! ldconfig -p | grep -q 'libnvrtc\.so' && [ ! -e /usr/local/cuda ]; then
+    expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" CUDA_HOME="$work/home" "${cuda[@]}"
+    one_line "the driver is here, but not NVRTC"
+    cp "$FAKE_CUDA/libcuda.so.1" home/lib64/libnvrtc.so
+    names 13000 libnvrtc.so
+fi
+
 # What fails on a GPU, by a driver that computes nothing: each ends in one line, and nothing is left behind.
 ends() { # WORDS VARIABLES... -- OPTIONS...: of the line that says why
     local words=$1 told=()

@@ -83,16 +83,33 @@ static void *open_below(const char *home, const char *const *names)
     return handle;
 }
 
-/* Of the user, of CUDA_HOME, as the linker finds it, or in the usual place. One that is newer than
- * the driver makes what the driver does not take. */
+/* NVRTC of the driver's version and of those before it, the newest first: one that is newer than
+ * the driver makes what the driver does not take. CUDA 11 has names of its own. */
+#define MOST_NAMES 32
+static void name_nvrtc(char text[MOST_NAMES][24], const char **names)
+{
+    static const char *const rest[] = {"libnvrtc.so.11.2", "libnvrtc.so.11.1", "libnvrtc.so"};
+    size_t n = 0;
+
+    for (int major = library.driver_version / 1000; major >= 12 && n < MOST_NAMES - 5; major--) {
+        snprintf(text[n], sizeof text[n], "libnvrtc.so.%d", major);
+        names[n] = text[n];
+        n++;
+    }
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        names[n++] = rest[i];
+    names[n] = NULL;
+}
+
+/* Of the user, of CUDA_HOME, as the linker finds it, or in the usual place. */
 static void *open_nvrtc(const char *given)
 {
-    static const char *const all[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                      "libnvrtc.so", NULL};
-    const char *const *names =
-        all + (library.driver_version < 13000 ? 1 : 0) + (library.driver_version < 12000 ? 1 : 0);
+    char text[MOST_NAMES][24];
+    const char *names[MOST_NAMES];
     char unused[8];
     void *handle;
+
+    name_nvrtc(text, names);
 
     if (given)
         return dlopen(given, RTLD_NOW | RTLD_LOCAL);
