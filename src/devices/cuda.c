@@ -83,7 +83,7 @@ static int cuda_count(const void *opts, unsigned *n, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt__cuda_check(l, l->cuDeviceGetCount(&found), "cuDeviceGetCount", e);
     if (rc == TT_OK && found == 0)
-        rc = tt_fail(e, TT_UNSUPPORTED, "device cuda: the driver is here, but sees no device");
+        rc = tt__cuda_no_device(e);
     *n = (unsigned)found;
     return rc;
 }

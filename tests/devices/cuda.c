@@ -86,6 +86,7 @@ cu_result cuGetErrorString(cu_result rc, const char **text)
         const char *text;
     } known[] = {{46, "CUDA-capable device(s) is/are busy or unavailable"},
                  {214, "uncorrectable ECC error encountered"},
+                 {100, "no CUDA-capable device is detected"},
                  {222, "the provided PTX was compiled with an unsupported toolchain."},
                  {500, "named symbol not found"},
                  {719, "unspecified launch failure"},

@@ -479,6 +479,7 @@ ends 'rank 0: device 0 \(fake\) has [0-9.]* of [0-9.]* MiB left, and [0-9.]* MiB
 ends 'cuDevicePrimaryCtxRetain: .* busy or unavailable' FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46@1 "${works[@]}"
 ends 'the host cannot pin [0-9.]* MiB of its memory: cuMemHostAlloc: operation not supported \(error 801\)' \
     FAKE_CUDA_FAIL=cuMemHostAlloc=801@2 "${works[@]}"
+ends 'the driver is here, but sees no device; use a machine with' FAKE_CUDA_FAIL=cuInit=100@1 "${works[@]}"
 ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
 ends 'cuModuleLoadData: the provided PTX was compiled with an unsupported toolchain' FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
 ends 'NVRTC 0.0 does not compile the kernels for compute capability 9.0: error: identifier "u65" is undefined' \

@@ -59,6 +59,8 @@ static int open_driver(struct tt_error *e)
         return tt_fail(e, TT_UNSUPPORTED,
                        "device cuda: the CUDA driver is older than needed: it has no %s", missing);
     rc = library.cuInit(0);
+    if (rc == CU_NO_DEVICE)
+        return tt__cuda_no_device(e);
     if (rc != 0)
         return tt__cuda_check(&library, rc, "cuInit", e);
     return tt__cuda_check(&library, library.cuDriverGetVersion(&library.driver_version),
@@ -178,6 +180,13 @@ int tt__cuda_library(const char *nvrtc, const struct tt_cuda_library **out, stru
     if (outcome != TT_OK && e->code == TT_OK)
         *e = failure;
     return outcome;
+}
+
+int tt__cuda_no_device(struct tt_error *e)
+{
+    return tt_fail(e, TT_UNSUPPORTED,
+                   "device cuda: the driver is here, but sees no device; use a machine with an "
+                   "NVIDIA GPU (CUDA_VISIBLE_DEVICES may hide it), or leave --device out");
 }
 
 const char *tt__cuda_text(const struct tt_cuda_library *l, cu_result rc)

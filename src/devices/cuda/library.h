@@ -22,7 +22,7 @@ typedef struct cu_function *cu_function;
 typedef struct nvrtc_program *nvrtc_program;
 typedef struct nvml_device *nvml_device;
 
-enum { CU_OUT_OF_MEMORY = 2 };
+enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100 };
 enum { CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76 };
 enum { CU_BLOCKING_SYNC = 1, CU_STREAM_NON_BLOCKING = 1 };
 
@@ -117,6 +117,8 @@ struct tt_cuda_library {
 /* Opens them once for the process. nvrtc: a path of the user's, or NULL. TT_UNSUPPORTED with one
  * line that says what is missing. */
 int tt__cuda_library(const char *nvrtc, const struct tt_cuda_library **out, struct tt_error *e);
+/* TT_UNSUPPORTED, with what to do. */
+int tt__cuda_no_device(struct tt_error *e);
 /* The driver's words. */
 const char *tt__cuda_text(const struct tt_cuda_library *l, cu_result rc);
 /* TT_OK if rc is 0; else it fails with these words. */
