@@ -279,6 +279,14 @@ static int fail_compile(const struct cuda *c, nvrtc_program program, struct tt_e
     return rc;
 }
 
+static int check_nvrtc(const struct cuda *c, cu_result rc, const char *call, struct tt_error *e)
+{
+    return rc == 0 ? TT_OK
+                   : tt_fail(e, TT_FAILED, "device cuda: %s of NVRTC %d.%d: error %d", call,
+                             c->l->nvrtc_major, c->l->nvrtc_minor, rc);
+}
+#define NVRTC(call, ...) check_nvrtc(c, c->l->call(__VA_ARGS__), #call, e)
+
 static int compile(struct cuda *c, const char *source, cu_module *out, struct tt_error *e)
 {
     char architecture[48];
@@ -286,16 +294,20 @@ static int compile(struct cuda *c, const char *source, cu_module *out, struct tt
     nvrtc_program program;
     char *image = NULL;
     size_t size = 0;
-    int rc = TT_OK;
+    int rc;
 
     snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", c->major, c->minor);
-    if (c->l->nvrtcCreateProgram(&program, source, "tutti.cu", 0, NULL, NULL) != 0)
-        return tt_fail_nomem(e, "a program for the device");
+    rc = NVRTC(nvrtcCreateProgram, &program, source, "tutti.cu", 0, NULL, NULL);
+    if (rc != TT_OK)
+        return rc;
     if (c->l->nvrtcCompileProgram(program, sizeof options / sizeof *options, options) != 0)
         rc = fail_compile(c, program, e);
-    if (rc == TT_OK && (c->l->nvrtcGetCUBINSize(program, &size) != 0 || !(image = malloc(size)) ||
-                        c->l->nvrtcGetCUBIN(program, image) != 0))
+    if (rc == TT_OK)
+        rc = NVRTC(nvrtcGetCUBINSize, program, &size);
+    if (rc == TT_OK && !(image = malloc(size)))
         rc = tt_fail_nomem(e, "a program for the device");
+    if (rc == TT_OK)
+        rc = NVRTC(nvrtcGetCUBIN, program, image);
     c->l->nvrtcDestroyProgram(&program);
     if (rc == TT_OK)
         rc = CHECK(cuModuleLoadData, out, image);

@@ -519,6 +519,7 @@ cu_result nvrtcGetCUBINSize(nvrtc_program program, size_t *size)
 
 cu_result nvrtcGetCUBIN(nvrtc_program program, char *image)
 {
+    UNLESS_TOLD;
     if (program->real)
         return real.nvrtcGetCUBIN(program->real, image);
     memcpy(image, program->text, strlen(program->text) + 1);
