@@ -59,18 +59,26 @@ struct tt_device_event {
     cu_event event;
 };
 
-/* Any thread may call: each gets the context at its first call. */
-static struct cuda *enter(struct tt_device *d)
+/* Any thread may call, and another library of the thread may have made its own context current. */
+static int make_current(const struct cuda *c, struct tt_error *e)
 {
-    static _Thread_local cu_context current;
-    struct cuda *c = d->state;
-
-    if (current != c->context && c->l->cuCtxSetCurrent(c->context) == 0)
-        current = c->context;
-    return c;
+    return c->context
+               ? tt__cuda_check(c->l, c->l->cuCtxSetCurrent(c->context), "cuCtxSetCurrent", e)
+               : TT_OK;
 }
 
-#define CHECK(call, ...) tt__cuda_check(c->l, c->l->call(__VA_ARGS__), #call, e)
+#define CHECK(call, ...) \
+    (make_current(c, e) == TT_OK ? tt__cuda_check(c->l, c->l->call(__VA_ARGS__), #call, e) \
+                                 : e->code)
+
+/* For what gives something back: it cannot fail. */
+static struct cuda *enter(struct tt_device *d)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+
+    make_current(d->state, &ignored);
+    return d->state;
+}
 
 /* ---- finding and opening ---- */
 
@@ -163,8 +171,6 @@ static int cuda_open(struct tt_device *d, struct tt_error *e)
                  "without MPS, kernels of different ranks take turns");
     pthread_mutex_init(&c->compiling, NULL);
     rc = CHECK(cuDevicePrimaryCtxRetain, &c->context, c->device);
-    if (rc == TT_OK)
-        rc = CHECK(cuCtxSetCurrent, c->context);
     /* Halos before what computes: it is short, and others wait for it. */
     for (int i = 0; rc == TT_OK && i < TT_NSTREAMS; i++)
         rc = CHECK(cuStreamCreateWithPriority, &c->streams[i], CU_STREAM_NON_BLOCKING,
@@ -178,11 +184,14 @@ static int cuda_open(struct tt_device *d, struct tt_error *e)
 
 static int cuda_allocate(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
     size_t left = 0, all = 0;
     cu_pointer data = 0;
-    cu_result failed = c->l->cuMemAlloc_v2(&data, bytes ? bytes : 1);
+    cu_result failed;
 
+    if (make_current(c, e) != TT_OK)
+        return e->code;
+    failed = c->l->cuMemAlloc_v2(&data, bytes ? bytes : 1);
     if (failed == CU_OUT_OF_MEMORY && c->l->cuMemGetInfo_v2(&left, &all) == 0)
         return tt_fail(e, TT_NOMEM,
                        "device %u (%s) has %.1f of %.1f MiB left, and %.1f MiB are needed: use "
@@ -200,9 +209,12 @@ static void cuda_release(struct tt_device *d, void *data)
 
 static int cuda_pin(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
-    cu_result failed = c->l->cuMemHostAlloc(out, bytes ? bytes : 1, 0);
+    struct cuda *c = d->state;
+    cu_result failed;
 
+    if (make_current(c, e) != TT_OK)
+        return e->code;
+    failed = c->l->cuMemHostAlloc(out, bytes ? bytes : 1, 0);
     if (failed == 0)
         return TT_OK;
     return tt_fail(e, failed == CU_OUT_OF_MEMORY ? TT_NOMEM : TT_FAILED,
@@ -219,7 +231,7 @@ static void cuda_unpin(struct tt_device *d, void *data)
 static int cuda_clear(struct tt_device *d, enum tt_device_stream stream, void *data, size_t bytes,
                       struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
 
     return CHECK(cuMemsetD8Async, (cu_pointer)(uintptr_t)data, 0, bytes, c->streams[stream]);
 }
@@ -240,7 +252,7 @@ static struct cu_copy_side side(const void *data, bool in_device, size_t row, si
 static int cuda_copy(struct tt_device *d, enum tt_device_stream stream,
                      const struct tt_device_copy *x, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
     struct cu_copy_3d copy = {
         .from = side(x->from, x->direction != TT_TO_DEVICE, x->from_row, x->from_slice),
         .to = side(x->to, x->direction != TT_FROM_DEVICE, x->to_row, x->to_slice),
@@ -357,7 +369,7 @@ static int cuda_launch(struct tt_device *d, enum tt_device_stream stream,
                        const struct tt_kernel *kernel, const struct tt_kernel_grid *how,
                        const void *arguments, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
     void *list[] = {(void *)arguments};
     cu_function function;
     int rc;
@@ -375,7 +387,7 @@ static int cuda_launch(struct tt_device *d, enum tt_device_stream stream,
 
 static int cuda_make_event(struct tt_device *d, struct tt_device_event **out, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
     struct tt_device_event *event = calloc(1, sizeof *event);
     int rc = event ? CHECK(cuEventCreate, &event->event, CU_BLOCKING_SYNC)
                    : tt_fail_nomem(e, "an event");
@@ -397,7 +409,7 @@ static void cuda_free_event(struct tt_device *d, struct tt_device_event *event)
 static int cuda_record(struct tt_device *d, struct tt_device_event *event,
                        enum tt_device_stream stream, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
 
     return CHECK(cuEventRecord, event->event, c->streams[stream]);
 }
@@ -405,21 +417,21 @@ static int cuda_record(struct tt_device *d, struct tt_device_event *event,
 static int cuda_follow(struct tt_device *d, enum tt_device_stream stream,
                        struct tt_device_event *event, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
 
     return CHECK(cuStreamWaitEvent, c->streams[stream], event->event, 0);
 }
 
 static int cuda_await(struct tt_device *d, struct tt_device_event *event, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
 
     return CHECK(cuEventSynchronize, event->event);
 }
 
 static int cuda_drain(struct tt_device *d, enum tt_device_stream stream, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
 
     return CHECK(cuStreamSynchronize, c->streams[stream]);
 }
@@ -427,7 +439,7 @@ static int cuda_drain(struct tt_device *d, enum tt_device_stream stream, struct 
 static int cuda_elapsed(struct tt_device *d, struct tt_device_event *from,
                         struct tt_device_event *to, double *seconds, struct tt_error *e)
 {
-    struct cuda *c = enter(d);
+    struct cuda *c = d->state;
     float milliseconds = 0;
     int rc = CHECK(cuEventElapsedTime, &milliseconds, from->event, to->event);
 

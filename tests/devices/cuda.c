@@ -24,10 +24,16 @@ CUDA_NVRTC(X)
 CUDA_NVML(X)
 #undef X
 
-enum { OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
+enum { OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_RECORDED = 400, NOT_FOUND = 500, NOT_READY = 600 };
 
+/* Of the events that were recorded on it, so many have been waited for. */
+struct cu_stream {
+    long recorded, done;
+};
 struct cu_event {
     struct timespec at;
+    cu_stream stream;
+    long number; /* on its stream */
 };
 struct cu_module {
     size_t size;
@@ -35,6 +41,7 @@ struct cu_module {
 };
 
 static size_t used;
+static _Thread_local cu_context current;
 static int calls, lost;
 
 /* What this call was told to return; 0: to work. */
@@ -60,6 +67,12 @@ static cu_result told(const char *name)
 \
         if (rc != 0) \
             return rc; \
+    } while (0)
+#define NEEDS_CONTEXT \
+    do { \
+        if (!current) \
+            return NO_CONTEXT; \
+        UNLESS_TOLD; \
     } while (0)
 
 /* ---- the device ---- */
@@ -87,6 +100,7 @@ cu_result cuGetErrorString(cu_result rc, const char **text)
     } known[] = {{46, "CUDA-capable device(s) is/are busy or unavailable"},
                  {214, "uncorrectable ECC error encountered"},
                  {100, "no CUDA-capable device is detected"},
+                 {201, "invalid device context"},
                  {222, "the provided PTX was compiled with an unsupported toolchain."},
                  {500, "named symbol not found"},
                  {719, "unspecified launch failure"},
@@ -153,7 +167,8 @@ cu_result cuDevicePrimaryCtxRelease_v2(cu_device device)
 
 cu_result cuCtxSetCurrent(cu_context context)
 {
-    (void)context;
+    UNLESS_TOLD;
+    current = context;
     return 0;
 }
 
@@ -183,7 +198,7 @@ cu_result cuMemAlloc_v2(cu_pointer *out, size_t bytes)
     size_t left, all;
     char *data;
 
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     cuMemGetInfo_v2(&left, &all);
     if (bytes > left || !(data = calloc(1, bytes + 256)))
         return OUT_OF_MEMORY;
@@ -205,7 +220,7 @@ cu_result cuMemFree_v2(cu_pointer data)
 cu_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     (void)flags;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     *out = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     return *out ? 0 : OUT_OF_MEMORY;
 }
@@ -219,7 +234,7 @@ cu_result cuMemFreeHost(void *data)
 cu_result cuMemsetD8Async(cu_pointer data, unsigned char value, size_t n, cu_stream stream)
 {
     (void)stream;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     memset((void *)(uintptr_t)data, value, n);
     return 0;
 }
@@ -227,7 +242,7 @@ cu_result cuMemsetD8Async(cu_pointer data, unsigned char value, size_t n, cu_str
 cu_result cuMemcpyAsync(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream)
 {
     (void)stream;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
     return 0;
 }
@@ -240,7 +255,7 @@ static char *address(const struct cu_copy_side *s)
 cu_result cuMemcpy3DAsync_v2(const struct cu_copy_3d *c, cu_stream stream)
 {
     (void)stream;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
             memcpy(address(&c->to) + (z * c->to.height + y) * c->to.pitch,
@@ -254,21 +269,22 @@ cu_result cuStreamCreateWithPriority(cu_stream *out, unsigned flags, int priorit
 {
     (void)flags;
     (void)priority;
-    UNLESS_TOLD;
-    *out = (cu_stream)&used;
-    return 0;
+    NEEDS_CONTEXT;
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : OUT_OF_MEMORY;
 }
 
 cu_result cuStreamDestroy_v2(cu_stream stream)
 {
-    (void)stream;
+    free(stream);
     return 0;
 }
 
 cu_result cuStreamSynchronize(cu_stream stream)
 {
-    (void)stream;
-    return told(__func__);
+    NEEDS_CONTEXT;
+    __atomic_store_n(&stream->done, stream->recorded, __ATOMIC_RELAXED);
+    return 0;
 }
 
 cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
@@ -282,7 +298,7 @@ cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 cu_result cuEventCreate(cu_event *out, unsigned flags)
 {
     (void)flags;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     *out = calloc(1, sizeof **out);
     return *out ? 0 : OUT_OF_MEMORY;
 }
@@ -295,21 +311,28 @@ cu_result cuEventDestroy_v2(cu_event event)
 
 cu_result cuEventRecord(cu_event event, cu_stream stream)
 {
-    (void)stream;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
+    event->stream = stream;
+    event->number = __atomic_add_fetch(&stream->recorded, 1, __ATOMIC_RELAXED);
     clock_gettime(CLOCK_MONOTONIC, &event->at);
     return 0;
 }
 
 cu_result cuEventSynchronize(cu_event event)
 {
-    (void)event;
-    return told(__func__);
+    NEEDS_CONTEXT;
+    if (event->stream && event->number > event->stream->done)
+        __atomic_store_n(&event->stream->done, event->number, __ATOMIC_RELAXED);
+    return 0;
 }
 
 cu_result cuEventElapsedTime(float *milliseconds, cu_event from, cu_event to)
 {
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
+    if (!from->stream || !to->stream)
+        return NOT_RECORDED;
+    if (from->number > from->stream->done || to->number > to->stream->done)
+        return NOT_READY;
     *milliseconds = (float)(to->at.tv_sec - from->at.tv_sec) * 1e3f +
                     (float)(to->at.tv_nsec - from->at.tv_nsec) / 1e6f;
     return 0;
@@ -330,7 +353,7 @@ cu_result cuModuleLoadData(cu_module *out, const void *image)
 {
     size_t size = size_of(image);
 
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     *out = malloc(sizeof **out + size);
     if (!*out)
         return OUT_OF_MEMORY;
@@ -356,7 +379,7 @@ cu_result cuModuleGetFunction(cu_function *out, cu_module module, const char *na
     size_t length = strlen(name);
     const char *end = module->image + module->size, *at = module->image;
 
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     while ((at = memmem(at, (size_t)(end - at), name, length))) {
         if (at > module->image && !is_word(at[-1]) && at + length < end && !is_word(at[length])) {
             *out = (cu_function)module;
@@ -376,7 +399,7 @@ cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y,
     (void)stream;
     (void)arguments;
     (void)extra;
-    UNLESS_TOLD;
+    NEEDS_CONTEXT;
     return grid_x && grid_y && grid_z && block_x && block_y && block_z ? 0 : 1;
 }
 

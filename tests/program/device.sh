@@ -480,6 +480,7 @@ ends 'cuDevicePrimaryCtxRetain: .* busy or unavailable' FAKE_CUDA_FAIL=cuDeviceP
 ends 'the host cannot pin [0-9.]* MiB of its memory: cuMemHostAlloc: operation not supported \(error 801\)' \
     FAKE_CUDA_FAIL=cuMemHostAlloc=801@2 "${works[@]}"
 ends 'the driver is here, but sees no device; use a machine with' FAKE_CUDA_FAIL=cuInit=100@1 "${works[@]}"
+ends 'rank 1: device cuda: cuCtxSetCurrent: unspecified launch failure' FAKE_CUDA_FAIL=cuCtxSetCurrent=719@40 FAKE_CUDA_RANK=1 "${works[@]}"
 ends 'device cuda: nvrtcCreateProgram of NVRTC 0.0: error 7' FAKE_CUDA_FAIL=nvrtcCreateProgram=7@1 "${works[@]}"
 ends 'device cuda: nvrtcGetCUBIN of NVRTC 0.0: error 4' FAKE_CUDA_FAIL=nvrtcGetCUBIN=4@1 "${works[@]}"
 ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
