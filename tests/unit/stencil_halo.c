@@ -114,6 +114,30 @@ static void test_exchange(void **state)
                 exchange((enum tt_stencil_shape)shape, (enum tt_decomposition)how, size);
 }
 
+/* Sides of more than 2 GiB are counted, whatever fits into an int. */
+static void test_large_sides(void **state)
+{
+    const uint64_t columns = 300000000, size[3] = {1, 12, columns};
+    struct tt_error e = TT_ERROR_CLEAR;
+    struct tt_partition p;
+    struct tt_layout l;
+    struct tt_owned o;
+    struct tt_halo h;
+    int rank, ranks;
+
+    (void)state;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    assert_int_equal(TT_OK, tt_partition_make(&p, 2, size, TT_ROWS, ranks, &e));
+    tt_partition_owned(&p, rank, &o);
+    tt_layout_make(&l, 2, &o);
+    assert_int_equal(TT_OK, tt_halo_make(&h, MPI_COMM_WORLD, &p, &o, &l, false, &e));
+    assert_int_equal((uint64_t)h.n * columns * sizeof(double), h.bytes);
+    for (int i = 0; i < h.n; i++)
+        assert_int_equal(columns, h.neighbours[i].points);
+    tt_halo_free(&h);
+}
+
 /* Rank 0 posts its halos, the others have failed before: what comes after it has given up goes
  * nowhere near its memory. */
 static void test_failure(void **state)
@@ -151,6 +175,7 @@ static void test_failure(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange),
+                                       cmocka_unit_test(test_large_sides),
                                        cmocka_unit_test(test_failure)};
     int failed;
 

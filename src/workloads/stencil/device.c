@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workloads/stencil/device.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,10 +370,16 @@ int tt_halo_to_device(struct tt_halo *h, struct tt_device *d, bool direct, const
         int tag = h->neighbours[i].send_tag;
         const int direction[3] = {tag / 9 - 1, tag / 3 % 3 - 1, tag % 3 - 1};
 
+        if (h->neighbours[i].points > INT_MAX)
+            return tt_fail(
+                e, TT_UNSUPPORTED,
+                "a halo of %llu points: MPI takes at most %d at once: use more ranks, or "
+                "decomposition=blocks",
+                (unsigned long long)h->neighbours[i].points, INT_MAX);
         select_side(&s->sides[0][i], o, l, direction, false);
         select_side(&s->sides[1][i], o, l, direction, true);
         s->at[i] = s->points;
-        s->points += tt_selection_count(&s->sides[0][i].memory);
+        s->points += h->neighbours[i].points;
     }
     bytes = 2 * s->points * sizeof(double);
     rc = d->type->allocate(d, bytes, &dense, e);

@@ -30,7 +30,8 @@ static int add_neighbour(struct tt_halo *h, const struct tt_owned *o, const stru
                          const int direction[3], int rank, struct tt_error *e)
 {
     int tag = (direction[0] + 1) * 9 + (direction[1] + 1) * 3 + direction[2] + 1;
-    int rc, i = h->n, size = 0;
+    int rc, i = h->n;
+    uint64_t points = 1;
 
     h->neighbours[i].rank = rank;
     h->neighbours[i].send_tag = tag;
@@ -43,8 +44,10 @@ static int add_neighbour(struct tt_halo *h, const struct tt_owned *o, const stru
         MPI_Type_free(&h->neighbours[i].send);
         return tt_fail_mpi(e, rc, "MPI_Type_create_subarray", NULL);
     }
-    MPI_Type_size(h->neighbours[i].send, &size);
-    h->bytes += (uint64_t)size;
+    for (int d = 0; d < 3; d++)
+        points *= direction[d] ? 1 : o->count[d];
+    h->neighbours[i].points = points;
+    h->bytes += points * sizeof(double);
     h->n++;
     return TT_OK;
 }
@@ -104,8 +107,7 @@ static int post(struct tt_halo *h, double *values, int i, bool receive)
     int n = 1, rank = h->neighbours[i].rank;
 
     if (h->staging) {
-        MPI_Type_size(type, &n);
-        n /= (int)sizeof(double);
+        n = (int)h->neighbours[i].points; /* tt_halo_to_device() has refused more */
         type = MPI_DOUBLE;
     }
     return receive ? MPI_Irecv(data, n, type, rank, h->neighbours[i].receive_tag, h->comm, request)

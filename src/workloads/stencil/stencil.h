@@ -139,6 +139,7 @@ struct tt_halo {
     int n;
     struct {
         int rank, send_tag, receive_tag;
+        uint64_t points; /* each way */
         MPI_Datatype send, receive;
     } neighbours[TT_MAX_NEIGHBOURS];
     MPI_Request requests[2 * TT_MAX_NEIGHBOURS];
