@@ -121,7 +121,7 @@ static void cuda_place(const void *opts, unsigned number, char out[TT_DEVICE_PLA
 
 static int describe(struct tt_device *d, struct cuda *c, struct tt_error *e)
 {
-    int processors = 0;
+    int processors = 0, pitch = 0;
     int rc = CHECK(cuDeviceGet, &c->device, (int)d->number);
 
     if (rc == TT_OK)
@@ -129,12 +129,15 @@ static int describe(struct tt_device *d, struct cuda *c, struct tt_error *e)
     if (rc == TT_OK)
         rc = CHECK(cuDeviceGetAttribute, &processors, CU_MULTIPROCESSORS, c->device);
     if (rc == TT_OK)
+        rc = CHECK(cuDeviceGetAttribute, &pitch, CU_MAX_PITCH, c->device);
+    if (rc == TT_OK)
         rc = CHECK(cuDeviceGetAttribute, &c->major, CU_MAJOR, c->device);
     if (rc == TT_OK)
         rc = CHECK(cuDeviceGetAttribute, &c->minor, CU_MINOR, c->device);
     if (rc == TT_OK)
         rc = CHECK(cuDeviceGetPCIBusId, c->bus, sizeof c->bus, c->device);
     d->multiprocessors = (unsigned)processors;
+    d->longest_row = (size_t)pitch;
     d->id = bus_number(c->bus);
     if (rc == TT_OK && c->l->has_nvml &&
         c->l->nvmlDeviceGetHandleByPciBusId_v2(c->bus, &c->nvml) != 0)

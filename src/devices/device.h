@@ -75,7 +75,8 @@ struct tt_device_type {
      * "0000:06:00.0", or a list of the CPUs near it, such as "0-3"; empty: not known. NULL: none
      * is. */
     void (*place)(const void *opts, unsigned number, char out[TT_DEVICE_PLACE]);
-    /* Opens the device with device->number, and fills id, name, multiprocessors and caution. If it
+    /* Opens the device with device->number, and fills id, name, multiprocessors,
+     * longest_row and caution. If it
      * fails, close is not called. */
     int (*open)(struct tt_device *device, struct tt_error *e);
     void (*close)(struct tt_device *device);
@@ -131,6 +132,7 @@ struct tt_device {
     char name[96];
     char caution[128]; /* what several ranks that share it should know; empty: nothing */
     unsigned multiprocessors;
+    size_t longest_row; /* most bytes from one row of a copy to the next; 0: any */
 };
 
 #endif

@@ -144,14 +144,17 @@ static bool find_box(const struct tt_selection *s, struct tt_strided *box)
     return true;
 }
 
-bool tt_device_copies_well(const struct tt_block *b, size_t element_size)
+bool tt_device_copies_well(const struct tt_device *device, const struct tt_block *b,
+                           size_t element_size)
 {
     const struct tt_selection *s = &b->memory;
     struct tt_strided box;
     struct tt_run run;
 
     return tt_selection_is_contiguous(s, &run) ||
-           (find_box(s, &box) && box.count[s->ndims - 1] * element_size >= SHORTEST_ROW);
+           (find_box(s, &box) && box.count[s->ndims - 1] * element_size >= SHORTEST_ROW &&
+            (device->longest_row == 0 ||
+             s->dims[s->ndims - 1] * element_size <= device->longest_row));
 }
 
 int tt_device_copy_bytes(struct tt_device *device, enum tt_device_stream stream,
@@ -250,7 +253,7 @@ static int move(struct tt_device *device, enum tt_device_stream stream, const st
                                     out ? there : dense, run.length * element, e);
     }
     if (find_box(&b->memory, &box) &&
-        (direction != TT_WITHIN_DEVICE || tt_device_copies_well(b, element)))
+        (direction != TT_WITHIN_DEVICE || tt_device_copies_well(device, b, element)))
         return copy_box(device, stream, b, element, &box, copy, out, dense, e);
     return by_kernel(device, stream, b, element, out, dense, list, e);
 }

@@ -42,7 +42,8 @@ int tt_device_scatter(struct tt_device *device, enum tt_device_stream stream,
                       enum tt_device_direction direction, const void *dense,
                       const struct tt_device_place *list, struct tt_error *e);
 /* Whether copies by the device's own engine move the selection, without a kernel. */
-bool tt_device_copies_well(const struct tt_block *b, size_t element_size);
+bool tt_device_copies_well(const struct tt_device *device, const struct tt_block *b,
+                           size_t element_size);
 /* Waits for everything that is queued, before memory is freed that it may use; also after a
  * failure. */
 void tt_device_settle(struct tt_device *device);

@@ -167,7 +167,7 @@ static bool packs_first(const struct tt_batch *b)
         return true;
     for (unsigned i = 0; i < b->n; i++)
         if (s->pieces[i].moves && s->pieces[i].origin.space == TT_IN_DEVICE &&
-            !tt_device_copies_well(&s->pieces[i].origin, s->pieces[i].element))
+            !tt_device_copies_well(device_of(b), &s->pieces[i].origin, s->pieces[i].element))
             return true;
     return false;
 }

@@ -10,6 +10,7 @@
  * has. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_NVRTC=real looks for one. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +142,10 @@ cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
     int both = capability ? atoi(capability) : 90;
 
     (void)device;
-    *value = attribute == CU_MAJOR ? both / 10 : attribute == CU_MINOR ? both % 10 : 4;
+    *value = attribute == CU_MAX_PITCH ? INT_MAX
+             : attribute == CU_MAJOR   ? both / 10
+             : attribute == CU_MINOR   ? both % 10
+                                       : 4;
     return 0;
 }
 

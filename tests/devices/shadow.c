@@ -10,10 +10,11 @@
  * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
  * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
  * SHADOW_WRONG, but not to what the device itself sees; SHADOW_HANG, processes that would prove it
- * hang; SHADOW_UNPINNED, no memory can be pinned; SHADOW_USAGE=N, it is busy and has N bytes in use
- * when somebody looks for the first time, and is idle and empty later; SHADOW_KERNELS, a directory
- * with kernels that were compiled for the host (emulate.h): what it does not have is done by the
- * functions that stand for kernels. */
+ * hang; SHADOW_UNPINNED, no memory can be pinned; SHADOW_PITCH=N, copies whose rows are further
+ * than N bytes apart fail; SHADOW_USAGE=N, it is busy and has N bytes in use when somebody looks
+ * for the first time, and is idle and empty later; SHADOW_KERNELS, a directory with kernels that
+ * were compiled for the host (emulate.h): what it does not have is done by the functions that stand
+ * for kernels. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -325,6 +326,10 @@ static int shadow_copy(struct tt_device *d, enum tt_device_stream stream,
     if (is_told("SHADOW_FAIL", &s->copies))
         return tt_fail(e, TT_FAILED, "device %u (%s): this copy was told to fail", d->number,
                        d->name);
+    if (d->longest_row > 0 && copy->height * copy->depth > 1 &&
+        (copy->to_row > d->longest_row || copy->from_row > d->longest_row))
+        return tt_fail(e, TT_FAILED, "device %u (%s): the rows of a copy are too far apart",
+                       d->number, d->name);
     if (blocks && setting("SHADOW_BLOCK", 0) && bytes >= (size_t)setting("SHADOW_BLOCK", 0) &&
         getpid() == gettid())
         return tt_fail(e, TT_FAILED,
@@ -444,6 +449,7 @@ static int shadow_open(struct tt_device *d, struct tt_error *e)
     snprintf(d->name, sizeof d->name, "shadow");
     snprintf(d->caution, sizeof d->caution, "they take turns");
     d->multiprocessors = 4;
+    d->longest_row = (size_t)setting("SHADOW_PITCH", 0);
     d->id = d->number;
     return TT_OK;
 }

@@ -324,6 +324,12 @@ for how in 'stencil --size 64x70 --iterations 8 --write every=2 --mode async+bg 
 done
 expect 1 env SHADOW_BLOCK=4096 "${stencil[@]}" -n 2 --size 64x70 --device shadow --device.staging pageable --mode sync
 one_line "the main thread waits for a copy of 17920 bytes"
+# Rows that are too far apart for a copy of the device are moved by a kernel.
+plain host -n 1 --size 64x70
+for how in '--mode async+bg' '--mode sync' '--mode async --device.snapshot no' '--mode sync --read every=5'; do
+    (export SHADOW_PITCH=600; plain there -n 2 --size 64x70 --device shadow $how)
+    cmp host there || fail "the file differs from the host's where rows are long: $how"
+done
 # Spot checks, in whichever thread has the data: what was written is read back, and only by them.
 if [ -n "${FAULTS:-}" ]; then
     for how in '' '--depth 3' '--depth 3 --mode async+bg'; do

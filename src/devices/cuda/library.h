@@ -23,7 +23,7 @@ typedef struct nvrtc_program *nvrtc_program;
 typedef struct nvml_device *nvml_device;
 
 enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100 };
-enum { CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76 };
+enum { CU_MAX_PITCH = 11, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76 };
 enum { CU_BLOCKING_SYNC = 1, CU_STREAM_NON_BLOCKING = 1 };
 
 /* cuMemcpy3DAsync's description of a copy between linear memory. */
