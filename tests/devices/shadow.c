@@ -14,7 +14,7 @@
  * than N bytes apart fail; SHADOW_USAGE=N, it is busy and has N bytes in use when somebody looks
  * for the first time, and is idle and empty later; SHADOW_KERNELS, a directory with kernels that
  * were compiled for the host (emulate.h): what it does not have is done by the functions that stand
- * for kernels. */
+ * for kernels; SHADOW_COMPARE, those do everything once more, and have to do the same. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -233,6 +233,32 @@ static bool do_emulated(const struct task *t)
     return true;
 }
 
+/* The functions that stand for kernels do the same to memory. */
+static void do_both(const struct shadow *s, const struct task *t)
+{
+    char *before = malloc(s->used), *after = malloc(s->used);
+    size_t at = 0;
+
+    for (const struct piece *p = s->pieces; p; at += p->bytes, p = p->next)
+        memcpy(before + at, p->shadow, p->bytes);
+    if (do_emulated(t)) {
+        at = 0;
+        for (const struct piece *p = s->pieces; p; at += p->bytes, p = p->next) {
+            memcpy(after + at, p->shadow, p->bytes);
+            memcpy(p->shadow, before + at, p->bytes);
+        }
+    }
+    t->kernel->by_host(t->arguments);
+    at = 0;
+    for (const struct piece *p = s->pieces; p; at += p->bytes, p = p->next)
+        if (memcmp(after + at, p->shadow, p->bytes) != 0) {
+            fprintf(stderr, "shadow: kernel %s is not what the host does\n", t->kernel->name);
+            abort();
+        }
+    free(before);
+    free(after);
+}
+
 static void do_launch(const struct shadow *s, struct task *t)
 {
     for (unsigned i = 0; i < t->kernel->naddresses; i++) {
@@ -243,7 +269,9 @@ static void do_launch(const struct shadow *s, struct task *t)
             abort(); /* the host's, or none */
         memcpy((char *)t->arguments + t->kernel->addresses[i], &address, sizeof address);
     }
-    if (!do_emulated(t))
+    if (getenv("SHADOW_COMPARE") && getenv("SHADOW_KERNELS"))
+        do_both(s, t);
+    else if (!do_emulated(t))
         t->kernel->by_host(t->arguments);
 }
 

@@ -419,7 +419,13 @@ for ((i = 0; i < 100; i++)); do
 done
 equal "" "$(ours prove)" "processes of a proof whose rank was killed"
 [ -z "$(find "$TMPDIR" -name 'tutti-prove*')" ] || fail "left behind: $(find "$TMPDIR")"
-# The text of the kernels is what ran above, where it was compiled.
+# The functions that stand for kernels leave the device's memory as the text of the kernels does, where it was compiled.
+for how in 'stencil --size 61x130 --residual 3 --iterations 4' 'stencil --size 20x31x18 --shape box --perturbation sine --work 3 --iterations 4 --halo overlap' \
+    'stencil --size 9x21x77 --residual 1 --iterations 2' "$state" 'bulk --transfer 24k --block 48k --check-read' 'pattern --memory scattered --reopen yes' \
+    'particles --dims 300 --steps 2 --phase both --baseline 0 --memory records' 'frames --edge 6 --frames 2 --convert --read yes'; do
+    expect 0 env SHADOW_COMPARE=1 "$TUTTI" run $how "${here[@]}" -n 2 --device shadow
+done
+# That text is what ran above.
 mkdir broken
 for i in "$SHADOW_KERNELS"/*.so; do
     [ ! -e "$i" ] || touch "broken/${i##*/}"
