@@ -89,6 +89,9 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
     fprintf(out, "memory      %s per rank at most%s\n",
             tt_format_bytes((double)x->memory_per_rank, a),
             is_too_large(config, x, &all, &there) ? ": more in all than this node has" : "");
+    if (config->device)
+        fprintf(out, "device      %s of its memory per rank\n",
+                tt_format_bytes((double)x->device_memory, a));
     if (x->compute_seconds > 0)
         fprintf(out, "computes    about %s (%s)\n", tt_format_seconds(x->compute_seconds, a),
                 passes && passes->seconds > 0 ? "as asked" : "kernel measured here just now");

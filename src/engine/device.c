@@ -51,6 +51,14 @@ static const struct tt_param params[] = {
     {0},
 };
 #undef AT
+
+uint64_t tt_device_snapshots(const struct tt_config *config)
+{
+    const struct tt_device_options *o = config->device ? tt_config_opts(config, "device") : NULL;
+
+    return o && o->snapshot && config->run->overlap != TT_OVERLAP_NONE ? config->run->inflight : 0;
+}
+
 const struct tt_component tt_device_component = {
     .name = "device",
     .summary = "which device a rank uses, and how data leaves it",

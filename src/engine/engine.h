@@ -356,6 +356,9 @@ uint64_t tt_output_copies(const struct tt_write_options *w, uint64_t iteration,
 void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
                     uint64_t *dumps);
 
+/* Without MPI, for estimates: copies of a dump in a device's memory. */
+uint64_t tt_device_snapshots(const struct tt_config *config);
+
 /* ---- collective filler: the collective.* keys ---- */
 int tt_collective_filler(struct tt_engine *engine, uint64_t iteration, struct tt_error *e);
 

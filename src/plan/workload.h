@@ -21,6 +21,7 @@ struct tt_estimate {
     uint64_t files;           /* made by all ranks together */
     uint64_t dumps;           /* write events that write something */
     uint64_t memory_per_rank; /* bytes, the largest rank */
+    uint64_t device_memory;   /* the same of its device */
     bool at_most;             /* a deadline may end it earlier: limits are looked at as it writes */
     double compute_seconds;   /* from a short measurement on this machine; 0 if not known */
 };

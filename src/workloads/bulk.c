@@ -182,7 +182,7 @@ static int bulk_estimate(const struct tt_config *config, struct tt_estimate *out
         out->at_most = o->deadline > 0;
     }
     out->bytes_read = file * o->repetitions * reads;
-    out->memory_per_rank = o->depth * o->transfer;
+    out->memory_per_rank = out->device_memory = o->depth * o->transfer;
     return TT_OK;
 }
 

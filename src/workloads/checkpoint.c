@@ -3,6 +3,7 @@
  * and then, and restored by as many or by others. Its parts are in checkpoint/. */
 #include <string.h>
 
+#include "engine/engine.h"
 #include "plan/config.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/training/training.h"
@@ -111,10 +112,13 @@ static int checkpoint_estimate(const struct tt_config *config, struct tt_estimat
         /* With a device the host has the copies only. */
         out->memory_per_rank =
             saved * (config->run->overlap == TT_OVERLAP_NONE || config->device ? 1 : 2);
+        out->device_memory = saved * (1 + tt_device_snapshots(config));
         out->compute_seconds = tt_passes_seconds(&o->compute) * (double)tt_checkpoint_steps(o);
     }
     if (o->phase != TT_CHECKPOINT_SAVE && tt_stack_caps(&config->stack) & TT_CAP_STORES) {
         out->bytes_read = state;
+        if (restored > out->device_memory)
+            out->device_memory = restored;
         if (config->device)
             restored = 2 * TT_CHECKPOINT_PART;
         if (restored > out->memory_per_rank)

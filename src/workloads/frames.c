@@ -112,10 +112,13 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
     }
     out->bytes_read = o->read ? bytes : 0;
     out->memory_per_rank += tt_frames_block_bytes(&shape);
-    if (config->device) /* the host has the staging buffers only */
+    if (config->device) { /* the host has the staging buffers only */
+        out->device_memory =
+            out->memory_per_rank + tt_device_snapshots(config) * tt_frames_block_bytes(&shape);
         out->memory_per_rank =
             tt_frames_block_bytes(&shape) *
             (config->run->overlap == TT_OVERLAP_NONE ? 1 : config->run->inflight);
+    }
     return TT_OK;
 }
 

@@ -3,6 +3,7 @@
  * Its parts are in particles/. */
 #include <string.h>
 
+#include "engine/engine.h"
 #include "plan/config.h"
 #include "workloads/particles/particles.h"
 
@@ -207,9 +208,11 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
         (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = read * o->steps; /* at most */
     out->memory_per_rank = most * (1 + converts(o) + o->prefetch);
-    if (config->device) /* the host has the staging buffers only */
+    if (config->device) { /* the host has the staging buffers only */
+        out->device_memory = out->memory_per_rank + tt_device_snapshots(config) * most;
         out->memory_per_rank =
             config->run->overlap == TT_OVERLAP_NONE || out->bytes_read ? most : 0;
+    }
     if (config->run->overlap != TT_OVERLAP_NONE && o->phase != TT_PARTICLES_READ)
         out->memory_per_rank += most * config->run->inflight;
     out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->steps - 1);

@@ -6,6 +6,7 @@
  * Content is a function of seed, variable, step and element, so a later run can check it, too. */
 #include <stdlib.h>
 
+#include "engine/engine.h"
 #include "plan/config.h"
 #include "workloads/pattern/pattern.h"
 
@@ -136,6 +137,8 @@ static int pattern_estimate(const struct tt_config *config, struct tt_estimate *
     if (o->phase != TT_PATTERN_WRITE && (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = total * (o->fixed + per_step * kept);
     out->memory_per_rank = largest * o->variables * (o->memory == TT_PATTERN_PACKED ? 1 : 2);
+    out->device_memory =
+        out->memory_per_rank + tt_device_snapshots(config) * largest * o->variables;
     return rc;
 }
 

@@ -247,10 +247,12 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
     mine = owned.count[0] * owned.count[1] * owned.count[2] * o->fields * sizeof(double);
     *out = (struct tt_estimate){.bytes_read = tt_times(reads, points * sizeof(double)),
                                 .memory_per_rank = o->fields * tt_grid_bytes(p.ndims, &owned)};
-    if (config->device) /* the host has the staging buffers only */
-        out->memory_per_rank = run->overlap == TT_OVERLAP_NONE ? mine : 0;
-    else if (reads && !r->restart)
+    if (reads && !r->restart)
         out->memory_per_rank += mine;
+    if (config->device) { /* the host has the staging buffers only */
+        out->device_memory = out->memory_per_rank + tt_device_snapshots(config) * mine;
+        out->memory_per_rank = run->overlap == TT_OVERLAP_NONE ? mine : 0;
+    }
     if (run->overlap != TT_OVERLAP_NONE)
         out->memory_per_rank += tt_times(run->inflight, mine);
     estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,

@@ -330,6 +330,15 @@ for how in '--mode async+bg' '--mode sync' '--mode async --device.snapshot no' '
     (export SHADOW_PITCH=600; plain there -n 2 --size 64x70 --device shadow $how)
     cmp host there || fail "the file differs from the host's where rows are long: $how"
 done
+# The estimate of the device's memory is what a run takes there, but for halos.
+for how in '' '--read every=5' '--device.snapshot no' '--mode sync'; do
+    ours=(-n 1 --size 512 --mode async+bg --inflight 2 $how --device shadow)
+    expect 0 "$TUTTI" run stencil "${here[@]}" --iterations 8 --write every=2 "${ours[@]}" --dry-run
+    mebibytes=$(sed -n 's/^device *\([0-9.]*\) MiB of its memory per rank$/\1/p' out)
+    for percent in 98 102; do
+        expect $((percent < 100)) env SHADOW_MEMORY="$(jq -n "$mebibytes * 1048576 * $percent / 100 | round")" "$TUTTI" run stencil "${here[@]}" --iterations 8 --write every=2 "${ours[@]}"
+    done
+done
 # Spot checks, in whichever thread has the data: what was written is read back, and only by them.
 if [ -n "${FAULTS:-}" ]; then
     for how in '' '--depth 3' '--depth 3 --mode async+bg'; do
