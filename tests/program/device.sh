@@ -140,7 +140,7 @@ done
 # Particles made, repacked, read back and checked on the device, in every layout and selection: files are the host's, and one wrong
 # value is found with its place.
 particles=("$TUTTI" run particles "${here[@]}" -n 2 --steps 3 --keep --baseline 0 --json out.json)
-for how in '--dims 3000' '--dims 3000 --memory records --mode async+bg' '--dims 3000 --file records --mode async --compute 1ms' \
+for how in '--dims 3000' '--dims 3000 --memory records --mode async+bg' '--dims 3000 --file records --mode async --compute 20ms' \
     '--dims 3000 --deviation 300 --memory records --file records --backend mpiio' \
     '--dims 3000 --pattern strided --stride 7 --block 3 --count 300 --device.snapshot no --mode async'; do
     rm -f "$data"/*.particles
@@ -149,7 +149,7 @@ for how in '--dims 3000' '--dims 3000 --memory records --mode async+bg' '--dims 
     cmp "$data/host.particles" "$data/there.particles" || fail "the device's particles differ from the host's: $how"
     equal "$(value bytes_written)" "$(value staged)" "bytes that left the device: $how"
 done
-expect 0 "${particles[@]}" --dims 3000 --phase both --compute 1ms --path there.particles --device "$device"
+expect 0 "${particles[@]}" --dims 3000 --phase both --compute 20ms --path there.particles --device "$device"
 holds '$kernel > 0' kernel="$(value kernel_time)"
 printf X | dd of="$data/there.particles" bs=1 seek=$(((8 * 6000 + 2 * 6000 + 4320) * 4 + 1)) conv=notrunc status=none
 for layout in arrays records; do
@@ -179,7 +179,7 @@ no_data_left
 # wrong value is found in the host's words.
 frames=("$TUTTI" run frames "${here[@]}" -n 2 --frames 3 --keep --baseline 0 --json out.json)
 for how in '--dims 5:7:9' '--edge 12 --element vector --decomposition 3d --convert --mode async+bg' '--dims 3:5:7 --style file --read yes --device.staging pageable' \
-    '--dims 4:6:3 --element block --style file+open --convert --timed-convert --compute 1ms --mode async --read yes' \
+    '--dims 4:6:3 --element block --style file+open --convert --timed-convert --compute 20ms --mode async --read yes' \
     '--dims 5:7:9 --header 0 --metadata 0 --decomposition 3d --backend mpiio --mpiio.method collective --read yes' \
     '--dims 9:8:7 --mode async+bg --inflight 2 --device.snapshot no --read yes'; do
     rm -f "$data"/*.frames*
