@@ -417,7 +417,7 @@ int tt__data_remove_caches(struct tt_engine *engine, bool spare, struct tt_error
 
         if (f->kind != TT_MADE_CACHE || f->withdrawn)
             continue;
-        now = spare ? tt_node_cache_check_moved(f->path, e) : TT_OK;
+        now = spare ? tt_node_cache_check_moved(f->path, true, e) : TT_OK;
         if (now == TT_OK)
             now = remove_made(engine, f, e);
         if (now == TT_OK) {

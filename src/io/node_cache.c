@@ -389,16 +389,50 @@ int tt_node_cache_check_ended(const char *path, struct tt_error *e)
     return rc;
 }
 
-static int check_moved(const char *path, struct tt_error *e)
+/* Whether both directories are of one run, "tutti-ID.HOST.cache". */
+static bool are_of_one_run(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    const char *dot = x ? strchr(x, '.') : NULL;
+
+    return dot && y && !strncmp(x, y, (size_t)(dot + 1 - x));
+}
+
+/* The target has been removed, or what stands there is another file. */
+static bool has_lost_target(const struct tt_node_cache *c)
+{
+    const char *slash = strrchr(c->path, '/');
+    char directory[PATH_MAX], marked[PATH_MAX];
+    struct stat st;
+    bool local;
+
+    if (!is_named_for(slash + 1, c->head.target)) /* one of the two is damaged */
+        return false;
+    if (lstat(c->head.target, &st) != 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    snprintf(directory, sizeof directory, "%.*s", (int)(slash - c->path), c->path);
+    return st.st_ino != c->head.inode && !(tt_node_cache_mark(c->head.target, marked, &local) &&
+                                           are_of_one_run(directory, marked));
+}
+
+static int check_moved(const char *path, bool kept, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
     struct tt_node_cache c;
     int rc = tt_node_cache_load(path, &c, &why);
+    bool lost = rc == TT_OK && has_lost_target(&c);
     char text[400];
 
     if (rc != TT_OK) {
         tt_error_format(&why, text, sizeof text);
         rc = tt_fail(e, TT_BUSY, "%s; the cache it is in is left alone", text);
+    } else if (lost && !kept) {
+        rc = TT_OK;
+    } else if (lost && tt_node_cache_holds(&c)) {
+        rc = tt_fail(e, TT_BUSY,
+                     "'%s' is left alone: it has what was acknowledged of '%s', which is not "
+                     "there any more; if you do not need it, remove the cache yourself",
+                     path, c.head.target);
     } else if (c.log.fallen > 0 && !c.head.converted) {
         rc = tt_fail(e, TT_BUSY,
                      "'%s' is left alone, with its run's data: its newest state is damaged; tutti "
@@ -414,7 +448,7 @@ static int check_moved(const char *path, struct tt_error *e)
     return rc;
 }
 
-int tt_node_cache_check_moved(const char *directory, struct tt_error *e)
+int tt_node_cache_check_moved(const char *directory, bool kept, struct tt_error *e)
 {
     char **list;
     size_t n;
@@ -425,7 +459,7 @@ int tt_node_cache_check_moved(const char *directory, struct tt_error *e)
     rc = tt_node_cache_list(directory, NULL, &list, &n, e);
     for (size_t i = 0; i < n; i++) {
         if (rc == TT_OK)
-            rc = check_moved(list[i], e);
+            rc = check_moved(list[i], kept, e);
         free(list[i]);
     }
     free(list);

@@ -86,8 +86,9 @@ int tt_node_cache_list(const char *directory, const char *target, char ***list, 
                        struct tt_error *e);
 /* TT_BUSY and a line while the rank of a file of writes runs: it may acknowledge more. */
 int tt_node_cache_check_ended(const char *path, struct tt_error *e);
-/* TT_BUSY and a line if any file there has what is nowhere else, or cannot be understood. */
-int tt_node_cache_check_moved(const char *directory, struct tt_error *e);
+/* TT_BUSY and a line if any file there has what is nowhere else, or cannot be understood. Of a run
+ * that does not keep its data a file whose target has been removed need not be kept either. */
+int tt_node_cache_check_moved(const char *directory, bool kept, struct tt_error *e);
 /* errno, or 0. */
 int tt_node_cache_set_mark(const char *target, const char *directory, bool local);
 /* False: it has none. */

@@ -722,7 +722,7 @@ static int remove_one(const struct tt_owner *o, const struct tt_made *made, uint
 }
 
 /* What a cache has is completed by what is in the target: if one is spared, so are the others. */
-static int check_caches(const struct tt_made_list *all, struct tt_error *e)
+static int check_caches(const struct tt_made_list *all, bool kept, struct tt_error *e)
 {
     bool unseen = false; /* it may be on another node */
     struct stat st;
@@ -731,7 +731,7 @@ static int check_caches(const struct tt_made_list *all, struct tt_error *e)
     for (size_t i = 0; i < all->n && rc == TT_OK; i++)
         if (all->list[i].kind == TT_MADE_CACHE) {
             if (lstat(all->list[i].path, &st) == 0)
-                rc = tt_node_cache_check_moved(all->list[i].path, e);
+                rc = tt_node_cache_check_moved(all->list[i].path, kept, e);
             else
                 unseen = true;
         }
@@ -744,7 +744,11 @@ static int check_caches(const struct tt_made_list *all, struct tt_error *e)
 void tt_tell_caches(const char *directory)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_config config = {0};
     struct tt_made_list all;
+    bool kept =
+        tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) != TT_OK ||
+        config.run->keep;
 
     tt_manifest_read(directory, &all, &ignored);
     for (size_t i = 0; i < all.n; i++) {
@@ -752,11 +756,12 @@ void tt_tell_caches(const char *directory)
         char text[1024];
 
         if (all.list[i].kind != TT_MADE_CACHE ||
-            tt_node_cache_check_moved(all.list[i].path, &e) == TT_OK)
+            tt_node_cache_check_moved(all.list[i].path, kept, &e) == TT_OK)
             continue;
         tt_error_format(&e, text, sizeof text);
         tt_notice("%s", text);
     }
+    tt_config_free(&config);
     tt_manifest_free(&all);
 }
 
@@ -773,7 +778,7 @@ static int remove_all(const char *directory, struct tt_owner *o, uint64_t *remov
         tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         o->config = &config;
     o->place = tt_place_here();
-    spared = o->anybodys ? check_caches(&all, e) : TT_OK;
+    spared = o->anybodys ? check_caches(&all, !o->config || o->config->run->keep, e) : TT_OK;
     rc = rc == TT_OK ? spared : rc;
     for (size_t i = 0; i < all.n; i++) {
         const char *slash = strrchr(all.list[i].path, '/');

@@ -84,7 +84,8 @@ if unshare -m true 2>/dev/null; then
 fi
 empty
 # One that vanishes: what was written is still moved, and a sync is one of the target again.
-stencil=("$TUTTI" run stencil -n 2 "${here[@]}" --size 64 --iterations 60 --baseline 0 --keep)
+field=("${here[@]}" --size 64 --iterations 60 --baseline 0)
+stencil=("$TUTTI" run stencil -n 2 "${field[@]}" --keep)
 expect 0 "${stencil[@]}" --quiet --write every=1,series=append,path="$work/whole"
 for series in append file; do
     "${stencil[@]}" --quiet --compute 30ms --write every=1,series=$series,path="$work/vanished" --sync dump --layers verify,cache,throttle \
@@ -174,6 +175,12 @@ fi
 
 # A run whose processes are all killed.
 meanwhile=(true)
+wait_for_dumps() {
+    until [ "$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1)" -ge 12 ] 2>/dev/null; do
+        kill -0 $driver || { cat err; fail "the run ended by itself"; }
+        sleep 0.05
+    done
+}
 killed() { # LAYERS OPTIONS...
     local layers=$1
     shift
@@ -181,10 +188,7 @@ killed() { # LAYERS OPTIONS...
     "${stencil[@]}" --quiet --compute 4ms --write every=1,series=append,path="$work/target" --sync dump --layers "$layers" --throttle.rate 200k \
         "${cache[@]}" "$@" >out 2>err &
     driver=$!
-    until [ "$(cat "$runs"/*/progress 2>/dev/null | cut -d ' ' -f 1)" -ge 12 ] 2>/dev/null; do
-        kill -0 $driver || { cat err; fail "the run ended by itself"; }
-        sleep 0.05
-    done
+    wait_for_dumps
     "${meanwhile[@]}"
     kill_run
     wait $driver 2>/dev/null || true
@@ -268,6 +272,14 @@ expect 1 "$TUTTI" convert target new
 one_line "00001.writes' is shorter than its head"
 expect 1 "$TUTTI" clean "$run"
 cp untouched/*-00001.writes "$left"
+# Nobody knows what became of a target that was to be kept: its caches stay, also if something else stands there.
+mv target aside
+for i in 1 2; do
+    expect 1 "$TUTTI" clean "$run"
+    one_line "0000[01].writes' is left alone: it has what was acknowledged of '.*target', which is not there any more; .* remove the cache yourself"
+    echo mine >target
+done
+mv aside target
 again
 expect 0 "$TUTTI" convert bad converted
 cmp -n $((11 * 64 * 64 * 8)) converted whole || fail "what was acknowledged is missing"
@@ -303,3 +315,23 @@ rm "$left/strange"
 expect 0 "$TUTTI" clean "$run"
 [ ! -e target ] || fail "clean has left the target"
 empty
+# Without --keep ranks that are ended by a signal remove the target: then there is nothing to complete, and the caches go, too.
+mpi_as_users_have_it
+for signal in TERM KILL; do
+    rm -rf "$runs"
+    start=("${ranks[@]}" 2 "$TUTTI" run stencil)
+    [ $signal = TERM ] || start=("$TUTTI" run stencil -n 2)
+    "${start[@]}" "${field[@]}" --quiet --compute 4ms --write every=1,series=append,path="$work/target" --sync dump --layers cache,throttle \
+        --throttle.rate 200k "${cache[@]}" --cache.sync local >out 2>err &
+    driver=$!
+    wait_for_dumps
+    kill -$signal $driver
+    wait $driver 2>/dev/null || true
+    no_process_left
+    [ ! -e target ] || fail "$signal has left the target"
+    ls local/*/*-0000{0,1}.writes >/dev/null
+    "$TUTTI" show "$(last_run)" >/dev/null 2>err || true
+    [ ! -s err ] || { cat err; fail "there is nothing to complete"; }
+    expect 0 "$TUTTI" clean "$(last_run)"
+    empty
+done

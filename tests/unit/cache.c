@@ -208,13 +208,13 @@ static void what_is_acknowledged_is_found(void **state)
     assert_false(tt__store_release(&s, false));
     assert_false(tt__store_release(&s, true));
     expect_found(&s, 4, true);
-    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, true, &e), TT_BUSY);
     tt_error_clear(&e);
     assert_int_equal(tt__store_moved(&s, 4, true, &e), TT_OK);
     assert_true(tt__store_release(&s, false));
     MPI_Barrier(t.spec.comm);
     assert_int_equal(atomic_load(&s.usage->bytes), 0);
-    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_OK);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, true, &e), TT_OK);
     MPI_Barrier(t.spec.comm);
     /* Somebody takes the file away: that is no place for what is to survive a crash. */
     path = strdup(s.path);
@@ -252,7 +252,7 @@ static void a_sync_below_is_no_damage(void **state)
     append(&t, &s, 4);
     assert_true(tt__store_acknowledge(&s, 5));
     expect_found(&s, 1, true);
-    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, true, &e), TT_BUSY);
     MPI_Barrier(t.spec.comm);
     tt__store_close(&s, false);
     MPI_Barrier(t.spec.comm);
@@ -337,7 +337,7 @@ static void room_that_was_given_back_is_no_damage(void **state)
     tt_node_cache_free(&c);
     /* Nobody knows what a damaged slot has told of. */
     assert_int_equal(pwrite(s.fd, torn, sizeof torn, newest), sizeof torn);
-    assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+    assert_int_equal(tt_node_cache_check_moved(s.directory, true, &e), TT_BUSY);
     assert_non_null(strstr(e.text, "its newest state is damaged"));
     MPI_Barrier(t.spec.comm);
     tt__store_close(&s, false);
@@ -439,7 +439,7 @@ static void a_cut_head_is_damage(void **state)
         assert_non_null(strstr(e.text, "is shorter than its head"));
         tt_node_cache_free(&c);
         tt_error_clear(&e);
-        assert_int_equal(tt_node_cache_check_moved(s.directory, &e), TT_BUSY);
+        assert_int_equal(tt_node_cache_check_moved(s.directory, true, &e), TT_BUSY);
     }
     MPI_Barrier(t.spec.comm);
     /* Of which target it is, its name tells. */
