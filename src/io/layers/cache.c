@@ -374,14 +374,15 @@ static int write_through(struct cache *c, uint64_t step, const struct tt_block *
     return rc;
 }
 
-/* A rank that moves nothing still makes the call below, for which it need not wait. */
+/* A rank that moves nothing still makes the call below, for which it need not wait: others may be
+ * in it, and a library may count the calls of a dump. */
 static int write_nothing(struct cache *c, uint64_t step, const struct tt_block *b,
                          struct tt_error *e)
 {
     struct tt_block none = *b;
     int rc;
 
-    if (c->alone)
+    if (c->spec.independent)
         return TT_OK;
     none.file.kind = none.memory.kind = TT_SELECT_NONE;
     rc = tt__job_leave(c, CACHE_MOVE, step, &none, e);
