@@ -84,6 +84,13 @@ bool tt_sys_is_mapped(const char *file)
     return found;
 }
 
+int tt_sys_move(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    return errno == EINVAL || errno == ENOSYS ? rename(from, to) : -1;
+}
+
 int tt_sys_sync_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -21,6 +21,9 @@ void tt_sys_disarm(void);
 /* Whether any process, as far as this user can see, has a file mapped whose path holds this. */
 bool tt_sys_is_mapped(const char *file);
 
+/* Renames, never over what somebody has put there, where the file system can tell. -1, and errno.
+ */
+int tt_sys_move(const char *from, const char *to);
 /* Syncs the directory that the path is in: its name is durable. 0 or an errno. */
 int tt_sys_sync_name(const char *path);
 

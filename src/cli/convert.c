@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/notice.h"
+#include "base/sys.h"
 #include "cli/command.h"
 #include "io/log.h"
 #include "io/node_cache.h"
@@ -528,14 +530,54 @@ static int choose_sources(struct conversion *c, const char **words, size_t n, st
     return rc;
 }
 
+/* DST while it is not whole: a handler of signals takes it away. */
+static char part[PATH_MAX];
+
+static void end_early(int number)
+{
+    unlink(part);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void handle_signals(void (*handler)(int))
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (signal(ends[i], handler) == SIG_IGN)
+            signal(ends[i], SIG_IGN);
+}
+
+/* It has its name once it is whole and in storage; and so has the name: clean may remove what it
+ * was made of. */
+static int name_target(const struct conversion *c, struct tt_error *e)
+{
+    int why;
+
+    if (tt_sys_move(part, c->to) != 0)
+        return tt_fail_call(e, errno, "rename", c->to, -1);
+    why = tt_sys_sync_name(c->to);
+    if (!why || why == EINVAL) /* a file system that cannot sync a directory */
+        return TT_OK;
+    unlink(c->to);
+    return tt_fail_call(e, why, "fsync of the directory", c->to, -1);
+}
+
 /* What is there belongs to somebody; what was made here goes if it is not whole. */
 static int make_target(struct conversion *c, struct tt_error *e)
 {
+    struct stat st;
     int rc = TT_OK;
 
-    c->out = open(c->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (lstat(c->to, &st) == 0)
+        return tt_fail_call(e, EEXIST, "open", c->to, -1);
+    if (snprintf(part, sizeof part, "%s.part", c->to) >= PATH_MAX)
+        return tt_fail_call(e, ENAMETOOLONG, "open", c->to, -1);
+    c->out = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (c->out < 0)
-        return tt_fail_call(e, errno, "open", c->to, -1);
+        return tt_fail_call(e, errno, "open", part, -1);
+    handle_signals(end_early);
     if (!c->is_log)
         rc = copy_container(c, e);
     for (size_t i = 0; rc == TT_OK && i < c->log.n; i++)
@@ -546,8 +588,11 @@ static int make_target(struct conversion *c, struct tt_error *e)
         rc = tt_fail_call(e, errno, "fsync", c->to, -1);
     if (close(c->out) != 0 && rc == TT_OK)
         rc = tt_fail_call(e, errno, "close", c->to, -1);
+    if (rc == TT_OK)
+        rc = name_target(c, e);
     if (rc != TT_OK)
-        unlink(c->to);
+        unlink(part);
+    handle_signals(SIG_DFL);
     return rc;
 }
 

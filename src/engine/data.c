@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "base/note.h"
+#include "base/sys.h"
 #include "engine/private.h"
 #include "engine/spot_check.h"
 #include "io/node_cache.h"
@@ -226,14 +227,6 @@ static void remove_earlier(struct tt_engine *engine, const char *path)
     tt_target_free(&target);
 }
 
-/* Never over what somebody has put there since we looked, where the file system can tell. */
-static int move_entry(const char *from, const char *to)
-{
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-        return 0;
-    return errno == EINVAL || errno == ENOSYS ? rename(from, to) : -1;
-}
-
 /* One inode, listed under both names while it may stand at either: the name at which nothing stands
  * is passed over by whoever removes. */
 static int rename_one(struct tt_engine *engine, const struct tt_made_file *source, const char *to,
@@ -259,7 +252,7 @@ static int rename_one(struct tt_engine *engine, const struct tt_made_file *sourc
     p->nfiles--; /* it has been counted */
     if (target->identified)
         rc = tt_manifest_made(p->directory, source->kind, to, &target->identity, e);
-    if (rc == TT_OK && move_entry(source->path, to) != 0) {
+    if (rc == TT_OK && tt_sys_move(source->path, to) != 0) {
         rc = tt_fail_call(e, errno, "rename", to, -1);
         tt_data_leave(engine, to);
     }

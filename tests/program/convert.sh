@@ -107,6 +107,24 @@ bad 1 "does not begin like a file of the layers" empty
 : >mine
 bad 1 "open of 'mine': File exists" over mine
 [ ! -s mine ] || fail "a foreign file was touched"
+# An end that comes early leaves nothing; one that nothing can be done about leaves no whole name. The name is durable, too.
+if [ -n "${FAULTS:-}" ]; then
+    for signal in TERM KILL; do
+        env LD_PRELOAD="$FAULTS" TUTTI_FAULT="rank=driver call=fsync match=early do=delay:20" "$TUTTI" convert over early >out 2>err &
+        until [ -s early.part ]; do
+            kill -0 $! || { cat err; fail "the conversion ended by itself"; }
+            sleep 0.01
+        done
+        kill -$signal $!
+        ! wait $! || fail "a conversion that was ended has succeeded"
+        equal "$([ $signal = TERM ] || echo early.part)" "$(ls | grep early || true)" "what $signal leaves"
+    done
+    bad 1 "open of 'early.part': File exists" over early
+    rm early.part
+fi
+observe -e trace=fsync,renameat2 -y -o calls "$TUTTI" convert over durable
+equal "fsync $work/durable.part,renameat2 durable.part,fsync $work" \
+    "$(sed -E 's/^[0-9]+ +//;s/\(([0-9]+<|AT_FDCWD[^,]*, ")/ /;s/[>"].*//' calls | paste -sd,)" "calls"
 cp over future && printf '\2' | dd of=future bs=1 seek=8 conv=notrunc status=none
 bad 1 "has version 2 of the log's format" future
 cp over head && printf '\377' | dd of=head bs=1 seek=30 conv=notrunc status=none
