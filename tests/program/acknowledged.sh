@@ -10,13 +10,13 @@ expect 0 "${stencil[@]}" -n 2 --write every=1,series=append,path="$work/plain"
 
 # killed WANTED OPTIONS...: a run of one number of ranks or another that is killed after so many dumps; $synced is how many had been
 # synced then.
-numbers=(2 5 1) turn=0
+numbers=(2 5 1) turn=0 series=append
 killed() {
     local wanted=$1 pid
     shift
     rm -rf "$work"/target* "$runs"
     synced=0
-    "${stencil[@]}" -n "${numbers[turn++ % 3]}" --compute 4ms --write every=1,series=append,path="$work/target" "$@" >out 2>err &
+    "${stencil[@]}" -n "${numbers[turn++ % 3]}" --compute 4ms --write every=1,series=$series,path="$work/target" "$@" >out 2>err &
     pid=$!
     while [ "${synced:-0}" -lt "$wanted" ]; do
         kill -0 $pid 2>/dev/null || { cat err; fail "the run ended by itself: $*"; }
@@ -63,3 +63,16 @@ for backend in "${backends[@]}"; do
         found 3
     done
 done
+# With a file per step, the last of which is only in the cache, and is closed in the background. What is whole already convert refuses.
+series=file
+killed 8 --layers cache,throttle --throttle.rate 100k --cache.dir "$work/local" --cache.sync local --cache.close return --sync dump
+number=0
+for file in target.??????; do
+    rm -f found
+    "$TUTTI" convert "$file" found >out 2>err || { one_line "it is plain" && cp "$file" found; }
+    [ $number -ge $synced ] || cmp -n $dump -i 0:$((number * dump)) found plain || fail "$file is not what was acknowledged"
+    number=$((number + 1))
+done
+[ $number -ge $synced ] || fail "of $synced files there are $number"
+expect 0 "$TUTTI" clean "$(last_run)"
+[ -z "$(ls local; ls target* 2>/dev/null)" ] || fail "clean has left something"
