@@ -28,7 +28,7 @@ for options in "-n 1 --series append" "-n 2 --series group --selection runs --ru
         mv $layer $layer.kept
     done
 done
-for backend in mpiio uring; do
+for backend in mpiio mmap uring; do
     has_backend $backend || continue
     # shellcheck disable=SC2086 # words
     expect 0 "${pattern[@]}" $options --layers verify,compress --compress.codec zstd --backend $backend --path "$work/$backend"
