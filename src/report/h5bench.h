@@ -14,8 +14,8 @@
 json_t *tt_h5bench_figures(const json_t *result, const char *operation, bool reads);
 
 /* Rows are objects of "benchmark", "file", "reads", "status" (done, failed, not run, skipped),
- * "reason" (may be null), "notice" (of what was done; may be null), "figures" and "result" (null if
- * there are none). */
+ * "reason" (may be null), "notice" (of what was done; may be null), "connector_not_loaded" (for
+ * which overlap stood in; may be null), "figures" and "result" (null if there are none). */
 void tt_h5bench_head(FILE *out, const char *path, const char *directory);
 /* A line on a vol connector that tutti does not load; nothing if it is NULL. */
 void tt_h5bench_connector(FILE *out, const char *connector);

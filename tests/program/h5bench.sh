@@ -35,6 +35,8 @@ if "$TUTTI" run pattern --backend hdf5 --hdf5.vol native --dry-run >/dev/null 2>
     grep -q "hdf5.vol .*async under_vol=0" out || fail "the connector is lost: $(cat out)"
 else
     grep -q "^vol: the connector '$connector' is not loaded; MODE ASYNC" out || fail "no word of the connector: $(head -3 out)"
+    expect 0 "$TUTTI" h5bench vol.json --filter write --json vol.out --results "$work/elsewhere" --min-free 0
+    equal "[null,\"$connector\"]" "$(jq -c '[.benchmarks[] | select(.status == "done").connector_not_loaded]' vol.out)" "who overlaps without it"
     usage "^tutti: hdf5.vol needs HDF5 1.14 or newer, and this build has 1\.[0-9.]+$" "$TUTTI" run pattern --backend hdf5 --hdf5.vol "$connector"
     expect 0 env HDF5_VOL_CONNECTOR="$connector" "$TUTTI" run pattern --backend hdf5 --json out.json --dir "$data" --results "$work/elsewhere" --min-free 0
     equal "$(jq -r '.facts[] | select(.key == "hdf5.vol") | .read_back + " " + .proof' out.json)" "native no effect" "a connector of the environment"

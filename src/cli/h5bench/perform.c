@@ -165,9 +165,11 @@ static int add_row(struct tt_h5bench_session *s, const struct tt_h5bench_benchma
                    const char *status, const char *reason, json_t *figures, struct tt_error *e)
 {
     const char *notice = figures ? b->notice : NULL;
-    json_t *row = json_pack("{s:s, s:s?, s:b, s:s, s:s?, s:s?, s:o?, s:O?}", "benchmark", b->name,
-                            "file", b->file, "reads", b->reads, "status", status, "reason", reason,
-                            "notice", notice, "figures", figures, "result", s->result);
+    const char *connector = figures && b->asynchronous ? s->workflow.connector : NULL;
+    json_t *row = json_pack("{s:s, s:s?, s:b, s:s, s:s?, s:s?, s:s?, s:o?, s:O?}", "benchmark",
+                            b->name, "file", b->file, "reads", b->reads, "status", status, "reason",
+                            reason, "notice", notice, "connector_not_loaded", connector, "figures",
+                            figures, "result", s->result);
     double stored = figures ? stored_bytes(s, b) : 0;
 
     if (stored > 0)
