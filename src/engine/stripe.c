@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,25 @@ static void add_fact(struct tt_facts *facts, const char *key, uint64_t want, uin
                      how);
 }
 
+/* A directory that a library fills has only what new files would get: its first file tells. NULL:
+ * there is none. The caller frees. */
+static char *file_of(struct tt_made_file *f)
+{
+    char *roots[] = {f->path, NULL}, *path = NULL;
+    FTS *walk =
+        f->kind == TT_MADE_BUNDLE ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    FTSENT *x;
+
+    if (f->kind != TT_MADE_BUNDLE)
+        return strdup(f->path);
+    while (walk && !path && (x = fts_read(walk)))
+        if (x->fts_info == FTS_F)
+            path = strdup(x->fts_path);
+    if (walk)
+        fts_close(walk);
+    return path;
+}
+
 /* How it is known; NULL: it is not. */
 static const char *ask(enum tt_striped by, char *path, const json_t *environment,
                        struct tt_striping *out)
@@ -232,16 +252,19 @@ void tt_stripe_look(struct tt_engine *engine, const json_t *environment)
     for (struct tt_made_file *f = engine->p->made; f && asked < MOST_FILES; f = f->next) {
         struct tt_striping is;
         const char *how;
+        char *path;
 
         if (f->withdrawn || access(f->path, F_OK) != 0)
             continue;
         asked++;
-        how = ask(by, f->path, environment, &is);
+        path = file_of(f);
+        how = path ? ask(by, path, environment, &is) : NULL;
         if (how && json_array_size(all) == 0)
             keep_facts(engine, &is, how);
         if (how)
-            json_array_append_new(all, json_pack("{s:o, s:I, s:I}", "path", tt_json_text(f->path),
-                                                 "count", (json_int_t)is.count, "size",
-                                                 (json_int_t)is.size));
+            json_array_append_new(all,
+                                  json_pack("{s:o, s:I, s:I}", "path", tt_json_text(path), "count",
+                                            (json_int_t)is.count, "size", (json_int_t)is.size));
+        free(path);
     }
 }

@@ -5,12 +5,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/run_command.h"
+#include "base/sys.h"
+#include "engine/private.h"
 #include "engine/stripe.h"
 
 static void file_systems_are_told_apart(void **state)
@@ -145,6 +148,44 @@ static void programs_are_asked(void **state)
     assert_non_null(strstr(answer, "no-such-program-of-ours"));
 }
 
+/* What lfs says of a directory is what new files get; so a file in it is asked. */
+static void a_file_of_a_directory_is_asked(void **state)
+{
+    char directory[] = "/tmp/tutti-stripe.XXXXXX";
+    struct tt_component stripe = {.name = "stripe"};
+    struct tt_stripe_options options = {0};
+    struct tt_config config = {.nparts = 1, .parts = {{&stripe, &options}}};
+    struct tt_engine_private p = {.facts = json_array()};
+    struct tt_engine engine = {.config = &config, .p = &p};
+    json_t *environment = json_pack("{s:{s:s}}", "data", "filesystem", "lustre");
+    char command[4096], *path = strdup(getenv("PATH"));
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    p.made = calloc(1, sizeof *p.made + 64);
+    p.made->kind = TT_MADE_BUNDLE;
+    snprintf(p.made->path, 64, "%s/bundle", directory);
+    snprintf(command, sizeof command,
+             "cd %s && mkdir -p bundle/sub && : >bundle/sub/data && printf '#!/bin/sh\\ntest -f $3 "
+             "&& echo lmm_stripe_count: 2 && echo lmm_stripe_size: 65536' >lfs && chmod +x lfs",
+             directory);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s:%s", directory, path);
+    setenv("PATH", command, 1);
+    tt_stripe_look(&engine, environment);
+    setenv("PATH", path, 1);
+    assert_int_equal(json_array_size(p.striping), 1);
+    snprintf(command, sizeof command, "%s/bundle/sub/data", directory);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(p.striping, 0), "path")),
+                        command);
+    tt_sys_remove_private(directory);
+    json_decref(p.striping);
+    json_decref(p.facts);
+    json_decref(environment);
+    free(p.made);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +196,7 @@ int main(void)
         cmocka_unit_test(ceph_gets_whole_pieces_in_an_object),
         cmocka_unit_test(pieces_are_multiples_of_what_file_systems_take),
         cmocka_unit_test(programs_are_asked),
+        cmocka_unit_test(a_file_of_a_directory_is_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
