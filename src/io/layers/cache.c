@@ -37,7 +37,9 @@ static const struct tt_param params[] = {
      "a directory on storage of each node, in which the run makes one of its own",
      .placeholder = "DIR"},
     {"size", TT_PARAM_BYTES, AT(size), "1g", "B",
-     "bytes that all ranks of a node may have there; what does not fit goes to the target at once",
+     "bytes that all ranks of a node may have there; a write that finds no room waits until some "
+     "was "
+     "moved, and what never fits goes to the target itself",
      0, INT64_C(1) << 60},
     {"sync", TT_PARAM_CHOICE, AT(sync), "target", NULL,
      "what a sync waits for: data is durable in the target, or in the storage of the node",
