@@ -37,6 +37,7 @@ struct conversion {
     int in, out;
     uint64_t size;          /* of the container that is read */
     struct tt_subfiles set; /* that has its bytes; n is 0: they are in the one file */
+    char *base;             /* its files are called like it, also where SRC is a link */
     uint64_t number;        /* of the subfile that is open */
     bool is_log;            /* of the layers log or compress; else the bytes are the file itself */
     struct tt_log log;
@@ -77,7 +78,7 @@ static int open_subfile(struct conversion *c, uint64_t number, struct tt_error *
 
     if (c->in >= 0 && c->number == number)
         return TT_OK;
-    path = tt_subfile_path(c->from, number, c->set.n);
+    path = tt_subfile_path(c->base, number, c->set.n);
     if (!path)
         return tt_fail_nomem(e, "the name of a subfile");
     if (c->in >= 0)
@@ -170,9 +171,12 @@ static int load_set(struct conversion *c, struct tt_error *e)
     uint64_t length, end;
     int rc = tt_subfile_load(c->from, &c->set, e);
 
+    c->base = realpath(c->from, NULL);
+    if (rc == TT_OK && !c->base)
+        rc = tt_fail_call(e, errno, "realpath", c->from, -1);
     c->size = c->set.size;
     for (uint64_t i = 0; rc == TT_OK && i < c->set.n; i++) {
-        rc = tt_subfile_check(&c->set, c->from, i, &length, e);
+        rc = tt_subfile_check(&c->set, c->base, i, &length, e);
         if (rc == TT_OK && length > (UINT64_C(1) << 62) / c->set.n)
             rc = tt_fail(e, TT_CORRUPT, "'%s': subfile %" PRIu64 " is too long for one of %" PRIu64,
                          c->from, i, c->set.n);
@@ -667,6 +671,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
     if (c.state)
         c.log.codec->end(c.state, true);
     tt_log_free(&c.log);
+    free(c.base);
     free(c.variables);
     free(c.stored);
     free(c.unpacked);
