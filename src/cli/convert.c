@@ -602,6 +602,8 @@ static int make_target(struct conversion *c, struct tt_error *e)
 
 static void print_done(const struct conversion *c)
 {
+    /* Then the caches have what was acknowledged and the target lacks. */
+    bool complete = c->ncaches > 0 && c->caches[0].head.local && !c->missing[0];
     char line[2 * PATH_MAX + 512], bytes[TT_UNIT_TEXT];
 
     tt_format_bytes((double)c->bytes, bytes);
@@ -624,10 +626,10 @@ static void print_done(const struct conversion *c)
                       "taken; what it acknowledged since may be missing, so tutti clean spares "
                       "'%s' and its caches",
                       c->caches[i].path, c->caches[i].head.rank, c->from);
-    if (c->set.n > 0 && !c->set.closed && !c->is_log)
+    if (c->set.n > 0 && !c->set.closed && !c->is_log && !complete)
         tt_notice("'%s' was not closed: what was written after its last sync may be missing",
                   c->from);
-    if (c->log.unclosed > 0)
+    if (c->log.unclosed > 0 && !complete)
         tt_notice("%llu of %llu ranks have not closed '%s': what they wrote after their last whole "
                   "sync is missing",
                   (unsigned long long)c->log.unclosed, (unsigned long long)c->log.ranks, c->from);
@@ -653,8 +655,8 @@ static int run(struct tt_invocation *call, struct tt_error *e)
         rc = tt_fail(
             e, TT_CORRUPT,
             "'%s' does not begin like a file of the layers log, compress or subfile, and "
-            "has no mark of layer cache, which a copy loses: if none of the three wrote it, and "
-            "it is no copy, it is plain and has all that was acknowledged; copy it",
+            "has no mark of layer cache, which a copy loses: if neither the three nor align wrote "
+            "it, and it is no copy, it is plain and has all that was acknowledged; copy it",
             c.from);
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);

@@ -32,6 +32,7 @@ found() {
     local size=$(((synced - $1) * dump))
     rm -f converted
     expect 0 "$TUTTI" convert target converted
+    [[ $layers != *cache* ]] || [ ! -s err ] || fail "what the caches had is said to be missing: $(cat err)"
     cmp -n $size converted plain || fail "not all of $synced dumps are there"
     [ "$(stat -c %s converted)" -ge $size ] || fail "the file is too short"
     expect 0 "$TUTTI" clean "$(last_run)" # with the records in the node's memory

@@ -101,7 +101,7 @@ bad() {
 }
 bad 1 "open of 'nothing'" nothing
 bad 1 "is not a file" "$data"
-bad 1 "does not begin like a file of the layers" plain
+bad 1 "does not begin like a file of the layers .*: if neither the three nor align wrote it, .* it is plain" plain
 : >empty
 bad 1 "does not begin like a file of the layers" empty
 : >mine
