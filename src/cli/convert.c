@@ -421,14 +421,20 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* "ranks 1, 3-5 of 8" */
+/* "ranks 1, 3-5 of 8": those that have a cache are counted in each of them, once all know. */
 static void name_missing(struct conversion *c, const struct holder *list, size_t n)
 {
     const uint64_t ranks = c->caches[0].head.ranks;
+    uint64_t caches = ranks;
     char *text = c->missing, *end = text + sizeof c->missing;
     const char *before = ranks - n == 1 ? "rank " : "ranks ";
     uint64_t next = 0;
 
+    for (size_t i = 0; i < c->ncaches; i++)
+        if (c->caches[i].head.caches < caches)
+            caches = c->caches[i].head.caches;
+    if (n >= caches)
+        return;
     for (size_t i = 0; i <= n && next < ranks && end - text > 90; i++) {
         uint64_t rank = i < n && list[i].rank < ranks ? list[i].rank : ranks;
 
@@ -440,8 +446,10 @@ static void name_missing(struct conversion *c, const struct holder *list, size_t
             text += snprintf(text, (size_t)(end - text), "-%" PRIu64, rank - 1);
         next = rank + 1;
     }
-    if (c->missing[0])
+    text +=
         snprintf(text, (size_t)(end - text), "%s of %" PRIu64, next < ranks ? ", ..." : "", ranks);
+    if (caches < ranks)
+        snprintf(text, (size_t)(end - text), ", of which %" PRIu64 " made one", caches - n);
 }
 
 /* All ranks of the target, each once; and the target is the one that they belong to. */

@@ -19,10 +19,11 @@
 #include "base/text.h"
 
 enum {
-    MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "1\nmoved " - 1,
-    MOVED_DIGITS = 20,
-    MOVED_BYTES = MOVED_DIGITS + 1 + 8,
-    CONVERTED_AT = MOVED_AT + MOVED_BYTES + sizeof "\nconverted " - 1,
+    DIGITS = 20,
+    NUMBER_BYTES = DIGITS + 1 + 8,
+    MOVED_AT = sizeof TT_NODE_CACHE_MAGIC - 1 + sizeof "2\nmoved " - 1,
+    CACHES_AT = MOVED_AT + NUMBER_BYTES + sizeof "\ncaches " - 1,
+    CONVERTED_AT = CACHES_AT + NUMBER_BYTES + sizeof "\nconverted " - 1,
 };
 
 /* ---- names ---- */
@@ -82,23 +83,25 @@ bool tt_node_cache_makes(const char *name)
 
 /* ---- the head ---- */
 
-/* With a checksum: a number that is changed would hide requests without a word. */
-static void format_moved(uint64_t moved, char text[MOVED_BYTES + 1])
+/* With a checksum: a number that is changed would hide requests or caches without a word. */
+static void format_number(uint64_t number, char text[NUMBER_BYTES + 1])
 {
-    int n = snprintf(text, MOVED_BYTES + 1, "%0*" PRIu64, MOVED_DIGITS, moved);
+    int n = snprintf(text, NUMBER_BYTES + 1, "%0*" PRIu64, DIGITS, number);
 
-    snprintf(text + n, (size_t)(MOVED_BYTES + 1 - n), " %08x", XXH32(text, (size_t)n, 0));
+    snprintf(text + n, (size_t)(NUMBER_BYTES + 1 - n), " %08x", XXH32(text, (size_t)n, 0));
 }
 
 char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error *e)
 {
-    char *text = NULL, *whole, moved[MOVED_BYTES + 1];
+    char *text = NULL, *whole, moved[NUMBER_BYTES + 1], caches[NUMBER_BYTES + 1];
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
     if (out) {
-        format_moved(head->moved, moved);
-        fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %s\n", TT_NODE_CACHE_VERSION, moved);
+        format_number(head->moved, moved);
+        format_number(head->caches, caches);
+        fprintf(out, TT_NODE_CACHE_MAGIC "%d\nmoved %s\ncaches %s\n", TT_NODE_CACHE_VERSION, moved,
+                caches);
         fprintf(out,
                 "converted no \nrank %" PRIu64 " of %" PRIu64 "\ninode %" PRIu64
                 "\nsync %s\ntarget ",
@@ -126,14 +129,24 @@ void tt_node_cache_claim(int fd)
     fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 }
 
+static int set_number(int fd, const char *path, uint64_t number, off_t at, struct tt_error *e)
+{
+    char text[NUMBER_BYTES + 1];
+
+    format_number(number, text);
+    return pwrite(fd, text, NUMBER_BYTES, at) == NUMBER_BYTES
+               ? TT_OK
+               : tt_fail_call(e, errno, "write", path, (long long)at);
+}
+
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e)
 {
-    char text[MOVED_BYTES + 1];
+    return set_number(fd, path, moved, MOVED_AT, e);
+}
 
-    format_moved(moved, text);
-    if (pwrite(fd, text, MOVED_BYTES, MOVED_AT) != MOVED_BYTES)
-        return tt_fail_call(e, errno, "write", path, MOVED_AT);
-    return TT_OK;
+int tt_node_cache_set_caches(int fd, const char *path, uint64_t caches, struct tt_error *e)
+{
+    return set_number(fd, path, caches, CACHES_AT, e);
 }
 
 int tt_node_cache_set_converted(const char *path, struct tt_error *e)
@@ -161,6 +174,17 @@ static bool take_number(const char **at, const char *key, uint64_t *out)
     return errno == 0;
 }
 
+static bool take_checked(const char *line, const char *key, uint64_t *out)
+{
+    const char *start = line;
+    char text[NUMBER_BYTES + 1];
+
+    if (!take_number(&line, key, out))
+        return false;
+    format_number(*out, text);
+    return !strcmp(start + strlen(key), text);
+}
+
 static bool take_target(const char *text, char **out)
 {
     return text[0] == '/' && (*out = strdup(text)) && tt_unescape(*out);
@@ -169,27 +193,24 @@ static bool take_target(const char *text, char **out)
 /* What a line says; false: it is none that belongs there. */
 static bool take_line(const char *line, size_t number, struct tt_node_cache_head *head)
 {
-    const char *start = line;
-    char moved[MOVED_BYTES + 1];
-
     switch (number) {
     case 2:
-        if (!take_number(&line, "moved ", &head->moved))
-            return false;
-        format_moved(head->moved, moved);
-        return !strcmp(start + sizeof "moved", moved);
+        return take_checked(line, "moved ", &head->moved);
     case 3:
+        return take_checked(line, "caches ", &head->caches);
+    case 4:
         head->converted = !strcmp(line, "converted yes");
         return head->converted || !strcmp(line, "converted no ");
-    case 4:
-        return take_number(&line, "rank ", &head->rank) &&
-               take_number(&line, " of ", &head->ranks) && !*line && head->rank < head->ranks;
     case 5:
-        return take_number(&line, "inode ", &head->inode) && !*line;
+        return take_number(&line, "rank ", &head->rank) &&
+               take_number(&line, " of ", &head->ranks) && !*line && head->rank < head->ranks &&
+               head->caches > 0 && head->caches <= head->ranks;
     case 6:
+        return take_number(&line, "inode ", &head->inode) && !*line;
+    case 7:
         head->local = !strcmp(line, "sync local");
         return head->local || !strcmp(line, "sync target");
-    case 7:
+    case 8:
         return !strncmp(line, "target ", 7) && take_target(line + 7, &head->target);
     default:
         return !strcmp(line, "end");
@@ -202,7 +223,7 @@ static int parse(const char *path, char *text, struct tt_node_cache_head *head, 
     const char *at;
     uint64_t version;
 
-    for (size_t number = 1; number <= 8; number++) {
+    for (size_t number = 1; number <= 9; number++) {
         if (!rest || !strchr(rest, '\n'))
             return tt_fail(e, TT_CORRUPT, "'%s' is cut short: line %zu of its head is missing",
                            path, number);

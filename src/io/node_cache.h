@@ -10,10 +10,12 @@
  *
  * A file of writes begins with a text of TT_NODE_CACHE_HEAD bytes:
  *
- *   tutti cache 1
+ *   tutti cache 2
  *   moved 00000000000000000012 b3393e1e
  *                                   requests before this one need not be moved any more; then a
  *                                   checksum of the digits
+ *   caches 00000000000000000008 e053d063
+ *                                   ranks that have such a file of the target
  *   converted no                    yes: tutti convert has made a whole file
  *   rank 3 of 8
  *   inode 1234                      of the target
@@ -31,7 +33,7 @@
 
 #include "io/log.h"
 
-#define TT_NODE_CACHE_VERSION 1
+#define TT_NODE_CACHE_VERSION 2
 #define TT_NODE_CACHE_MAGIC "tutti cache "
 enum { TT_NODE_CACHE_HEAD = 16384 };
 #define TT_NODE_CACHE_WRITES ".writes"
@@ -50,7 +52,7 @@ char *tt_node_cache_directory(const char *dir, const char *id);
 char *tt_node_cache_writes(const char *directory, const char *target, uint64_t rank);
 
 struct tt_node_cache_head {
-    uint64_t moved, rank, ranks, inode;
+    uint64_t moved, caches, rank, ranks, inode;
     bool local, converted;
     char *target; /* absolute */
 };
@@ -61,6 +63,7 @@ char *tt_node_cache_text(const struct tt_node_cache_head *head, struct tt_error 
 void tt_node_cache_claim(int fd);
 /* Writes the number into the head of an open file. */
 int tt_node_cache_set_moved(int fd, const char *path, uint64_t moved, struct tt_error *e);
+int tt_node_cache_set_caches(int fd, const char *path, uint64_t caches, struct tt_error *e);
 int tt_node_cache_set_converted(const char *path, struct tt_error *e);
 
 /* A file of writes that was left behind. */

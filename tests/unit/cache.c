@@ -367,25 +367,27 @@ static void a_closed_store_is_not_in_use(void **state)
 static void heads_are_checked(void **state)
 {
 #define MOVED "moved 00000000000000000000 a083d0dd"
-#define HEAD "tutti cache 1\n" MOVED "\nconverted no \nrank 0 of 1\n"
+#define CACHES "caches 00000000000000000001 65e83e21"
+#define HEAD "tutti cache 2\n" MOVED "\n" CACHES "\nconverted no \nrank 0 of 1\n"
     static const struct {
         const char *text, *says;
     } cases[] = {
         {"", "does not begin like"},
         {"tutti cach", "does not begin like"},
-        {"tutti cache 2\n", "has version 2"},
+        {"tutti cache 3\n", "has version 3"},
         {"tutti cache x\n", "line 1: 'tutti cache x'"},
-        {"tutti cache 1\nmoved -1\n", "line 2: 'moved -1'"},
-        {"tutti cache 1\nmoved 00000000000000000001 a083d0dd\n", "line 2"}, /* changed */
-        {"tutti cache 1\nmoved 00000000000000000000\n", "line 2"},
-        {"tutti cache 1\nmoved 99999999999999999999999\n", "line 2"},
-        {"tutti cache 1\n" MOVED "\nconverted maybe\n", "line 3"},
-        {"tutti cache 1\n" MOVED "\nconverted no \nrank 1 of 1\n", "line 4"},
-        {HEAD, "cut short: line 5"},
-        {HEAD "inode 7\nsync never\n", "line 6: 'sync never'"},
-        {HEAD "inode 7\nsync target\ntarget here\n", "line 7: 'target here'"},
-        {HEAD "inode 7\nsync target\ntarget /a%0\n", "line 7"},
-        {HEAD "inode 7\nsync target\ntarget /a%0A", "cut short: line 7"},
+        {"tutti cache 2\nmoved -1\n", "line 2: 'moved -1'"},
+        {"tutti cache 2\nmoved 00000000000000000001 a083d0dd\n", "line 2"}, /* changed */
+        {"tutti cache 2\nmoved 00000000000000000000\n", "line 2"},
+        {"tutti cache 2\nmoved 99999999999999999999999\n", "line 2"},
+        {"tutti cache 2\n" MOVED "\ncaches 1\n", "line 3"},
+        {"tutti cache 2\n" MOVED "\n" CACHES "\nconverted maybe\n", "line 4"},
+        {"tutti cache 2\n" MOVED "\n" CACHES "\nconverted no \nrank 1 of 1\n", "line 5"},
+        {HEAD, "cut short: line 6"},
+        {HEAD "inode 7\nsync never\n", "line 7: 'sync never'"},
+        {HEAD "inode 7\nsync target\ntarget here\n", "line 8: 'target here'"},
+        {HEAD "inode 7\nsync target\ntarget /a%0\n", "line 8"},
+        {HEAD "inode 7\nsync target\ntarget /a%0A", "cut short: line 8"},
         {HEAD "inode 7\nsync local\ntarget /a\nend\n", "does not begin like"},
         {HEAD "inode 7\nsync target\ntarget /a%0Ab\nend\n", NULL},
     };

@@ -259,6 +259,24 @@ static int look_at_target(struct cache *c, struct tt_error *e)
     return c->store.local ? keep_mark(c->path, e) : TT_OK;
 }
 
+/* A rank whose store cannot be used leaves no cache, and all that it writes goes to the target:
+ * nobody shall look for that cache. If this cannot be told, all are looked for. */
+static void tell_caches(struct tt_file *file, struct cache *c)
+{
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    int n = c->store.fd >= 0;
+    MPI_Request request;
+
+    if (file->size > 1) {
+        MPI_Iallreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, file->spec->comm, &request);
+        tt_file_wait_requests(file, 1, &request, MPI_STATUS_IGNORE);
+    }
+    if (n == 0 && file->rank == 0)
+        tt_node_cache_set_mark(c->path, c->store.directory, false);
+    if (n < file->size && c->store.fd >= 0)
+        tt_node_cache_set_caches(c->store.fd, c->store.path, (uint64_t)n, &ignored);
+}
+
 /* Below, then the store: its file says which target it belongs to. */
 static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
 {
@@ -273,6 +291,8 @@ static int open_both(struct tt_file *file, struct cache *c, struct tt_error *e)
     if (rc == TT_OK && c->writes)
         rc =
             tt_file_agree(file, tt__store_begin(&c->store, &c->spec, file->rank, file->size, e), e);
+    if (rc == TT_OK && c->writes && c->store.local)
+        tell_caches(file, c);
     return rc;
 }
 

@@ -199,8 +199,10 @@ static int write_front(struct cache_store *s, const struct tt_node_cache_head *h
 int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int rank, int size,
                     struct tt_error *e)
 {
-    struct tt_node_cache_head head = {
-        .rank = (uint64_t)rank, .ranks = (uint64_t)size, .local = s->local};
+    struct tt_node_cache_head head = {.caches = (uint64_t)size,
+                                      .rank = (uint64_t)rank,
+                                      .ranks = (uint64_t)size,
+                                      .local = s->local};
     char here[PATH_MAX] = "";
     struct stat st;
     int rc = tt_log_begin(&s->log, spec, 1, SEGMENT, BLOCK, NULL, e);
