@@ -47,12 +47,11 @@ static void compare(const void *arguments)
     }
 static const struct tt_kernel filling = KERNEL(fill), comparing = KERNEL(compare);
 
-static int launch(struct tt_device *d, const struct tt_kernel *kernel, const struct tt_content *c,
-                  uint64_t owner, uint64_t offset, void *data, size_t n, uint64_t *found,
-                  struct tt_error *e)
+static struct arguments arguments_of(const struct tt_content *c, uint64_t owner, uint64_t offset,
+                                     const void *data, size_t n, uint64_t *found)
 {
-    struct arguments a = {
-        .data = data,
+    return (struct arguments){
+        .data = (void *)data,
         .found = found,
         .n = n,
         .offset = offset,
@@ -63,15 +62,13 @@ static int launch(struct tt_device *d, const struct tt_kernel *kernel, const str
         .kind = c->kind,
         .random = (uint32_t)tt_content_random_words(c),
     };
-    struct tt_kernel_grid how = tt_device_threads(n / 8);
-
-    return n == 0 ? TT_OK : d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, &a, e);
 }
 
 int tt_content_fill_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,
                        uint64_t offset, void *data, size_t n, struct tt_error *e)
 {
-    int rc = launch(d, &filling, c, owner, offset, data, n, NULL, e);
+    struct arguments a = arguments_of(c, owner, offset, data, n, NULL);
+    int rc = tt_device_launch(d, &filling, (n + 7) / 8, &a, e);
 
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
@@ -80,16 +77,10 @@ int tt_content_compare_on(struct tt_device *d, const struct tt_content *c, uint6
                           uint64_t offset, const void *data, size_t n, void *found, size_t *wrong,
                           struct tt_error *e)
 {
+    struct arguments a = arguments_of(c, owner, offset, data, n, found);
     uint64_t rest = 0;
-    int rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof rest, e);
+    int rc = tt_device_find(d, &comparing, (n + 7) / 8, &a, found, &rest, e);
 
-    if (rc == TT_OK)
-        rc = launch(d, &comparing, c, owner, offset, (void *)data, n, found, e);
-    if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &rest, found, sizeof rest,
-                                  e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
     *wrong = n - rest;
     return rc;
 }

@@ -101,6 +101,25 @@ struct tt_kernel_grid tt_device_threads(uint64_t n)
                                    {256, 1, 1}};
 }
 
+int tt_device_launch(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
+                     const void *arguments, struct tt_error *e)
+{
+    struct tt_kernel_grid how = tt_device_threads(threads);
+
+    return threads > 0 ? d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, arguments, e) : TT_OK;
+}
+
+int tt_device_find(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
+                   const void *arguments, uint64_t *found, uint64_t *out, struct tt_error *e)
+{
+    int rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof *found, e);
+
+    *out = 0;
+    if (rc == TT_OK)
+        rc = tt_device_launch(d, kernel, threads, arguments, e);
+    return rc == TT_OK ? tt_device_copy_now(d, TT_FROM_DEVICE, out, found, sizeof *out, e) : rc;
+}
+
 /* ---- the kernels, by the host ---- */
 
 static void gather(const void *arguments)
@@ -169,6 +188,14 @@ int tt_device_copy_bytes(struct tt_device *device, enum tt_device_stream stream,
                                                        .height = 1,
                                                        .depth = 1},
                               e);
+}
+
+int tt_device_copy_now(struct tt_device *d, enum tt_device_direction direction, void *to,
+                       const void *from, size_t bytes, struct tt_error *e)
+{
+    int rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, direction, to, from, bytes, e);
+
+    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
 
 void tt_device_settle(struct tt_device *device)

@@ -28,6 +28,13 @@ struct tt_device_selection tt_device_select(const struct tt_selection *s,
 uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i);
 /* Threads for so many elements, of a kernel that strides through them. */
 struct tt_kernel_grid tt_device_threads(uint64_t n);
+/* Queues such a kernel on TT_STREAM_COMPUTE; without threads nothing. */
+int tt_device_launch(struct tt_device *device, const struct tt_kernel *kernel, uint64_t threads,
+                     const void *arguments, struct tt_error *e);
+/* The same, of a kernel that leaves a number at found, in the device's memory: 0 if it leaves none.
+ * Waits for it. */
+int tt_device_find(struct tt_device *device, const struct tt_kernel *kernel, uint64_t threads,
+                   const void *arguments, uint64_t *found, uint64_t *out, struct tt_error *e);
 
 /* Queues the copy of a block's memory selection, at an address of the device, to a dense array:
  * within the device, or to the host's if tt_device_copies_well. The list is that of the selection,
@@ -51,5 +58,8 @@ void tt_device_settle(struct tt_device *device);
 int tt_device_copy_bytes(struct tt_device *device, enum tt_device_stream stream,
                          enum tt_device_direction direction, void *to, const void *from,
                          size_t bytes, struct tt_error *e);
+/* The same after all that is queued on TT_STREAM_COMPUTE, and waits for it. */
+int tt_device_copy_now(struct tt_device *device, enum tt_device_direction direction, void *to,
+                       const void *from, size_t bytes, struct tt_error *e);
 
 #endif

@@ -75,13 +75,11 @@ static int stamp_part(struct tt_device *d, uint64_t number, uint64_t offset, uin
     struct stamping a = {.data = data,
                          .first = tt_checkpoint_next_stamp(offset) - offset,
                          .word = tt_checkpoint_stamp_of(number)};
-    struct tt_kernel_grid how;
 
     if (a.first + sizeof a.word > n)
         return TT_OK;
     a.n = (n - a.first - sizeof a.word) / TT_CHECKPOINT_STAMPS + 1;
-    how = tt_device_threads(a.n);
-    return d->type->launch(d, TT_STREAM_COMPUTE, &stamps, &how, &a, e);
+    return tt_device_launch(d, &stamps, a.n, &a, e);
 }
 
 int tt_checkpoint_fill_on(struct tt_device *d, const struct tt_checkpoint_state *s, uint64_t seed,
@@ -111,15 +109,8 @@ static int compare(struct tt_device *d, const void *data, const void *right, uin
                    uint64_t n, uint64_t *rest, struct tt_error *e)
 {
     const struct comparison c = {data, right, found, n};
-    struct tt_kernel_grid how = tt_device_threads(n);
-    int rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof *found, e);
 
-    if (rc == TT_OK)
-        rc = d->type->launch(d, TT_STREAM_COMPUTE, &comparing, &how, &c, e);
-    if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, rest, found, sizeof *rest,
-                                  e);
-    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
+    return tt_device_find(d, &comparing, n, &c, found, rest, e);
 }
 
 /* Bytes of the largest piece, but of one part of it at most. */

@@ -79,21 +79,13 @@ static const struct tt_kernel filling = KERNEL(fill, visit), checking = KERNEL(c
                               converting = KERNEL(convert, conversion),
                               beginning = KERNEL(begin, field), stepping = KERNEL(step, field);
 
-static int launch(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
-                  const void *arguments, struct tt_error *e)
-{
-    struct tt_kernel_grid how = tt_device_threads(threads);
-
-    return d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, arguments, e);
-}
-
 /* ---- content ---- */
 
 int tt_frames_fill_on(struct tt_device *d, const struct tt_frames_shape *s, uint64_t seed,
                       uint64_t frame, bool doubles, void *values, struct tt_error *e)
 {
     const struct visit v = {values, NULL, *s, seed, frame, 0, doubles};
-    int rc = launch(d, &filling, s->values, &v, e);
+    int rc = tt_device_launch(d, &filling, s->values, &v, e);
 
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
@@ -102,7 +94,7 @@ int tt_frames_convert_on(struct tt_device *d, const double *from, float *to, uin
                          struct tt_error *e)
 {
     const struct conversion c = {from, to, n};
-    int rc = launch(d, &converting, n, &c, e);
+    int rc = tt_device_launch(d, &converting, n, &c, e);
 
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
@@ -112,16 +104,9 @@ int tt_frames_matches_on(struct tt_device *d, const struct tt_frames_shape *s, u
                          bool *is_right, uint64_t *wrong, struct tt_error *e)
 {
     const struct visit v = {values, found, *s, seed, frame, loss, false};
-    uint64_t rest = 0;
-    int rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof rest, e);
+    uint64_t rest;
+    int rc = tt_device_find(d, &checking, s->values, &v, found, &rest, e);
 
-    if (rc == TT_OK)
-        rc = launch(d, &checking, s->values, &v, e);
-    if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &rest, found, sizeof rest,
-                                  e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
     *is_right = rest == 0;
     if (rest > 0)
         *wrong = tt_frames_place(s, s->values - rest);
@@ -138,7 +123,7 @@ int tt_frames_field_make_on(struct tt_frames_field *f, struct tt_device *d, stru
         return rc;
     f->now = f->work.data;
     f->next = f->now + f->n;
-    rc = launch(d, &beginning, f->n, &(struct field){f->now, f->next, f->n}, e);
+    rc = tt_device_launch(d, &beginning, f->n, &(struct field){f->now, f->next, f->n}, e);
     if (rc == TT_OK) /* it is compiled then */
         rc = tt_device_work_begin(&f->work, e);
     return rc == TT_OK ? tt_device_work_end(&f->work, e) : rc;
@@ -151,7 +136,8 @@ int tt_frames_field_steps_on(struct tt_frames_field *f, uint64_t n, struct tt_er
     for (uint64_t i = 0; rc == TT_OK && i < n; i++) {
         double *next = f->now;
 
-        rc = launch(f->work.device, &stepping, f->n, &(struct field){f->now, f->next, f->n}, e);
+        rc = tt_device_launch(f->work.device, &stepping, f->n,
+                              &(struct field){f->now, f->next, f->n}, e);
         f->now = f->next;
         f->next = next;
     }

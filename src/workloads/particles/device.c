@@ -123,15 +123,6 @@ static const struct tt_kernel filling = KERNEL(fill, cloud, 3), checking = KERNE
                                               KERNEL(to_arrays, repacking, 2)},
                               pushes = KERNEL(push, pushing, 1);
 
-static int launch(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
-                  const void *arguments, struct tt_error *e)
-{
-    uint64_t groups = (threads + 255) / 256;
-    struct tt_kernel_grid how = {{groups < 65536 ? (unsigned)groups : 65536, 1, 1}, {256, 1, 1}};
-
-    return threads > 0 ? d->type->launch(d, TT_STREAM_COMPUTE, kernel, &how, arguments, e) : TT_OK;
-}
-
 /* ---- content ---- */
 
 static struct cloud arguments_of(const struct tt_particles_content *c,
@@ -181,10 +172,7 @@ int tt_particles_shape_to_device(struct tt_particles_shape *s, struct tt_device 
     }
     rc = d->type->allocate(d, bytes, &s->runs_there, e);
     if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, s->runs_there, begins, bytes,
-                                  e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+        rc = tt_device_copy_now(d, TT_TO_DEVICE, s->runs_there, begins, bytes, e);
     free(begins);
     return rc;
 }
@@ -202,7 +190,7 @@ int tt_particles_fill_on(struct tt_device *d, const struct tt_particles_content 
         a.first = -(s->origin + run.start) % TT_PARTICLES_STAMP;
         a.between = TT_PARTICLES_STAMP;
     }
-    rc = launch(d, &filling, (a.n + a.between - 1) / a.between, &a, e);
+    rc = tt_device_launch(d, &filling, (a.n + a.between - 1) / a.between, &a, e);
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
 
@@ -219,14 +207,7 @@ int tt_particles_check_on(struct tt_device *d, const struct tt_particles_content
     int rc;
 
     a.found = found;
-    rc = d->type->clear(d, TT_STREAM_COMPUTE, found, sizeof wrong, e);
-    if (rc == TT_OK)
-        rc = launch(d, &checking, a.n, &a, e);
-    if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &wrong, found, sizeof wrong,
-                                  e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+    rc = tt_device_find(d, &checking, a.n, &a, found, &wrong, e);
     *right = wrong == 0;
     if (rc != TT_OK || *right)
         return rc;
@@ -244,7 +225,7 @@ int tt_particles_repack_on(struct tt_device *d, bool to_arrays_wanted, void *rec
                            uint64_t n, struct tt_error *e)
 {
     const struct repacking r = {records, arrays, n};
-    int rc = launch(d, &repackings[to_arrays_wanted], n, &r, e);
+    int rc = tt_device_launch(d, &repackings[to_arrays_wanted], n, &r, e);
 
     return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
 }
@@ -260,10 +241,7 @@ int tt_particles_push_make(struct tt_device *d, uint64_t seed, struct tt_device_
     if (rc == TT_OK)
         rc = tt_device_work_make(push, d, tt_particles_work_size, e);
     if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, push->data, w,
-                                  tt_particles_work_size, e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+        rc = tt_device_copy_now(d, TT_TO_DEVICE, push->data, w, tt_particles_work_size, e);
     if (rc == TT_OK) /* it is compiled then */
         rc = tt_particles_push_do(push, 0, e);
     free(w);
@@ -276,6 +254,6 @@ int tt_particles_push_do(struct tt_device_work *push, uint64_t passes, struct tt
     int rc = tt_device_work_begin(push, e);
 
     if (rc == TT_OK)
-        rc = launch(push->device, &pushes, 3 * a.n, &a, e);
+        rc = tt_device_launch(push->device, &pushes, 3 * a.n, &a, e);
     return rc == TT_OK ? tt_device_work_end(push, e) : rc;
 }

@@ -135,23 +135,16 @@ static int send_shape(struct tt_pattern_device *m, const struct tt_pattern_shape
         place_list(&s->pieces[i].memory, there, lists, &at, &t->selections[2 * i + 1]);
     }
     if (rc == TT_OK && n > 0)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, there, lists,
-                                  n * sizeof *lists, e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+        rc = tt_device_copy_now(d, TT_TO_DEVICE, there, lists, n * sizeof *lists, e);
     free(lists);
     return rc;
 }
 
 static int ask(struct tt_pattern_device *m, bool *is_right, struct tt_error *e)
 {
-    struct tt_device *d = m->device;
     uint64_t found = 1;
-    int rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &found, m->found,
-                                  sizeof found, e);
+    int rc = tt_device_copy_now(m->device, TT_FROM_DEVICE, &found, m->found, sizeof found, e);
 
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
     *is_right = found == 0;
     return rc;
 }
@@ -159,9 +152,8 @@ static int ask(struct tt_pattern_device *m, bool *is_right, struct tt_error *e)
 static int look(struct tt_pattern_device *m, const struct tt_kernel *kernel, struct tt_error *e)
 {
     const struct content c = {.data = m->data, .found = m->found, .n = m->size};
-    struct tt_kernel_grid how = tt_device_threads(c.n);
 
-    return m->device->type->launch(m->device, TT_STREAM_COMPUTE, kernel, &how, &c, e);
+    return tt_device_launch(m->device, kernel, c.n, &c, e);
 }
 
 int tt_pattern_device_make(struct tt_pattern_device *m, struct tt_device *d, size_t size,
@@ -210,10 +202,7 @@ int tt_pattern_device_spoil(struct tt_pattern_device *m, struct tt_error *e)
 
 int tt_pattern_device_copy(const struct tt_pattern_device *m, void *to, struct tt_error *e)
 {
-    struct tt_device *d = m->device;
-    int rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, to, m->data, m->size, e);
-
-    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
+    return tt_device_copy_now(m->device, TT_FROM_DEVICE, to, m->data, m->size, e);
 }
 
 /* ---- blocks ---- */
@@ -238,15 +227,13 @@ static int visit_blocks(struct tt_pattern_device *m, enum what act, enum tt_dire
     }
     for (unsigned i = 0; rc == TT_OK && i < b->n; i++) {
         const struct tt_device_selection *s = m->there[direction].selections + 2 * (i % b->npieces);
-        struct tt_kernel_grid how;
 
         c.data = b->blocks[i].data;
         c.file = s[0];
         c.memory = s[1];
         c.n = tt_selection_count(&b->blocks[i].file);
         c.seed = b->seeds[i];
-        how = tt_device_threads(c.n);
-        rc = m->device->type->launch(m->device, TT_STREAM_COMPUTE, &kernels[act], &how, &c, e);
+        rc = tt_device_launch(m->device, &kernels[act], c.n, &c, e);
     }
     return rc;
 }

@@ -162,9 +162,7 @@ static int upload(struct tt_device *d, const void *from, size_t bytes, double **
     int rc = d->type->allocate(d, bytes, &there, e);
 
     *out = there;
-    if (rc == TT_OK)
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, there, from, bytes, e);
-    return rc == TT_OK ? d->type->drain(d, TT_STREAM_COMPUTE, e) : rc;
+    return rc == TT_OK ? tt_device_copy_now(d, TT_TO_DEVICE, there, from, bytes, e) : rc;
 }
 
 /* A sweep over nothing: its kernel is compiled then. */
@@ -304,15 +302,12 @@ void tt_grid_begin_residual(struct tt_grid *g)
 
 double tt_grid_take_residual(struct tt_grid *g)
 {
-    struct tt_device *d = g->device;
     double worst = 0.0;
 
     g->finds_residual = false;
     if (g->failure.code == TT_OK)
-        tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &worst, g->residual,
-                             sizeof worst, &g->failure);
-    if (g->failure.code == TT_OK)
-        d->type->drain(d, TT_STREAM_COMPUTE, &g->failure);
+        tt_device_copy_now(g->device, TT_FROM_DEVICE, &worst, g->residual, sizeof worst,
+                           &g->failure);
     return worst;
 }
 

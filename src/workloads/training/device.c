@@ -56,9 +56,7 @@ int tt_training_work_make_on(struct tt_device *d, uint64_t seed, struct tt_devic
     if (rc == TT_OK)
         rc = d->type->clear(d, TT_STREAM_COMPUTE, w->data, all, e);
     if (rc == TT_OK) /* the result is the third of a host's matrices */
-        rc = tt_device_copy_bytes(d, TT_STREAM_COMPUTE, TT_TO_DEVICE, w->data, host, 2 * bytes, e);
-    if (rc == TT_OK)
-        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
+        rc = tt_device_copy_now(d, TT_TO_DEVICE, w->data, host, 2 * bytes, e);
     if (rc == TT_OK) /* it is compiled then */
         rc = tt_training_work_do_on(w, 0, e);
     free(host);
