@@ -29,6 +29,7 @@ for problem in '--size 61x130 --residual 3' '--size 40x67 --shape box --perturba
     '--size 19x19x19 --shape box --perturbation sine' '--size 300x40 --shape box'; do
     plain host -n 1 $problem
     residual=$(value residual)
+    turn=$((turn + 1)) # another of the three each time
     for how in '-n 1' '-n 3 --mode async' '-n 4 --decomposition blocks --halo overlap --mode async+bg'; do
         is_due || continue
         plain there $how $problem --device "$device"

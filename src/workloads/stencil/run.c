@@ -9,6 +9,7 @@
 
 #include "base/agree.h"
 #include "engine/device_move.h"
+#include "engine/device_work.h"
 #include "engine/engine.h"
 #include "plan/workload.h"
 #include "record/trace.h"
@@ -447,7 +448,7 @@ static int find_change(struct solver *s, double *all, struct tt_error *e)
     t = tt_phase_add(s->engine, TT_COMPUTE, t);
     MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
     tt_phase_add(s->engine, TT_COLLECTIVE, t);
-    return finish_fields(&s->fields, e);
+    return tt_device_agree(s->engine, finish_fields(&s->fields, e), e);
 }
 
 static bool residual_is_due(const struct solver *s, uint64_t iteration)
@@ -522,9 +523,7 @@ static double value_at(const struct tt_grid *g, size_t i)
 
     if (!g->device)
         return g->values[0][i];
-    if (tt_device_copy_bytes(g->device, TT_STREAM_COMPUTE, TT_FROM_DEVICE, &value, g->values[0] + i,
-                             sizeof value, &ignored) == TT_OK)
-        g->device->type->drain(g->device, TT_STREAM_COMPUTE, &ignored);
+    tt_device_copy_now(g->device, TT_FROM_DEVICE, &value, g->values[0] + i, sizeof value, &ignored);
     return value;
 }
 
