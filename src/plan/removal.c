@@ -769,7 +769,7 @@ void tt_tell_caches(const char *directory)
 static int remove_all(const char *directory, struct tt_owner *o, uint64_t *removed,
                       struct tt_error *e)
 {
-    struct tt_error ignored = TT_ERROR_CLEAR;
+    struct tt_error ignored = TT_ERROR_CLEAR, why_spared = TT_ERROR_CLEAR;
     struct tt_made_list all;
     struct tt_config config = {0};
     int rc = tt_manifest_read(directory, &all, e), spared;
@@ -778,8 +778,12 @@ static int remove_all(const char *directory, struct tt_owner *o, uint64_t *remov
         tt_directory_load_plan(directory, TT_PLAN_TO_LOOK, &config, NULL, &ignored) == TT_OK)
         o->config = &config;
     o->place = tt_place_here();
-    spared = o->anybodys ? check_caches(&all, !o->config || o->config->run->keep, e) : TT_OK;
-    rc = rc == TT_OK ? spared : rc;
+    spared =
+        o->anybodys ? check_caches(&all, !o->config || o->config->run->keep, &why_spared) : TT_OK;
+    if (spared != TT_OK) { /* that decides, also where the manifest is damaged */
+        *e = why_spared;
+        rc = spared;
+    }
     for (size_t i = 0; i < all.n; i++) {
         const char *slash = strrchr(all.list[i].path, '/');
 

@@ -217,6 +217,12 @@ left=$(ls -d local/tutti-*) run=$(last_run)
 expect 1 "$TUTTI" clean "$run"
 grep -q "target-.*writes' is left alone, with its run's data: .* tutti convert '$work/target' DST finishes that" err || { cat err; fail "no line"; }
 ls target "$left"/*-0000{0,1}.writes >/dev/null
+# A line of the manifest that a full disk cut short does not hide that.
+cp "$run"/manifest* kept.manifest
+printf 'cut sho\n' >>"$(ls "$run"/manifest*)"
+expect 1 "$TUTTI" clean "$run"
+one_line "target-.*writes' is left alone, with its run's data"
+cp kept.manifest "$(ls "$run"/manifest*)"
 # So it does where the caches are not: they may be on another node.
 mv "$left" away
 expect 1 "$TUTTI" clean "$run"
