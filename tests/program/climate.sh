@@ -16,7 +16,7 @@ kept() { # NAME OPTION...: files that stay
 same() { cmp "$data/$1" "$data/$2" || fail "the files $1 and $2 differ"; }
 size() { stat -c %s "$data/$1"; }
 
-# F: a file of 386 variables and one record, and one of 24 with all records; sizes by the list of variables.
+# F: a file of 387 distributed variables and one record, and one of 24 with all records; sizes by the list of variables.
 kept f -n 2
 fixed=$((3 * 60 * 8 + (3 * 3 + 3 * 4 + 1) * 8 + 5 * 4))
 record=$(((1 + 2 + 6) * 8 + 5 * 4 + 2 * 8))
