@@ -163,7 +163,8 @@
       "upper end of that interval") \
     X(hidden_fraction_median, "1", "hidden I/O, median", SHARE_WANTED, RECORDS, 0, \
       "the same as hidden_fraction of medians over epochs, which leave out stalls that come " \
-      "now and then") \
+      "now and then; a little above 1 is noise, much above 1 means that the computation itself " \
+      "took longer in baseline epochs") \
     X(speedup, "1", "speed-up over sync", RATE, RECORDS, TT_SHOWN_COMPARED, \
       "speed-up over doing the same synchronously: (compute_only + io_only) / epoch_time") \
     X(hidden_read_fraction, "1", "hidden reads", SHARE_WANTED, RECORDS, TT_SHOWN_COMPARED, \

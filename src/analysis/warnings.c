@@ -314,6 +314,7 @@ static bool hidden_uncertain(const struct tt_run_data *run, char text[TEXT])
 {
     const struct tt_epoch_times *m = &run->figures.mean;
     double value = metric(run, TT_METRIC_hidden_fraction);
+    double median = metric(run, TT_METRIC_hidden_fraction_median);
     char share[64] = "";
 
     if (!compares_epochs(run))
@@ -321,6 +322,11 @@ static bool hidden_uncertain(const struct tt_run_data *run, char text[TEXT])
     if (m->io_only < 0.1 * m->compute_only)
         snprintf(share, sizeof share, "I/O-only is just %.1f %% of compute-only",
                  100 * m->io_only / m->compute_only);
+    if (value <= 1.1 && median > 1.1)
+        return say(text,
+                   "hidden I/O of %.3g by medians is impossible: half of the epochs with overlap "
+                   "were faster than computation alone, so the computation changed by itself",
+                   median);
     if (value > 1.1)
         return say(text,
                    "hidden I/O of %.3g is impossible: epochs with overlap were faster than "
@@ -488,13 +494,59 @@ static bool nothing_stored(const struct tt_run_data *run, char text[TEXT])
                "nothing is stored: the backend is discard, and its rates are those of no storage");
 }
 
+/* The place of a layer in the stack; -1: it is not there. */
+static int layer_at(const struct tt_run_data *run, const char *name)
+{
+    const char *at = tt_run_data_parameter(run, "layers");
+
+    for (int i = 0; *at; i++) {
+        size_t length = strcspn(at, ",");
+
+        if (length == strlen(name) && !strncmp(at, name, length))
+            return i;
+        at += length + (at[length] == ',');
+    }
+    return -1;
+}
+
+/* A throttle without limits changes nothing. */
 static bool shaped(const struct tt_run_data *run, char text[TEXT])
 {
-    const char *layers = tt_run_data_parameter(run, "layers");
+    bool fault = layer_at(run, "fault") >= 0;
+    bool throttle = layer_at(run, "throttle") >= 0 &&
+                    (strtod(tt_run_data_parameter(run, "throttle.rate"), NULL) > 0 ||
+                     strtod(tt_run_data_parameter(run, "throttle.ops"), NULL) > 0);
 
-    return (strstr(layers, "throttle") || strstr(layers, "fault")) &&
-           say(text, "I/O is changed on purpose by layers (%s): rates are not those of the storage",
-               layers);
+    return (fault || throttle) &&
+           say(text,
+               "I/O is changed on purpose by layers (%s%s%s): rates are not those of the storage",
+               fault ? "fault" : "", fault && throttle ? "," : "", throttle ? "throttle" : "");
+}
+
+static bool packed(const struct tt_run_data *run, char text[TEXT])
+{
+    int at = layer_at(run, "compress");
+    double came = 0, stored = 0;
+    char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
+
+    for (size_t i = 0; at >= 0 && i < run->nranks; i++) {
+        const json_t *costs = json_object_get(run->ranks[i].summary, "layer_costs");
+
+        came += json_number_value(json_array_get(costs, 6 * (size_t)at + 2));
+        stored += json_number_value(json_array_get(costs, 6 * (size_t)at + 3));
+    }
+    return came > 0 && stored > 0 &&
+           say(text,
+               "layer compress stored %s as %s: the write rate counts the bytes before packing",
+               tt_format_bytes(came, a), tt_format_bytes(stored, b));
+}
+
+static bool cached_writes(const struct tt_run_data *run, char text[TEXT])
+{
+    return run->bytes_written > 0 && layer_at(run, "cache") >= 0 &&
+           !strcmp(tt_run_data_parameter(run, "cache.sync"), "local") &&
+           say(text, "the write rate is that of the node's storage: with cache.sync=local a sync "
+                     "does not wait for the target");
 }
 
 static bool hints_without_effect(const struct tt_run_data *run, char text[TEXT])
@@ -594,13 +646,12 @@ static bool clocks_apart(const struct tt_run_data *run, char text[TEXT])
 }
 
 static rule *const rules[] = {
-    damaged_records,     too_short,       disturbed,    drift,
-    changed_rate,        imbalance,       not_synced,   cached_reads,
-    compressible,        uncovered,       straggler,    few_epochs,
-    hidden_uncertain,    oversubscribed,  cpu_pressure, unreadable_counters,
-    unread_series,       inflation,       full_node,    calibration,
-    faster_than_memory,  nothing_stored,  shaped,       hints_without_effect,
-    results_beside_data, unknown_results, clocks_apart,
+    damaged_records,     too_short,     disturbed,        drift,          changed_rate,
+    imbalance,           not_synced,    cached_reads,     compressible,   uncovered,
+    straggler,           few_epochs,    hidden_uncertain, oversubscribed, cpu_pressure,
+    unreadable_counters, unread_series, inflation,        full_node,      calibration,
+    faster_than_memory,  packed,        nothing_stored,   shaped,         hints_without_effect,
+    results_beside_data, cached_writes, unknown_results,  clocks_apart,
 };
 
 static bool has_text(const json_t *list, const char *text)

@@ -38,6 +38,8 @@ equal 1 "$(threads "$work/seen>" | wc -l)" "threads that write to the target"
 equal 172032 "$(moves "$work/seen>" | awk '{ sum += $2 } END { print sum }')" "bytes of the target"
 equal '"168 KiB by the cache, 0 B past it"' "$(jq '.facts[] | select(.key == "cache.written").read_back' out.json)" "what is told"
 equal '["cache",172032,"throttle",172032]' "$(jq -c '[.layers[] | .name, .bytes_written * 1]' out.json)" "bytes of the layers"
+equal '["I/O is changed on purpose by layers (throttle): rates are not those of the storage"]' \
+    "$(jq -c '[.warnings[].text | select(test("on purpose|storage:"))]' out.json)" "warnings of the layers"
 holds '$a > 0 and $b > 0 and $a < $c' a="$(jq '.layers[0].seconds' out.json)" b="$(jq '.layers[0].cpu_seconds' out.json)" \
     c="$(jq '.layers[1].seconds' out.json)"
 
@@ -109,10 +111,13 @@ empty
 
 usage "layer cache needs cache.dir" "${pattern[@]}" --layers cache
 expect 1 "${pattern[@]}" -n 2 --layers cache --cache.dir "$work/nowhere"
-one_line "mkdir of '.*nowhere/tutti-.*': No such file or directory"
+one_line "cache.dir: '.*nowhere' does not exist on node .*; create it or choose another directory"
 usage "layer cache must stand before layout layer log" "${pattern[@]}" --layers log,cache "${cache[@]}"
 expect 1 "${pattern[@]}" -n 2 --layers cache,align "${cache[@]}" --cache.sync local
 one_line "cache.sync local needs a file that tutti convert can complete"
+expect 0 "${pattern[@]}" -n 1 --layers cache,throttle "${cache[@]}" --cache.sync local --path "$work/told" --json told.json
+equal 1 "$(jq '[.warnings[] | select(.text | test("rate is that of the node"))] | length' told.json)" "warnings of a local sync"
+equal 0 "$(jq '[.warnings[] | select(.text | test("on purpose"))] | length' told.json)" "warnings of a throttle without limits"
 if unshare -m true 2>/dev/null; then # a file system without attributes
     mkdir plain.fs
     expect 1 unshare -m --propagation private bash -c 'mount -t ramfs none "$1" && shift && "$@" || { test -z "$(ls "${0%/*}")"; exit 1; }' \
@@ -328,7 +333,7 @@ killed cache,throttle --cache.sync target --throttle.rate 2m
 run=$(last_run)
 cmp -n $((11 * 64 * 64 * 8)) target whole || fail "what was acknowledged is missing"
 expect 1 "$TUTTI" convert target new # the file itself is what convert would make
-one_line "target' does not begin like a file of the layers .* has no mark of layer cache, .*, it is plain and has all .*; copy it"
+one_line "target' needs no conversion: it is a plain file, unless .* it is a copy of a target of layer cache"
 left=$(ls -d local/tutti-*)
 echo mine >"$left/strange"
 expect 1 "$TUTTI" clean "$run"
