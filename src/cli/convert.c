@@ -189,6 +189,27 @@ static int load_set(struct conversion *c, struct tt_error *e)
     return rc;
 }
 
+/* NAME.subfile_I_of_N beside NAME: converted by itself, a part would look like a whole file. */
+static int refuse_part(const char *path, struct tt_error *e)
+{
+    const char *ending = strstr(path, ".subfile_"), *next;
+    unsigned long long i, n;
+    char *base;
+    int end = 0, rc = TT_OK;
+
+    while (ending && (next = strstr(ending + 1, ".subfile_")))
+        ending = next;
+    if (!ending || sscanf(ending, ".subfile_%llu_of_%llu%n", &i, &n, &end) != 2 || ending[end])
+        return TT_OK;
+    base = strndup(path, (size_t)(ending - path));
+    if (!base)
+        return tt_fail_nomem(e, "the name of a set of subfiles");
+    if (access(base, F_OK) == 0)
+        rc = tt_fail(e, TT_FAILED, "'%s' is one part of the set '%s'; give '%s'", path, base, base);
+    free(base);
+    return rc;
+}
+
 static int check_source(struct conversion *c, struct tt_error *e)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
@@ -202,6 +223,8 @@ static int check_source(struct conversion *c, struct tt_error *e)
     if (!S_ISREG(st.st_mode))
         return tt_fail(e, TT_FAILED, "'%s' is not a file", c->from);
     c->size = (uint64_t)st.st_size;
+    if (refuse_part(c->from, e) != TT_OK)
+        return e->code;
     if (fetch(c, TT_OK, 1, &start, found, e) != TT_OK)
         return e->code;
     if (tt_subfile_begins(found, sizeof found))
@@ -612,18 +635,23 @@ static void print_done(const struct conversion *c)
 {
     /* Then the caches have what was acknowledged and the target lacks. */
     bool complete = c->ncaches > 0 && c->caches[0].head.local && !c->missing[0];
-    char line[2 * PATH_MAX + 512], bytes[TT_UNIT_TEXT];
+    char line[2 * PATH_MAX + 512], bytes[TT_UNIT_TEXT], size[TT_UNIT_TEXT], replaced[96] = "";
+    struct stat st = {0};
 
     tt_format_bytes((double)c->bytes, bytes);
+    tt_format_bytes(stat(c->to, &st) == 0 ? (double)st.st_size : 0, size);
+    if (c->bytes > (uint64_t)st.st_size)
+        snprintf(replaced, sizeof replaced, " (%s, later requests replace earlier ones)", bytes);
     if (c->is_log)
-        snprintf(line, sizeof line, "%s: %zu requests of %llu ranks, %s", c->to, c->log.n,
-                 (unsigned long long)c->log.ranks, bytes);
+        snprintf(line, sizeof line, "%s: %s, from %zu requests of %llu ranks%s", c->to, size,
+                 c->log.n, (unsigned long long)c->log.ranks, replaced);
     else
-        snprintf(line, sizeof line, "%s: %llu subfiles, %s", c->to, (unsigned long long)c->set.n,
-                 bytes);
+        snprintf(line, sizeof line, "%s: %s, from %llu subfiles", c->to, size,
+                 (unsigned long long)c->set.n);
     if (c->cached)
-        snprintf(line, sizeof line, "%s: '%s' and %llu request%s of the caches of %zu rank%s%s%s",
-                 c->to, c->from, (unsigned long long)c->applied, c->applied == 1 ? "" : "s",
+        snprintf(line, sizeof line,
+                 "%s: %s, from '%s' and %llu request%s of the caches of %zu rank%s%s%s", c->to,
+                 size, c->from, (unsigned long long)c->applied, c->applied == 1 ? "" : "s",
                  c->ncaches, c->ncaches == 1 ? "" : "s",
                  c->missing[0] ? "; partial, without the caches of " : "", c->missing);
     tt_disarm(line);
@@ -660,12 +688,10 @@ static int run(struct tt_invocation *call, struct tt_error *e)
         rc = fetch(&c, TT_OK, 1, &(struct tt_run){0, sizeof start}, start, e);
     c.is_log = rc == TT_OK && tt_log_begins(start);
     if (rc == TT_OK && c.set.n == 0 && !c.cached && !c.is_log) /* else it may hold anything */
-        rc = tt_fail(
-            e, TT_CORRUPT,
-            "'%s' does not begin like a file of the layers log, compress or subfile, and "
-            "has no mark of layer cache, which a copy loses: if neither the three nor align wrote "
-            "it, and it is no copy, it is plain and has all that was acknowledged; copy it",
-            c.from);
+        rc = tt_fail(e, TT_CORRUPT,
+                     "'%s' needs no conversion: it is a plain file, unless layer align wrote it or "
+                     "it is a copy of a target of layer cache, whose mark a copy loses",
+                     c.from);
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
     if (rc == TT_OK && c.is_log)
@@ -693,8 +719,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 
 const struct tt_command tt_command_convert = {
     .name = "convert",
-    .summary = "make the plain file of one that was written through the layers log, compress, "
-               "subfile or cache",
+    .summary = "make the plain file of one that layers wrote",
     .synopsis = "tutti convert SRC... DST [--partial]",
     .text =
         "Read SRC, which was written through the layers log, compress or subfile on posix, "

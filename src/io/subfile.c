@@ -222,10 +222,11 @@ int tt_subfile_check(const struct tt_subfiles *s, const char *path, uint64_t i, 
     if (!name)
         return tt_fail_nomem(e, "the name of a subfile");
     if (stat(name, &st) != 0)
-        rc = errno == ENOENT
-                 ? tt_fail(e, TT_FAILED, "'%s' is missing: '%s' has %" PRIu64 " subfiles", name,
-                           path, s->n)
-                 : tt_fail_call(e, errno, "stat", name, -1);
+        rc = errno == ENOENT ? tt_fail(e, TT_FAILED,
+                                       "'%s' is missing: '%s' has %" PRIu64
+                                       " subfiles; put all of them beside it",
+                                       name, path, s->n)
+                             : tt_fail_call(e, errno, "stat", name, -1);
     else if (!S_ISREG(st.st_mode))
         rc = tt_fail(e, TT_FAILED, "'%s' is not a file", name);
     else if (s->closed && (uint64_t)st.st_size != wanted)

@@ -84,6 +84,7 @@ observe -e trace=pwritev,pwrite64 -y -o calls "${pattern[@]}" -n 1 --layers veri
 seen=$(awk -v file="$work/observed>" 'index($0, file) { sum += $NF } END { print sum }' calls)
 equal "$(jq -c '[.layers[] | .name, .bytes_written * 1]' out.json)" '["verify",172032,"compress",172032]' "what came to the layers"
 equal "$(jq '.layers[1].passed_on * 1' out.json)" "$seen" "bytes passed on and seen by strace"
+equal 1 "$(jq '[.warnings[] | select(.text | test("layer compress stored 168 KiB as .*before packing"))] | length' out.json)" "warnings of a packed file"
 holds '$a > 0 and $b > 0' a="$(jq '.layers[1].seconds' out.json)" b="$(jq '.layers[1].cpu_seconds' out.json)"
 "$TUTTI" show "$(last_run)" >shown
 grep -q '^ *layer *compress .* of CPU; wrote 168 KiB as ' shown || fail "the report does not show what the layer cost"
@@ -92,6 +93,7 @@ grep -q '^ *layer *compress .* of CPU; wrote 168 KiB as ' shown || fail "the rep
 rm -f plain*
 expect 0 "${pattern[@]}" -n 2 --series overwrite --selection columns --layers log --path "$work/over"
 same "$work/over" -n 2 --series overwrite --selection columns
+grep -qE "^converted: [0-9.]+ KiB, from [0-9]+ requests of 2 ranks \([0-9.]+ KiB, later requests replace earlier ones\)$" out || fail "the file's size is not told: $(cat out)"
 
 # bad STATUS PATTERN SRC [DST]: one line, and no new file.
 bad() {
@@ -101,9 +103,9 @@ bad() {
 }
 bad 1 "open of 'nothing'" nothing
 bad 1 "is not a file" "$data"
-bad 1 "does not begin like a file of the layers .*: if neither the three nor align wrote it, .* it is plain" plain
+bad 1 "'plain' needs no conversion: it is a plain file, unless layer align wrote it" plain
 : >empty
-bad 1 "does not begin like a file of the layers" empty
+bad 1 "'empty' needs no conversion" empty
 : >mine
 bad 1 "open of 'mine': File exists" over mine
 [ ! -s mine ] || fail "a foreign file was touched"

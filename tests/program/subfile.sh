@@ -93,7 +93,10 @@ again() {
     rm -f bad*
     for file in set*; do cp "$file" "bad${file#set}"; done
 }
-again && rm bad.subfile_1_of_3 && bad "'.*bad.subfile_1_of_3' is missing: '.*bad' has 3 subfiles"
+again && rm bad.subfile_1_of_3 && bad "'.*bad.subfile_1_of_3' is missing: '.*bad' has 3 subfiles; put all of them beside it"
+again
+expect 1 "$TUTTI" convert bad.subfile_1_of_3 new
+one_line "'bad.subfile_1_of_3' is one part of the set 'bad'; give 'bad'"
 again && truncate -s 100 bad.subfile_2_of_3 && bad "bad.subfile_2_of_3' has 100 bytes, but by '.*bad' it has 57000"
 again && sed -i 's/^subfiles 3/subfiles 4/' bad && bad "bad.subfile_[0-3]_of_4' is missing"
 again && sed -i 's/^subfiles 3/subfiles 0/' bad && bad "bad', line 2: 'subfiles 0' is not what tutti writes there"
