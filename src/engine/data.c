@@ -386,6 +386,15 @@ int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
 
         if (!x->local)
             continue;
+        if (access(x->local(stack->opts[i]), F_OK) != 0 && errno == ENOENT) {
+            char host[65] = "";
+
+            gethostname(host, sizeof host - 1);
+            return tt_fail(
+                e, TT_FAILED,
+                "%s.dir: '%s' does not exist on node %s; create it or choose another directory",
+                x->name, x->local(stack->opts[i]), host);
+        }
         path = tt_node_cache_directory(x->local(stack->opts[i]),
                                        tt_directory_id(engine->p->directory));
         rc = path ? make_directory(engine, TT_MADE_CACHE, path, &there, e)

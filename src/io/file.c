@@ -190,8 +190,8 @@ int tt_stack_check(const struct tt_stack *stack, struct tt_error *e)
                            layer->name, stack->elements[i - 1]->name);
         if (layer->kind == TT_LAYOUT_LAYER && layout && !(layer->caps & TT_CAP_CARRIES_LAYOUT))
             return tt_fail(e, TT_USAGE,
-                           "layer %s cannot stand on layer %s: it lays out variables, and what "
-                           "comes to it there is a container that grows",
+                           "layer %s cannot stand on layer %s: each makes a container of its own; "
+                           "leave one of them out (only subfile can stand below another)",
                            stack->elements[i - 1]->name, layer->name);
         layout = layout || layer->kind == TT_LAYOUT_LAYER;
         if (layer->caps & TT_CAP_NEEDS_RAW) {

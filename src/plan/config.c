@@ -229,6 +229,21 @@ static int resolve_run(struct tt_config *c, const struct tt_settings *settings, 
     return resolve_mode(c, settings, e);
 }
 
+static int fail_host_only(const struct tt_config *c, const struct tt_setting *at,
+                          struct tt_error *e)
+{
+    char text[300];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "workload %.60s keeps its data in the host's memory; leave "
+                                   "device out, or choose another of:",
+                                   c->workload->name);
+
+    for (size_t i = 0; tt_workloads[i] && used < sizeof text; i++)
+        if (tt_workloads[i]->on_device)
+            used += (size_t)snprintf(text + used, sizeof text - used, " %s", tt_workloads[i]->name);
+    return fail_at(at, TT_USAGE, text, e);
+}
+
 static int add_device(struct tt_config *c, const struct tt_settings *settings, struct tt_error *e)
 {
     struct tt_error inner = TT_ERROR_CLEAR;
@@ -244,8 +259,7 @@ static int add_device(struct tt_config *c, const struct tt_settings *settings, s
                    ? TT_OK
                    : fail_at(tt_settings_find(settings, "device"), TT_USAGE, inner.text, e);
     if (!c->workload->on_device)
-        return fail_at(tt_settings_find(settings, "device"), TT_USAGE,
-                       "this workload keeps its data in the host's memory; leave device out", e);
+        return fail_host_only(c, tt_settings_find(settings, "device"), e);
     rc = add_part(c, &tt_device_component, e);
     if (rc == TT_OK)
         rc = add_adapted(c, d->name, d->summary, d->params, d->opts_size, e);

@@ -20,6 +20,12 @@ static void fail_unknown(const void *const *list, const char *kind, const char *
     for (size_t i = 0; list[i]; i++)
         names[i] = *(const char *const *)list[i];
     near = tt_nearest_word(name, names);
+    if (!near && !strcmp(kind, "device") && !strcmp(name, "gpu"))
+        near = "cuda";
+    if (!strcmp(kind, "layer") && strpbrk(name, ":+; ")) {
+        tt_fail(e, TT_USAGE, "unknown layer '%.80s': separate layers by commas", name);
+        return;
+    }
     tt_fail(e, TT_USAGE, "unknown %s '%.80s'%s; tutti list %ss names them%s", kind, name,
             TT_DID_YOU_MEAN(near), kind,
             near ? ""

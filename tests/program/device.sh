@@ -275,7 +275,7 @@ holds '$spans <= 6.01 * $time and $spans > 0' time="$(value kernel_time)" spans=
 expect 2 "$TUTTI" run stencil "${here[@]}" --device cdua
 one_line "unknown device 'cdua'"
 expect 2 "$TUTTI" run metadata "${here[@]}" --device "$device"
-one_line "--device: this workload keeps its data in the host's memory"
+one_line "--device: workload [a-z]* keeps its data in the host's memory; .* of:.* stencil"
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.staging gds
 one_line "GPUDirect Storage"
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.map 977

@@ -56,7 +56,7 @@ rm "$data/kept"
 # The sizes of the original: 64 x 64 x 32 x 32 cells of 80 bytes a rank.
 expect 0 "$TUTTI" run openpmd -n 2 --steps 2 --dry-run "${here[@]}"
 grep -q 'writes *1.25 GiB in 2 dumps, .* in 2 files' out || fail "the dry run says: $(cat out)"
-usage "cannot be shared by 3 ranks" "$TUTTI" run openpmd -n 3 "${here[@]}" "${small[@]}"
+usage "cannot be shared equally by 3 ranks" "$TUTTI" run openpmd -n 3 "${here[@]}" "${small[@]}"
 usage "has no plane across z" "$TUTTI" run openpmd "${here[@]}" --min-block 4:4 --phase both --read sz
 usage "phase=read needs openpmd.path" "$TUTTI" run openpmd "${here[@]}" --phase read
 usage "the step of a file is %06T" "$TUTTI" run openpmd "${here[@]}" --path x%T.h5

@@ -82,8 +82,11 @@ int tt_openpmd_shape_make(struct tt_openpmd_shape *s, const struct tt_openpmd_op
     if (rc != TT_OK)
         return rc;
     if (s->blocks % ranks != 0)
-        return tt_fail(e, TT_USAGE, "openpmd.grid: %llu mini-blocks cannot be shared by %llu ranks",
-                       (unsigned long long)s->blocks, (unsigned long long)ranks);
+        return tt_fail(
+            e, TT_USAGE,
+            "openpmd.grid: %llu mini-blocks cannot be shared equally by %llu ranks; change "
+            "the grid or the ranks, so that the ranks divide the mini-blocks",
+            (unsigned long long)s->blocks, (unsigned long long)ranks);
     s->own = s->blocks / ranks;
     for (int d = s->ndims > 1 ? 1 : 0; d >= 0; d--)
         if (s->grid[d] % ranks == 0)
