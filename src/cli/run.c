@@ -13,6 +13,7 @@
 #include "base/agree.h"
 #include "cli/command.h"
 #include "cli/rank.h"
+#include "devices/device.h"
 #include "engine/guard.h"
 #include "launch/hold.h"
 #include "launch/launch.h"
@@ -69,7 +70,8 @@ static void print_subfiles(FILE *out, const struct tt_config *config)
  */
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
 {
-    struct tt_error limit = TT_ERROR_CLEAR;
+    struct tt_error limit = TT_ERROR_CLEAR, none = TT_ERROR_CLEAR;
+    unsigned devices;
     unsigned long long ranks = config->run->ranks, dumps = x->dumps, files = x->files;
     double moved = (double)x->bytes_written + (double)x->bytes_read, all, there;
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
@@ -97,6 +99,8 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
                 passes && passes->seconds > 0 ? "as asked" : "kernel measured here just now");
     if (tt_limits_check_plan(config, x, &limit) != TT_OK)
         fprintf(out, "not here    %s\n", limit.text);
+    if (config->device && config->device->count(config->device_opts, &devices, &none) != TT_OK)
+        fprintf(out, "not here    %s\n", none.text);
     if (moved > 0)
         fprintf(out, "I/O time    %s if storage does 1 GiB/s, %s at 100 MiB/s\n",
                 tt_format_seconds(moved / (1 << 30), a), tt_format_seconds(moved / (100 << 20), b));
