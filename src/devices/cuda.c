@@ -23,8 +23,8 @@ struct cuda_opts {
 #define AT(member) offsetof(struct cuda_opts, member)
 static const struct tt_param params[] = {
     {"nvrtc", TT_PARAM_TEXT, AT(nvrtc), NULL, NULL,
-     "the library that compiles kernels; default: as the linker, CUDA_HOME or /usr/local/cuda have "
-     "it",
+     "the library that compiles kernels; default: looked for in CUDA_HOME, in CUDA_PATH, as the "
+     "linker does, and in /usr/local/cuda",
      .placeholder = "FILE"},
     {NULL},
 };

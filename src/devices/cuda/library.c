@@ -103,7 +103,7 @@ static void name_nvrtc(char text[MOST_NAMES][24], const char **names)
     names[n] = NULL;
 }
 
-/* Of the user, of CUDA_HOME, as the linker finds it, or in the usual place. */
+/* Of the user, of CUDA_HOME or CUDA_PATH, as the linker finds it, or in the usual place. */
 static void *open_nvrtc(const char *given)
 {
     char text[MOST_NAMES][24];
