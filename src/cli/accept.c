@@ -781,7 +781,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
 
 const struct tt_command tt_command_accept = {
     .name = "accept",
-    .summary = "a suite of jobs and ensembles with conditions: tutti accept FILE.yaml",
+    .summary = "a suite of jobs and ensembles, with conditions",
     .synopsis = "tutti accept FILE.yaml [--size NAME] [--part NAME,...] [--dry-run] [--resume "
                 "DIRECTORY] [--KEY VALUE ...]",
     .text =

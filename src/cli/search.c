@@ -251,7 +251,7 @@ static int tune(struct tt_invocation *call, struct tt_error *e)
 
 const struct tt_command tt_command_tune = {
     .name = "tune",
-    .summary = "find the best hints and settings of a workload, as a ready hints file",
+    .summary = "find the best hints and settings of a workload",
     .synopsis = "tutti tune WORKLOAD|FILE.yaml [--KEY VALUE ...] | [FILE.yaml] --resume DIRECTORY",
     .text = "Try hints, striping, aggregators, transfer size, depth, chunks, alignment and "
             "collective transfers of a job, as far as its workload and backend have them. A "
