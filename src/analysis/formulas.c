@@ -327,7 +327,7 @@ static const char *missing_epochs(const struct tt_run_data *run, bool need_overl
     if (need_baselines && !strcmp(tt_run_data_parameter(run, "overlap"), "auto"))
         return "overlap=auto has no baseline epochs: compare it with runs of both modes";
     if (need_baselines && run->figures.baselines == 0)
-        return "no baseline epochs (baseline=0 or fewer than 3 dumps)";
+        return "no baseline epochs (baseline=0, or no kind of output has 3 dumps)";
     if (need_overlapped && run->figures.overlapped == 0)
         return strtoul(tt_run_data_parameter(run, "inflight"), NULL, 10) > 1
                    ? "with several dumps in flight, epochs are told apart only by baselines"

@@ -261,10 +261,12 @@ static void explain_phases(FILE *out, const json_t *steps)
     if (!shown)
         return;
     fprintf(out, "\n");
-    tt_say_marked(out, "  ",
-                  "Phases: total in a run; more than alone; median and 99th percentile of "
-                  "iterations, as multiples of those alone (-: no time alone). io_* is the "
-                  "I/O itself, inside of other phases or in threads of its own.");
+    tt_say_marked(
+        out, "  ",
+        "Phases: total in a run; more than alone; median and 99th percentile of "
+        "iterations, as multiples of those alone (-: no time alone). io_* is the "
+        "I/O itself, inside of other phases or in threads of its own. The slowdown is the "
+        "median over rounds of ratios, so it need not be the ratio of the two runtimes.");
 }
 
 /* Without overlap nothing can be hidden. */

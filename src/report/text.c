@@ -47,7 +47,7 @@ static const struct answer moved[] = {
       {"accelerator_utilisation", "the accelerator busy ", " of the time"}}},
     {"checkpoint",
      {{"checkpoint_time", "saved in ", ""},
-      {"checkpoint_stall", "training stalled ", ""},
+      {"checkpoint_stall", "training stalled ", " (removal of old files included)"},
       {"restore_time", "restored in ", ""}}},
     {"write", {{"write_rate", "", ""}, {"write_iops", "", " IOPS"}, {"write_p99", "p99 ", ""}}},
     {"read", {{"read_rate", "", ""}, {"read_iops", "", " IOPS"}, {"read_p99", "p99 ", ""}}},
@@ -66,12 +66,16 @@ static const struct answer worked[] = {
     {"messages", {{"communication_rate", "", ""}}},
 };
 
-/* "3.84 k" of "3.84 k/s" before a word that says it. */
+/* "3.84 k" of "3.84 k/s" before a word that says it; a share in percent. */
 static const char *format_part(double value, const struct tt_metric *m, const char *after,
                                char text[TT_UNIT_TEXT])
 {
     bool per_second = !strcmp(m->unit, "1/s") && *after;
 
+    if (!strcmp(m->unit, "1")) {
+        snprintf(text, TT_UNIT_TEXT, "%.0f %%", 100 * value);
+        return text;
+    }
     return per_second ? tt_format_quantity(value, text) : tt_format_value(value, m->unit, text);
 }
 
