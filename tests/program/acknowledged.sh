@@ -70,7 +70,7 @@ killed 8 --layers cache,throttle --throttle.rate 100k --cache.dir "$work/local" 
 number=0
 for file in target.??????; do
     rm -f found
-    "$TUTTI" convert "$file" found >out 2>err || { one_line "it is plain" && cp "$file" found; }
+    "$TUTTI" convert "$file" found >out 2>err || { one_line "it is a plain file" && cp "$file" found; }
     [ $number -ge $synced ] || cmp -n $dump -i 0:$((number * dump)) found plain || fail "$file is not what was acknowledged"
     number=$((number + 1))
 done

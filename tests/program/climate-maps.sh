@@ -120,5 +120,6 @@ mkdir -p 20260101T000000Z-0000e0d2/records
 sed 's/islands.nc/flood.nc/' plan.json >20260101T000000Z-0000e0d2/plan.json
 touch 20260101T000000Z-0000e0d2/{manifest,ready,go}
 expect 1 "${ranks[@]}" 2 "$TUTTI" perform "$work/20260101T000000Z-0000e0d2"
-grep -q "D1 of 'flood.nc' does not tile its array: some requests overlap" out err || fail "the ranks do not notice: $(cat err)"
+grep -q "D1 of 'flood.nc' does not tile its array: some requests overlap" 20260101T000000Z-0000e0d2/outcome.json ||
+    fail "the ranks do not notice: $(cat err)"
 no_data_left
