@@ -18,6 +18,11 @@ void tt_sys_arm_short(void);
 /* Forget it, in case no data call was made. */
 void tt_sys_disarm(void);
 
+/* All bytes, though the system may move them in parts. The number that was read, which is less than
+ * n only at the end of the file, or -1 and errno; 0 or an errno. */
+ssize_t tt_sys_read_at(int fd, void *to, size_t n, off_t offset);
+int tt_sys_write_at(int fd, const void *from, size_t n, off_t offset);
+
 /* Whether any process, as far as this user can see, has a file mapped whose path holds this. */
 bool tt_sys_is_mapped(const char *file);
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
+
 #define MOST_TEXT ((off_t)64 << 20) /* a hundred thousand variables have less */
 
 static const char *const policies[] = {"overwrite", "append", "group"};
@@ -112,12 +114,9 @@ static int read_text(const char *path, char **out, size_t *length, struct tt_err
         size = st.st_size > MOST_TEXT ? strlen(TT_SUBFILE_MAGIC) : (size_t)st.st_size;
     if (rc == TT_OK && !(*out = calloc(1, size + 1)))
         rc = tt_fail_nomem(e, "the text of a set of subfiles");
-    while (rc == TT_OK && *length < size &&
-           (n = pread(fd, *out + *length, size - *length, (off_t)*length)) != 0) {
-        if (n < 0 && errno != EINTR)
-            rc = tt_fail_call(e, errno, "read", path, (long long)*length);
-        *length += n > 0 ? (size_t)n : 0;
-    }
+    if (rc == TT_OK && (n = tt_sys_read_at(fd, *out, size, 0)) < 0)
+        rc = tt_fail_call(e, errno, "read", path, 0);
+    *length = n > 0 ? (size_t)n : 0;
     if (fd >= 0)
         close(fd);
     return rc;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "plan/directory.h"
 #include "record/memory.h"
 #include "record/reduce.h"
@@ -80,17 +81,8 @@ static void write_out(struct out *o, const void *data, size_t n)
 {
     struct tt_node_head *h = o->m->head;
 
-    for (size_t done = 0; done < n && !h->failed;) {
-        ssize_t now =
-            pwrite(o->m->file, (const char *)data + done, n - done, (off_t)(o->offset + done));
-
-        if (now < 0 && errno == EINTR)
-            continue;
-        if (now <= 0)
-            h->failed = now < 0 ? errno : ENOSPC;
-        else
-            done += (size_t)now;
-    }
+    if (!h->failed)
+        h->failed = tt_sys_write_at(o->m->file, data, n, (off_t)o->offset);
     o->offset += n;
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/agree.h"
+#include "base/sys.h"
 #include "io/disk.h"
 #include "io/layers/subfile/parts.h"
 #include "spec/units.h"
@@ -167,18 +168,10 @@ static int write_text(struct tt_file *file, struct tt_error *e)
 {
     struct subfile_state *s = file->state;
     char *text = tt_subfile_text(&s->set, file->spec);
-    size_t length = text ? strlen(text) : 0, done = 0;
-    int rc = text ? TT_OK : tt_fail_nomem(e, "the text of a set of subfiles");
+    int why = text ? tt_sys_write_at(s->config, text, strlen(text), 0) : ENOMEM;
 
-    while (rc == TT_OK && done < length) {
-        ssize_t n = pwrite(s->config, text + done, length - done, (off_t)done);
-
-        if (n < 0 && errno != EINTR)
-            rc = tt_fail_call(e, errno, "write", file->spec->path, (long long)done);
-        done += n > 0 ? (size_t)n : 0;
-    }
     free(text);
-    return rc;
+    return why ? tt_fail_call(e, why, "write", file->spec->path, 0) : TT_OK;
 }
 
 static int make_text(struct tt_file *file, struct tt_error *e)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mix.h"
+#include "base/sys.h"
 #include "workloads/climate/climate.h"
 
 #define MOST_HEADER (UINT64_C(1) << 20)
@@ -192,6 +193,7 @@ static int read_numbers(const struct tt_climate_map_file *f, int map, enum colum
     uint64_t all = f->columns[map][c].n;
     unsigned char *bytes = NULL;
     int rc = TT_OK;
+    ssize_t got;
 
     *out = NULL;
     if (first > all || n > all - first)
@@ -201,16 +203,13 @@ static int read_numbers(const struct tt_climate_map_file *f, int map, enum colum
     bytes = malloc(n * 4 + 1);
     if (!*out || !bytes)
         rc = tt_fail_nomem(e, "a decomposition");
-    for (uint64_t done = 0; rc == TT_OK && done < n * 4;) {
-        ssize_t got = pread(f->fd, bytes + done, n * 4 - done,
-                            (off_t)(f->columns[map][c].begin + first * 4 + done));
-
-        if (got < 0 && errno != EINTR)
+    if (rc == TT_OK) {
+        got = tt_sys_read_at(f->fd, bytes, n * 4, (off_t)(f->columns[map][c].begin + first * 4));
+        if (got < 0)
             rc = tt_fail_call(e, errno, "read", f->path, -1);
-        else if (got == 0)
+        else if ((uint64_t)got < n * 4)
             rc = tt_fail(e, TT_FAILED, "'%.300s' is cut short: D%d.%s is not all there", f->path,
                          map + 1, columns[c]);
-        done += got > 0 ? (uint64_t)got : 0;
     }
     for (uint64_t i = 0; rc == TT_OK && i < n; i++)
         (*out)[i] = (uint64_t)bytes[4 * i] << 24 | (uint64_t)bytes[4 * i + 1] << 16 |

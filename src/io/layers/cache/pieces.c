@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/sys.h"
 #include "io/layers/cache/parts.h"
 
 void tt__piece_name(const struct cache_version *version, uint64_t step, const struct tt_block *b,
@@ -54,18 +55,6 @@ bool tt__piece_has(const struct cache_store *s, const char *name)
     return path_of(s, name, path) && access(path, R_OK) == 0;
 }
 
-static bool get_all(int fd, char *to, uint64_t n, uint64_t offset)
-{
-    for (uint64_t done = 0; done < n;) {
-        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
-
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return false;
-        done += got > 0 ? (uint64_t)got : 0;
-    }
-    return true;
-}
-
 /* A hit is a use. One that is damaged is read again from below. */
 bool tt__piece_get(struct cache_store *s, const char *name, const struct tt_block *b,
                    size_t element_size)
@@ -84,7 +73,8 @@ bool tt__piece_get(struct cache_store *s, const char *name, const struct tt_bloc
     else
         to = own = malloc(bytes);
     if (to && fstat(fd, &st) == 0 && (uint64_t)st.st_size == bytes + sizeof hash)
-        found = get_all(fd, to, bytes, 0) && get_all(fd, (char *)&hash, sizeof hash, bytes) &&
+        found = tt_sys_read_at(fd, to, bytes, 0) == (ssize_t)bytes &&
+                tt_sys_read_at(fd, &hash, sizeof hash, (off_t)bytes) == sizeof hash &&
                 hash == XXH3_64bits(to, bytes);
     if (found && own)
         tt_block_unpack(b, element_size, own);
@@ -93,18 +83,6 @@ bool tt__piece_get(struct cache_store *s, const char *name, const struct tt_bloc
     free(own);
     close(fd);
     return found;
-}
-
-static bool put_all(int fd, const char *from, uint64_t n)
-{
-    for (uint64_t done = 0; done < n;) {
-        ssize_t put = write(fd, from + done, n - done);
-
-        if (put < 0 && errno != EINTR)
-            return false;
-        done += put > 0 ? (uint64_t)put : 0;
-    }
-    return true;
 }
 
 /* Under its name only when it is whole; what another rank has put there first stays. */
@@ -122,7 +100,8 @@ void tt__piece_put(struct cache_store *s, const char *name, const void *data, ui
             return;
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd >= 0) {
-        linked = put_all(fd, data, bytes) && put_all(fd, (const char *)&hash, sizeof hash) &&
+        linked = tt_sys_write_at(fd, data, bytes, 0) == 0 &&
+                 tt_sys_write_at(fd, &hash, sizeof hash, (off_t)bytes) == 0 &&
                  link(temporary, path) == 0;
         close(fd);
         unlink(temporary);

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/agree.h"
+#include "base/sys.h"
 
 /* This rank's ledgers by name, which sorts those of shared files alike on all ranks. */
 struct names {
@@ -250,14 +251,9 @@ static bool read_runs(int fd, uint64_t base, size_t size, const struct tt_select
     tt_select_all(&b.memory, 1, &count);
     tt_extents_begin(&it, &b, size);
     while (tt_extents_next(&it, &x))
-        for (uint64_t done = 0; done < x.length;) {
-            ssize_t n = pread(fd, to + x.memory_offset + done, x.length - done,
-                              (off_t)(base + x.file_offset + done));
-
-            if (n <= 0 && (n == 0 || errno != EINTR))
-                return false;
-            done += n > 0 ? (uint64_t)n : 0;
-        }
+        if (tt_sys_read_at(fd, to + x.memory_offset, x.length, (off_t)(base + x.file_offset)) !=
+            (ssize_t)x.length)
+            return false;
     return true;
 }
 
