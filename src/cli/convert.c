@@ -53,21 +53,17 @@ struct conversion {
     bool partial;      /* take what is here */
     char missing[160]; /* whose caches are not here; "": all are */
     uint64_t applied;  /* requests of caches */
-    bool fallen;       /* of a cache the newest state is damaged */
+    bool spared; /* tutti clean must go on to spare SRC: DST may lack what it has, or be lost */
 };
 
 /* Behind the end there is nothing: a record that should be there is then seen to be damaged. */
 static int get(struct conversion *c, char *to, uint64_t n, uint64_t offset, struct tt_error *e)
 {
-    for (uint64_t done = 0; done < n;) {
-        ssize_t got = pread(c->in, to + done, n - done, (off_t)(offset + done));
+    ssize_t got = tt_sys_read_at(c->in, to, n, (off_t)offset);
 
-        if (got < 0 && errno != EINTR)
-            return tt_fail_call(e, errno, "read", c->from, (long long)(offset + done));
-        if (got == 0)
-            memset(to + done, 0, n - done);
-        done = got == 0 ? n : done + (got > 0 ? (uint64_t)got : 0);
-    }
+    if (got < 0)
+        return tt_fail_call(e, errno, "read", c->from, (long long)offset);
+    memset(to + got, 0, n - (uint64_t)got);
     return TT_OK;
 }
 
@@ -116,14 +112,9 @@ static int fetch(void *context, int rc, size_t n, const struct tt_run *runs, voi
 static int put(struct conversion *c, const void *data, uint64_t n, uint64_t offset,
                struct tt_error *e)
 {
-    for (uint64_t done = 0; done < n;) {
-        ssize_t put = pwrite(c->out, (const char *)data + done, n - done, (off_t)(offset + done));
+    int why = tt_sys_write_at(c->out, data, n, (off_t)offset);
 
-        if (put < 0 && errno != EINTR)
-            return tt_fail_call(e, errno, "write", c->to, (long long)(offset + done));
-        done += put > 0 ? (uint64_t)put : 0;
-    }
-    return TT_OK;
+    return why ? tt_fail_call(e, why, "write", c->to, (long long)offset) : TT_OK;
 }
 
 /* Requests come in the order in which they win, so what was written over is written over again. */
@@ -332,7 +323,7 @@ static void mark_converted(const struct conversion *c)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
 
-    if (!c->cached || c->missing[0] || c->fallen)
+    if (!c->cached || c->missing[0] || c->spared)
         return;
     for (size_t i = 0; i < c->ncaches; i++)
         if (tt_node_cache_set_converted(c->caches[i].path, &ignored) != TT_OK)
@@ -370,7 +361,7 @@ static int add_cache(struct conversion *c, const char *path, struct tt_error *e)
     now = &grown[c->ncaches++];
     rc = tt_node_cache_load(path, now, e);
     now->log.path = now->path;
-    c->fallen = c->fallen || now->log.fallen > 0;
+    c->spared = c->spared || now->log.fallen > 0;
     if (rc == TT_OK && strcmp(now->head.target, grown[0].head.target) != 0)
         rc = tt_fail(e, TT_FAILED, "'%s' belongs to '%s', but '%s' to '%s'; give those of one",
                      grown[0].path, grown[0].head.target, path, now->head.target);
@@ -586,14 +577,21 @@ static void handle_signals(void (*handler)(int))
 
 /* It has its name once it is whole and in storage; and so has the name: clean may remove what it
  * was made of. */
-static int name_target(const struct conversion *c, struct tt_error *e)
+static int name_target(struct conversion *c, struct tt_error *e)
 {
     int why;
 
     if (tt_sys_move(part, c->to) != 0)
         return tt_fail_call(e, errno, "rename", c->to, -1);
     why = tt_sys_sync_name(c->to);
-    if (!why || why == EINVAL) /* a file system that cannot sync a directory */
+    if (why == EACCES) { /* of a directory that may be changed but not read */
+        c->spared = true;
+        tt_notice("'%s' is whole, but its directory may not be read and so not be synced: a loss "
+                  "of power may lose it",
+                  c->to);
+        return TT_OK;
+    }
+    if (!why)
         return TT_OK;
     unlink(c->to);
     return tt_fail_call(e, why, "fsync of the directory", c->to, -1);
@@ -662,6 +660,11 @@ static void print_done(const struct conversion *c)
                       "taken; what it acknowledged since may be missing, so tutti clean spares "
                       "'%s' and its caches",
                       c->caches[i].path, c->caches[i].head.rank, c->from);
+    if (c->cached && c->log.fallen > 0)
+        tt_notice("'%s': the newest state of %" PRIu64 " of its %" PRIu64 " ranks is damaged, and "
+                  "an older one was taken; what was moved there since may be missing, so tutti "
+                  "clean spares it and its caches",
+                  c->from, c->log.fallen, c->log.ranks);
     if (c->set.n > 0 && !c->set.closed && !c->is_log && !complete)
         tt_notice("'%s' was not closed: what was written after its last sync may be missing",
                   c->from);
@@ -694,6 +697,7 @@ static int run(struct tt_invocation *call, struct tt_error *e)
                      c.from);
     if (c.is_log)
         rc = tt_log_load(&c.log, c.size, true, fetch, &c, e);
+    c.spared = c.spared || c.log.fallen > 0;
     if (rc == TT_OK && c.is_log)
         rc = describe(&c, &c.log, e);
     if (rc == TT_OK)

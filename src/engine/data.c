@@ -162,6 +162,26 @@ void tt_data_mark(struct tt_engine *engine, const char *path)
     }
 }
 
+void tt__data_closed(struct tt_engine *engine, const char *path)
+{
+    if (!tt_stack_has_thread(&engine->p->stack))
+        tt_data_mark(engine, path);
+    else
+        for (struct tt_made_file *f = find_target(engine->p, path); f; f = f->next_part)
+            f->closed = true;
+}
+
+void tt__data_mark_settled(struct tt_engine *engine)
+{
+    for (struct tt_made_file *f = engine->p->made; f; f = f->next) {
+        struct tt_made made = tt__made(f);
+
+        if (f->closed && !f->withdrawn)
+            tt_mark_finished(&engine->p->owner, &made);
+        f->closed = false;
+    }
+}
+
 int tt__data_check_mark(const char *path, struct tt_error *e)
 {
     char id[TT_ID_LENGTH + 1];
@@ -249,6 +269,7 @@ static int rename_one(struct tt_engine *engine, const struct tt_made_file *sourc
     target->next_part = NULL;
     target->identity = source->identity;
     target->identified = source->identified;
+    target->closed = source->closed;
     p->nfiles--; /* it has been counted */
     if (target->identified)
         rc = tt_manifest_made(p->directory, source->kind, to, &target->identity, e);
@@ -373,6 +394,14 @@ static int check_cache(const char *path, const char *id, struct tt_error *e)
     return tt_fail(e, TT_FAILED, "'%s' exists and is not a directory that this run has made", path);
 }
 
+/* What is acknowledged in it must be found after a loss of power. */
+static int sync_name(const char *path, struct tt_error *e)
+{
+    int why = tt_sys_sync_name(path);
+
+    return why ? tt_fail_call(e, why, "fsync of the directory", path, -1) : TT_OK;
+}
+
 /* Of each layer that keeps files on the node, by its first rank. */
 int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
 {
@@ -399,6 +428,8 @@ int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
                                        tt_directory_id(engine->p->directory));
         rc = path ? make_directory(engine, TT_MADE_CACHE, path, &there, e)
                   : tt_fail_nomem(e, "a path");
+        if (rc == TT_OK)
+            rc = sync_name(path, e);
         if (there) {
             tt_error_clear(e);
             rc = check_cache(path, engine->p->owner.id, e);
@@ -408,21 +439,25 @@ int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e)
     return rc;
 }
 
-/* With spare, only if all of it has been moved. */
+static bool is_cache(const struct tt_made_file *f)
+{
+    return f->kind == TT_MADE_CACHE && !f->withdrawn;
+}
+
+/* With spare, only if all of them have been moved, on all nodes: a conversion asks for all. */
 int tt__data_remove_caches(struct tt_engine *engine, bool spare, struct tt_error *e)
 {
     struct tt_error ignored = TT_ERROR_CLEAR;
-    int rc = TT_OK;
+    int rc = TT_OK, spared;
 
-    for (struct tt_made_file *f = engine->p->made; f; f = f->next) {
-        int now;
+    for (struct tt_made_file *f = spare ? engine->p->made : NULL; f && rc == TT_OK; f = f->next)
+        rc = is_cache(f) ? tt_node_cache_check_moved(f->path, true, e) : TT_OK;
+    spared = rc != TT_OK;
+    MPI_Allreduce(MPI_IN_PLACE, &spared, 1, MPI_INT, MPI_MAX, engine->comm);
+    for (struct tt_made_file *f = spared ? NULL : engine->p->made; f; f = f->next) {
+        int now = is_cache(f) ? remove_made(engine, f, e) : TT_OK;
 
-        if (f->kind != TT_MADE_CACHE || f->withdrawn)
-            continue;
-        now = spare ? tt_node_cache_check_moved(f->path, true, e) : TT_OK;
-        if (now == TT_OK)
-            now = remove_made(engine, f, e);
-        if (now == TT_OK) {
+        if (is_cache(f) && now == TT_OK) {
             f->withdrawn = true;
             tt_manifest_leave(engine->p->directory, f->kind, f->path, &ignored);
         }
@@ -576,7 +611,7 @@ static int look_at_target(struct tt_engine *engine, struct look *l, const char *
                           struct tt_error *e)
 {
     struct tt_target target = {0};
-    int rc = tt_stack_settle(&engine->p->stack, engine->p->costs, e);
+    int rc = l->only_sizes ? TT_OK : tt_stack_settle(&engine->p->stack, engine->p->costs, e);
 
     if (rc == TT_OK)
         rc = tt_stack_target_at(&engine->p->stack, path, &target, e);

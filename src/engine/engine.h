@@ -189,7 +189,8 @@ int tt_data_rename(struct tt_engine *engine, const char *from, const char *to, s
  * all. */
 int tt_data_cached(struct tt_engine *engine, const char *path, bool cold, uint64_t *bytes,
                    int64_t *resident, struct tt_error *e);
-/* The size alone; 0: it cannot be seen. */
+/* The size alone, as it is now, though a layer may still be closing the file; 0: it cannot be seen.
+ */
 uint64_t tt_data_size(struct tt_engine *engine, const char *path);
 /* Marks a finished file as made by tutti, so that a later run may replace it. */
 void tt_data_mark(struct tt_engine *engine, const char *path);

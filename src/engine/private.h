@@ -25,6 +25,7 @@ struct tt_made_file {
     atomic_bool identified; /* it is there, and this is what it is: */
     struct tt_identity identity;
     uint64_t pass; /* tt_engine_private.played when it was claimed */
+    bool closed;   /* but a layer may still be at it, so it is not marked yet */
     char path[];
 };
 
@@ -237,7 +238,10 @@ int tt__data_check_mark(const char *path, struct tt_error *e);
  * of each node the node's manifest; the first rank removes what manifests still list. Where no
  * manifest is left, all do. Collective. */
 void tt__data_remove_own(struct tt_engine *engine);
-/* The directories of the run on each node, by the node's first rank. */
+/* Marks it as tt_data_mark() does; while a layer may still be at it, when the stack has settled. */
+void tt__data_closed(struct tt_engine *engine, const char *path);
+void tt__data_mark_settled(struct tt_engine *engine);
+/* The directories of the run on each node, by the node's first rank. Collective. */
 int tt__data_make_caches(struct tt_engine *engine, struct tt_error *e);
 int tt__data_remove_caches(struct tt_engine *engine, bool spare, struct tt_error *e);
 

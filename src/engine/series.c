@@ -716,6 +716,8 @@ static int settle(struct tt_series *s, struct tt_error *e)
     int rc = tt_pool_call(tt__helper_of(s), settle_stack, engine, e);
 
     rc = tt_agree(s->comm, tt__noted(s, rc, e), e);
+    if (rc == TT_OK)
+        tt__data_mark_settled(engine);
     tt_phase_add(engine, TT_CLOSE, t);
     return rc;
 }

@@ -220,7 +220,7 @@ int tt__close_file(void *dump, struct tt_error *e)
     rc = tt_agree(s->comm, rc, e);
     if (rc == TT_OK && s->spec.access == TT_CREATE && !s->spec.alone &&
         (s->spec.per_process || s->engine->rank == 0))
-        tt_data_mark(s->engine, d->path);
+        tt__data_closed(s->engine, d->path);
     tt_note_end(before);
     return synced == TT_OK ? rc : synced;
 }

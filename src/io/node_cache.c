@@ -16,6 +16,7 @@
 
 #include <xxhash.h>
 
+#include "base/sys.h"
 #include "base/text.h"
 
 enum {
@@ -254,15 +255,11 @@ bool tt_node_cache_begins(const char *start, size_t n)
 static int get(const struct tt_node_cache *c, char *to, uint64_t n, uint64_t offset,
                struct tt_error *e)
 {
-    for (uint64_t done = 0; done < n;) {
-        ssize_t got = pread(c->fd, to + done, n - done, (off_t)(offset + done));
+    ssize_t got = tt_sys_read_at(c->fd, to, n, (off_t)offset);
 
-        if (got < 0 && errno != EINTR)
-            return tt_fail_call(e, errno, "read", c->path, (long long)(offset + done));
-        if (got == 0)
-            memset(to + done, 0, n - done);
-        done = got == 0 ? n : done + (got > 0 ? (uint64_t)got : 0);
-    }
+    if (got < 0)
+        return tt_fail_call(e, errno, "read", c->path, (long long)offset);
+    memset(to + got, 0, n - (uint64_t)got);
     return TT_OK;
 }
 
@@ -436,6 +433,11 @@ static bool has_lost_target(const struct tt_node_cache *c)
                                            are_of_one_run(directory, marked));
 }
 
+static bool is_converted(const char *target)
+{
+    return lgetxattr(target, TT_NODE_CACHE_CONVERTED, NULL, 0) >= 0;
+}
+
 static int check_moved(const char *path, bool kept, struct tt_error *e)
 {
     struct tt_error why = TT_ERROR_CLEAR;
@@ -458,6 +460,11 @@ static int check_moved(const char *path, bool kept, struct tt_error *e)
         rc = tt_fail(e, TT_BUSY,
                      "'%s' is left alone, with its run's data: its newest state is damaged; tutti "
                      "convert '%s' DST takes an older one; then remove them yourself",
+                     path, c.head.target);
+    } else if (tt_node_cache_holds(&c) && is_converted(c.head.target)) {
+        rc = tt_fail(e, TT_BUSY,
+                     "'%s' is left alone, with its run's data: '%s' was converted with a copy of "
+                     "it; if that was made after the run had ended, remove the cache yourself",
                      path, c.head.target);
     } else if (tt_node_cache_holds(&c)) {
         rc = tt_fail(e, TT_BUSY,
@@ -503,13 +510,21 @@ bool tt_node_cache_mark(const char *target, char directory[PATH_MAX], bool *loca
 {
     char mark[PATH_MAX + sizeof TARGET];
     ssize_t n = getxattr(target, TT_NODE_CACHE_MARK, mark, sizeof mark - 1);
+    int why = errno;
     size_t skip;
 
     mark[n < 0 ? 0 : n] = '\0';
     *local = strncmp(mark, TARGET, strlen(TARGET)) != 0;
     skip = *local ? 0 : strlen(TARGET);
     snprintf(directory, PATH_MAX, "%.*s", PATH_MAX - 1, mark + skip);
+    errno = why;
     return n >= 0;
+}
+
+/* errno is of a mark that was not found. One that cannot be read may be there. */
+static int check_unread(const char *path, struct tt_error *e)
+{
+    return errno == EIO || errno == ESTALE ? tt_fail_call(e, errno, "getxattr", path, -1) : TT_OK;
 }
 
 int tt_node_cache_check_target(const char *path, struct tt_error *e)
@@ -518,7 +533,7 @@ int tt_node_cache_check_target(const char *path, struct tt_error *e)
     bool local;
 
     if (!tt_node_cache_mark(path, directory, &local))
-        return TT_OK;
+        return check_unread(path, e);
     return tt_fail(e, TT_FAILED,
                    "'%s' is not whole: its run ended while some of it was only in '%s'; tutti "
                    "convert '%s' DST takes what was acknowledged from both",
@@ -530,9 +545,11 @@ int tt_node_cache_check_spared(const char *path, struct tt_error *e)
     char directory[PATH_MAX];
     bool local;
 
-    if (lgetxattr(path, TT_NODE_CACHE_MARK, NULL, 0) < 0 ||
-        lgetxattr(path, TT_NODE_CACHE_CONVERTED, NULL, 0) >= 0 ||
-        !tt_node_cache_mark(path, directory, &local) || !local)
+    if (is_converted(path))
+        return TT_OK;
+    if (!tt_node_cache_mark(path, directory, &local))
+        return check_unread(path, e);
+    if (!local)
         return TT_OK;
     return tt_fail(e, TT_BUSY,
                    "'%s' is left alone: some of it may be only in '%s', or in caches of other "

@@ -94,7 +94,7 @@ int tt_node_cache_check_ended(const char *path, struct tt_error *e);
 int tt_node_cache_check_moved(const char *directory, bool kept, struct tt_error *e);
 /* errno, or 0. */
 int tt_node_cache_set_mark(const char *target, const char *directory, bool local);
-/* False: it has none. */
+/* False: it has none, or errno says why it cannot be read. */
 bool tt_node_cache_mark(const char *target, char directory[PATH_MAX], bool *local);
 /* TT_FAILED and a line if the mark says that the target is not whole. */
 int tt_node_cache_check_target(const char *path, struct tt_error *e);

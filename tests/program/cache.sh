@@ -150,6 +150,25 @@ rm found
 expect 0 "$TUTTI" clean "$run"
 [ ! -e closed.000001 ] || fail "clean has left a file"
 
+# So it is where the files of steps are there already, whose sizes are asked for meanwhile.
+expect 0 "${pattern[@]}" -n 2 --series file --path "$work/again" --phase write --keep
+expect 1 "${pattern[@]}" -n 2 --series file --layers cache,fault,throttle --throttle.ops 200 "${cache[@]}" --cache.close return --fault.rank 0 \
+    --fault.call close --fault.nth 2 --path "$work/again" --phase write --keep
+grep -q "rank 0: close of '$work/again.000001'" err || { cat err; fail "no line about the close"; }
+expect 0 "$TUTTI" clean "$(last_run)"
+# A file belongs to its run until it is closed in the background: no other run takes its place before.
+"${pattern[@]}" -n 2 --series file --layers cache,throttle --throttle.rate 50k "${cache[@]}" --cache.close return --path "$work/early" --phase write \
+    --keep >other.out 2>&1 &
+other=$!
+until [ -e early.000002 ]; do
+    kill -0 $other || { cat other.out; fail "the run ended by itself"; }
+    sleep 0.01
+done
+expect 1 "${pattern[@]}" -n 1 --series file --path "$work/early" --phase write
+one_line "early.000000' is a file that run .* has not finished"
+wait $other || { cat other.out; fail "the run that was first failed"; }
+expect 0 "${pattern[@]}" -n 1 --series file --path "$work/early" --phase write
+
 # Before a sync of the cache is acknowledged, the target and its mark are durable: a conversion needs them.
 observe -e trace=setxattr,fsync,fdatasync -y -o calls "${pattern[@]}" -n 1 --layers cache "${cache[@]}" --cache.sync local --sync dump --path "$work/seen" \
     --phase write
@@ -180,6 +199,22 @@ if [ -n "${FAULTS:-}" ]; then
     rm found unmarked
     empty
 fi
+
+# Bytes that change in a cache are found before they are moved, whatever a sync is.
+for sync in target local; do
+    "${stencil[@]}" --quiet --compute 4ms --write every=1,series=append,path="$work/flipped" --sync close --layers cache,throttle \
+        --throttle.rate 400k "${cache[@]}" --cache.sync $sync >out 2>err &
+    driver=$!
+    until [ "$(stat -c %s local/*/*-00001.writes 2>/dev/null || echo 0)" -ge 100000 ]; do
+        kill -0 $driver || { cat err; fail "the run ended by itself"; }
+        sleep 0.01
+    done
+    printf '\377' | dd of="$(ls local/*/*-00001.writes)" bs=1 seek=90000 conv=notrunc status=none
+    ! wait $driver || fail "changed bytes were moved"
+    grep -q "rank 1: .*-00001.writes': the block at offset 86016 is not what was written" err || { cat err; fail "no line about changed bytes"; }
+    rm -rf local/tutti-* flipped
+done
+empty
 
 # A run whose processes are all killed.
 meanwhile=(true)
@@ -328,6 +363,24 @@ if [ -n "${FAULTS:-}" ]; then
     expect 0 "$TUTTI" clean "$(last_run)"
     empty
 fi
+# What has been moved to a target that is damaged is nowhere else any more: clean spares all there is.
+killed cache,throttle,log --cache.sync local --throttle.rate 2m
+run=$(last_run)
+cp target aside
+slots=$((256 + 9)) # of rank 1, the newer of two
+[ "$(od -An -td8 -j256 -N8 target)" -gt "$(od -An -td8 -j320 -N8 target)" ] || slots=$((slots + 64))
+printf '\377' | dd of=target bs=1 seek=$slots conv=notrunc status=none
+expect 0 "$TUTTI" convert target older.2
+grep -q "target': the newest state of 1 of its 2 ranks is damaged, and an older one was taken; .*, so tutti clean spares it and its caches" err ||
+    { cat err; fail "no line about a damaged target"; }
+expect 1 "$TUTTI" clean "$run"
+grep -q "is left alone" err || { cat err; fail "no line about what is left"; }
+cat aside >target
+expect 0 "$TUTTI" convert target newer
+expect 0 "$TUTTI" clean "$run"
+rm aside
+empty
+
 # What was acknowledged by the target is there without the cache, which goes.
 killed cache,throttle --cache.sync target --throttle.rate 2m
 run=$(last_run)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include "base/agree.h"
@@ -176,6 +177,18 @@ static int sync_below(struct cache_job *j, struct tt_error *e)
     return rc;
 }
 
+/* A later run may have put another file there. */
+static int remove_mark(const struct cache *c, struct tt_error *e)
+{
+    struct stat st;
+
+    if (stat(c->path, &st) == 0 && c->versioned && st.st_ino != c->version.inode)
+        return TT_OK;
+    return removexattr(c->path, TT_NODE_CACHE_MARK) != 0 && errno != ENODATA && c->store.local
+               ? tt_fail_call(e, errno, "removexattr", c->path, -1)
+               : TT_OK;
+}
+
 /* Only when all ranks have moved what they had is the target whole. */
 static int close_below(struct cache_job *j, struct tt_error *e)
 {
@@ -187,9 +200,8 @@ static int close_below(struct cache_job *j, struct tt_error *e)
     rc = tt_agree_patiently(c->spec.comm, rc == TT_OK ? below : rc, e);
     tt_calls_end(c->path);
     if (rc == TT_OK && c->marked) {
-        if (c->rank == 0 && removexattr(c->path, TT_NODE_CACHE_MARK) != 0 && errno != ENODATA &&
-            c->store.local)
-            rc = tt_fail_call(e, errno, "removexattr", c->path, -1);
+        if (c->rank == 0)
+            rc = remove_mark(c, e);
         /* Nobody may miss a cache of a target that is whole: they go after the mark. */
         rc = tt_agree_patiently(c->spec.comm, rc, e);
     }

@@ -74,15 +74,13 @@ int tt__store_open(struct cache_store *s, const struct cache_opts *opts, const c
 /* For writing: the file of writes to the target, which is there now. */
 int tt__store_begin(struct cache_store *s, const struct tt_file_spec *spec, int rank, int size,
                     struct tt_error *e);
-/* From now on everything goes through. */
-void tt__store_break(struct cache_store *s, const char *call, int why);
 /* Bytes that so many take there: whole pages. */
 uint64_t tt__store_room(uint64_t bytes);
 /* Takes room for bytes of the node's limit, if there is any. */
 bool tt__store_reserve(struct cache_store *s, uint64_t bytes);
 void tt__store_unreserve(struct cache_store *s, uint64_t bytes);
-/* Appends a request, for which room was reserved. False: the store is broken now. *blocks are the
- * caller's, NULL where nobody checks them. */
+/* Appends a request, for which room was reserved. False: the store is broken now. *blocks has the
+ * checksums of what was given, for the mover; the caller frees. */
 bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, uint64_t step,
                       uint64_t call, const struct tt_block *b, uint64_t *position,
                       struct tt_log_block **blocks);

@@ -32,8 +32,9 @@ enum {
 
 /* ---- opening ---- */
 
-/* Told once by a node, or where its ranks share nothing, by the first rank of the file. */
-void tt__store_break(struct cache_store *s, const char *call, int why)
+/* From now on everything goes through. Told once by a node, or where its ranks share nothing, by
+ * the first rank of the file. */
+static void break_store(struct cache_store *s, const char *call, int why)
 {
     static atomic_bool told;
 
@@ -121,20 +122,8 @@ int tt__store_open(struct cache_store *s, const struct cache_opts *opts, const c
     why = dir ? map_usage(s) : why;
     free(dir);
     if (why)
-        tt__store_break(s, "open", why);
+        break_store(s, "open", why);
     return TT_OK;
-}
-
-static int put(struct cache_store *s, const void *data, size_t n, uint64_t offset)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t put = pwrite(s->fd, (const char *)data + done, n - done, (off_t)(offset + done));
-
-        if (put < 0 && errno != EINTR)
-            return errno;
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
 }
 
 static void remove_writes(struct cache_store *s)
@@ -158,9 +147,9 @@ static int make_writes(struct cache_store *s, const char *text, const unsigned c
     if (s->fd < 0)
         return errno;
     tt_node_cache_claim(s->fd);
-    why = put(s, text, TT_NODE_CACHE_HEAD, 0);
+    why = tt_sys_write_at(s->fd, text, TT_NODE_CACHE_HEAD, 0);
     if (!why && front)
-        why = put(s, front, s->log.base, TT_NODE_CACHE_HEAD);
+        why = tt_sys_write_at(s->fd, front, s->log.base, TT_NODE_CACHE_HEAD);
     if (!why && s->local && fdatasync(s->fd) != 0)
         why = errno;
     if (!why && link(temporary, s->path) != 0)
@@ -186,7 +175,7 @@ static int write_front(struct cache_store *s, const struct tt_node_cache_head *h
     free(front);
     free(text);
     if (why) {
-        tt__store_break(s, "open", why);
+        break_store(s, "open", why);
         if (s->fd >= 0) {
             remove_writes(s);
             close(s->fd);
@@ -300,7 +289,7 @@ bool tt__store_release(struct cache_store *s, bool also_unsafe)
     /* The number is in storage before the data is gone, or the data would be missed later. */
     if (s->local &&
         (tt_node_cache_set_moved(s->fd, s->path, until, &e) != TT_OK || fdatasync(s->fd) != 0))
-        tt__store_break(s, "fdatasync", errno);
+        break_store(s, "fdatasync", errno);
     if (also_unsafe) /* only of a caller; the mover writes nothing here */
         s->unsafe = true;
     for (struct cache_stored *x = gone; x; x = next) {
@@ -355,7 +344,7 @@ static struct tt_log_block *make_blocks(uint64_t bytes, bool stored)
 struct pouring {
     struct cache_store *s;
     uint64_t offset;             /* in the file, of what comes next */
-    struct tt_log_block *blocks; /* that checksums are made of; NULL: none are */
+    struct tt_log_block *blocks; /* that checksums are made of */
     uint64_t hashed;             /* bytes of the request */
     XXH3_state_t hash;
     struct iovec pieces[PIECES];
@@ -365,7 +354,7 @@ struct pouring {
 
 static void add_hash(struct pouring *p, const char *from, size_t n)
 {
-    while (p->blocks && n > 0) {
+    while (n > 0) {
         struct tt_log_block *block = &p->blocks[p->hashed / BLOCK];
         size_t within = p->hashed % BLOCK, part = block->stored - within;
 
@@ -444,7 +433,7 @@ static int put_request(struct cache_store *s, const struct tt_block *b, size_t e
 {
     const uint64_t count = tt_selection_count(&b->file);
     struct tt_block packed = {.memory = b->memory, .data = b->data};
-    struct pouring p = {.s = s, .offset = offset, .blocks = s->local ? blocks : NULL};
+    struct pouring p = {.s = s, .offset = offset, .blocks = blocks};
     struct tt_extent_iter it;
     struct tt_extent x;
     int why = 0;
@@ -488,7 +477,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
     if (!why && !note_write(s, spec, step, call, *position, b, made))
         why = ENOMEM;
     if (why) {
-        tt__store_break(s, "write", why);
+        break_store(s, "write", why);
         free(x);
         free(made);
         return false;
@@ -500,9 +489,7 @@ bool tt__store_append(struct cache_store *s, const struct tt_file_spec *spec, ui
     s->newest = x;
     s->held += tt__store_room(bytes);
     pthread_mutex_unlock(&s->lock);
-    *blocks = s->local ? made : NULL;
-    if (!s->local)
-        free(made);
+    *blocks = made;
     return true;
 }
 
@@ -521,22 +508,20 @@ void tt__store_pass(struct cache_store *s, const struct tt_file_spec *spec, uint
 int tt__store_fetch(struct cache_store *s, uint64_t position, uint64_t bytes,
                     const struct tt_log_block *blocks, void **out, struct tt_error *e)
 {
-    uint64_t offset = offset_of(s, position), done = 0;
+    uint64_t offset = offset_of(s, position);
+    ssize_t got;
 
     if (!grow(&s->fetched, &s->fetched_size, bytes))
         return tt_fail_nomem(e, "a request");
-    while (done < bytes) {
-        ssize_t got = pread(s->fd, s->fetched + done, bytes - done, (off_t)(offset + done));
-
-        if (got < 0 && errno != EINTR)
-            return tt_fail_call(e, errno, "read", s->path, (long long)(offset + done));
-        if (got == 0)
-            return tt_fail(
-                e, TT_CORRUPT, "'%s' ends at offset %llu: %llu bytes were only there and are lost",
-                s->path, (unsigned long long)(offset + done), (unsigned long long)(bytes - done));
-        done += got > 0 ? (uint64_t)got : 0;
-    }
-    for (uint64_t k = 0; blocks && k * BLOCK < bytes; k++)
+    got = tt_sys_read_at(s->fd, s->fetched, bytes, (off_t)offset);
+    if (got < 0)
+        return tt_fail_call(e, errno, "read", s->path, (long long)offset);
+    if ((uint64_t)got < bytes)
+        return tt_fail(e, TT_CORRUPT,
+                       "'%s' ends at offset %llu: %llu bytes were only there and are lost", s->path,
+                       (unsigned long long)(offset + (uint64_t)got),
+                       (unsigned long long)(bytes - (uint64_t)got));
+    for (uint64_t k = 0; k * BLOCK < bytes; k++)
         if (XXH3_64bits(s->fetched + k * BLOCK, blocks[k].stored) != blocks[k].hash)
             return tt_fail(e, TT_CORRUPT, "'%s': the block at offset %llu is not what was written",
                            s->path, (unsigned long long)(offset + k * BLOCK));
@@ -629,10 +614,11 @@ static int write_index(struct cache_store *s)
         restart_index(s);
     s->position = (s->position + PAGE - 1) / PAGE * PAGE;
     why = x && tt_log_index_record(&s->index, 0, s->position, false, &s->record, &size) == TT_OK
-              ? put(s, s->record.data, size, offset_of(s, s->position))
+              ? tt_sys_write_at(s->fd, s->record.data, size, (off_t)offset_of(s, s->position))
               : ENOMEM;
     if (!why)
-        why = put(s, s->record.data + size, TT_LOG_SLOT, TT_NODE_CACHE_HEAD + slot);
+        why = tt_sys_write_at(s->fd, s->record.data + size, TT_LOG_SLOT,
+                              (off_t)(TT_NODE_CACHE_HEAD + slot));
     if (!why && fdatasync(s->fd) != 0)
         why = errno;
     if (why) {
@@ -660,7 +646,7 @@ bool tt__store_acknowledge(struct cache_store *s, uint64_t call)
     if (!why && s->index.all.n > s->index.recorded)
         why = write_index(s);
     if (why) {
-        tt__store_break(s, "sync", why);
+        break_store(s, "sync", why);
         return false;
     }
     pthread_mutex_lock(&s->lock);
