@@ -3,7 +3,6 @@
  * piece is found again only by a request for exactly the same bytes. Its time of change says when
  * it was used last. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
