@@ -51,6 +51,11 @@ for backend in mpiio mmap uring; do
     expect 0 "$TUTTI" clean "$(last_run)"
     [ -z "$(ls "$work/$backend"* 2>/dev/null)" ] || fail "clean has left subfiles of $backend"
 done
+# Files whose ends nobody has written keep the lengths that belong to the set, also if they are read before they are closed.
+for backend in posix mpiio mmap uring; do
+    ! has_backend $backend || expect 0 "$TUTTI" run frames --quiet "${here[@]}" -n 3 --edge 6 --frames 4 --read yes --backend $backend \
+        --layers log,subfile --subfile.count 3 --subfile.stripe 4k
+done
 # Other layouts stand on it, and nobody but the concentrators opens its files.
 for layers in log,subfile verify,compress,subfile; do
     expect 0 "${pattern[@]}" -n 2 --series append --layers $layers --subfile.count 2 --subfile.stripe 1000 --path "$work/other"

@@ -143,15 +143,20 @@ static int map_existing(struct tt_file *file, struct tt_error *e)
     return st.st_size > 0 ? map(file, (uint64_t)st.st_size, e) : TT_OK;
 }
 
-/* Rank 0 makes the file as long as it will be, if that is known. */
+/* How long the file will be; 0: that is not known. */
+static uint64_t room(const struct tt_file *file)
+{
+    return file->spec->steps ? tt_raw_size(file->spec, file->spec->steps, 1) : 0;
+}
+
+/* Rank 0 makes the file that long. */
 static int make_room(struct tt_file *file, struct tt_error *e)
 {
     const struct mmap_state *s = file->state;
-    uint64_t size = file->spec->steps ? tt_raw_size(file->spec, file->spec->steps, 1) : 0;
 
-    if (file->rank != 0 || size == 0)
+    if (file->rank != 0 || room(file) == 0)
         return TT_OK;
-    return ftruncate(s->raw.fd, (off_t)size) == 0 ? TT_OK : fail(file, "ftruncate", e);
+    return ftruncate(s->raw.fd, (off_t)room(file)) == 0 ? TT_OK : fail(file, "ftruncate", e);
 }
 
 static int mmap_prepare(struct tt_file *file, struct tt_error *e)
@@ -240,12 +245,15 @@ static int mmap_sync(struct tt_file *file, struct tt_error *e)
     return !s->map || msync(s->map, s->size, MS_SYNC) == 0 ? TT_OK : fail(file, "msync", e);
 }
 
-/* What nobody has written is cut off again. Collective where several ranks have the file. */
+/* What make_room() made and nobody has written is cut off again; a length that somebody else gave
+ * the file stays. Collective where several ranks have the file. */
 static int cut(struct tt_file *file, struct tt_error *e)
 {
     const struct mmap_state *s = file->state;
     uint64_t end = s->end;
 
+    if (room(file) == 0)
+        return TT_OK;
     if (file->size > 1)
         MPI_Allreduce(&s->end, &end, 1, MPI_UINT64_T, MPI_MAX, file->spec->comm);
     if (file->rank != 0 || end >= s->size)
