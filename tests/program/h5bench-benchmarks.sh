@@ -86,6 +86,15 @@ if command -v h5dump >/dev/null; then
         "39 0 39 1 39 2 39 3 38 0 38 1 38 2 38 3 39 4 39 5 39 6 39 7 38 4 38 5 38 6 38 7 " "records of the exerciser"
 fi
 rm "$data"/*
+
+# Applications do their work once, without baselines beside it: all that the dry run says is in the figures.
+workflow "$(entry amrex a.h5 '"ncells": "16", "nplotfile": "5", "nparticlefile": "5", "sleeptime": "0"')" \
+    "$(entry openpmd o.h5 '"operation": "write", "steps": "6", "minBlock": "4 4 4", "grid": "2 2 2"')" \
+    "$(entry e3sm e.h5 '"r": "6", "f": "1", "x": "canonical", "map": "map_f_case_16p.h5"')"
+expect 0 "${h5bench[@]}" job.json --dry-run
+said=$(awk '$1 == "writes" { print $2, $3 }' out)
+expect 0 "${h5bench[@]}" job.json
+equal "$(awk '/ done$/ { print $5, $6 }' out)" "$said" "bytes that applications write"
 workflow "$(entry exerciser x.h5 '"numdims": "1", "minels": "8", "fileblocks": "3"')"
 usage "arrays.file_block 3 does not tile 8 elements" "${h5bench[@]}" job.json
 workflow "$(entry e3sm e.h5 '"r": "5", "y": "2", "x": "canonical", "map": "map_f_case_16p.h5"')"
