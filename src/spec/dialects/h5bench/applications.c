@@ -419,28 +419,61 @@ static bool read_map_name(const char *name, uint64_t *ranks, uint64_t *columns, 
     return right;
 }
 
-/* The classic NetCDF file that a map is, or that lies beside one of another format, as they all
- * come; NULL: there is none. h5bench's programs run in a directory of their own below that of the
- * data, so
- * ../.. is where that one is. */
-static char *find_map(const struct tt_h5bench_translation *t, const char *given)
+/* Resolves "." and ".." by the text alone. The result is never longer. */
+static void resolve_dots(char *path)
+{
+    bool is_absolute = *path == '/';
+    size_t n = 0, names = 0; /* names: that ".." can take away */
+
+    for (char *at = path; *at; at += strspn(at, "/")) {
+        size_t length = strcspn(at, "/");
+        bool is_up = length == 2 && !strncmp(at, "..", 2);
+
+        if (length == 0 || (length == 1 && *at == '.') || (is_up && !names && is_absolute)) {
+            at += length;
+            continue;
+        }
+        if (is_up && names) {
+            while (n > 0 && path[n - 1] != '/')
+                n--;
+            n -= n > 0;
+        } else {
+            if (n > 0 || is_absolute)
+                path[n++] = '/';
+            memmove(path + n, at, length);
+            n += length;
+        }
+        names = is_up ? names - (names > 0) : names + 1;
+        at += length;
+    }
+    path[n] = '\0';
+}
+
+/* realpath() of a name that ends in .nc instead. The directory may not be there yet. */
+static char *find_classic(const char *directory, const char *given)
 {
     const char *slash = strrchr(given, '/'), *dot = strrchr(slash ? slash : given, '.');
-    const char *last = strrchr(t->directory, '/');
     int length = (int)(dot ? dot - given : (long)strlen(given));
-    char *path = NULL, *found = NULL;
+    char *path, *found;
 
-    if (asprintf(&path, "%.*s.nc", length, given) > 0)
-        found = realpath(path, NULL);
-    free(path);
-    if (found || strncmp(given, "../../", 6) != 0)
-        return found;
-    if (asprintf(&path, "%.*s%.*s.nc", last ? (int)(last - t->directory) + 1 : 0, t->directory,
-                 length - 6, given + 6) < 0)
+    if (asprintf(&path, "%s%s%.*s.nc", directory, *directory ? "/" : "", length, given) < 0)
         return NULL;
     found = realpath(path, NULL);
+    if (!found) {
+        resolve_dots(path);
+        found = realpath(path, NULL);
+    }
     free(path);
     return found;
+}
+
+/* The classic NetCDF file that a map is, or that lies beside one of another format, as they all
+ * come; NULL: there is none. h5bench puts the directory of the data before a path. */
+static char *find_map(const struct tt_h5bench_translation *t, const char *given)
+{
+    char *found = *given == '/' ? NULL : find_classic(t->directory, given);
+
+    return found ? found : find_classic("", given);
 }
 
 /* A map that is not there is made up, in the size that its name says. */
