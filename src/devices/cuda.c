@@ -368,6 +368,28 @@ static int find_function(struct cuda *c, const struct tt_kernel *kernel, cu_func
     return rc;
 }
 
+static int find_for(struct cuda *c, const struct tt_kernel *kernel, cu_function *out,
+                    struct tt_error *e)
+{
+    int rc;
+
+    pthread_mutex_lock(&c->compiling);
+    rc = find_function(c, kernel, out, e);
+    pthread_mutex_unlock(&c->compiling);
+    return rc;
+}
+
+/* The driver loads a function when it is asked for it. */
+static int cuda_prepare(struct tt_device *d, const struct tt_kernel *kernel, struct tt_error *e)
+{
+    struct cuda *c = d->state;
+    cu_function unused;
+
+    if (make_current(c, e) != TT_OK)
+        return e->code;
+    return find_for(c, kernel, &unused, e);
+}
+
 static int cuda_launch(struct tt_device *d, enum tt_device_stream stream,
                        const struct tt_kernel *kernel, const struct tt_kernel_grid *how,
                        const void *arguments, struct tt_error *e)
@@ -375,11 +397,8 @@ static int cuda_launch(struct tt_device *d, enum tt_device_stream stream,
     struct cuda *c = d->state;
     void *list[] = {(void *)arguments};
     cu_function function;
-    int rc;
+    int rc = find_for(c, kernel, &function, e);
 
-    pthread_mutex_lock(&c->compiling);
-    rc = find_function(c, kernel, &function, e);
-    pthread_mutex_unlock(&c->compiling);
     if (rc != TT_OK)
         return rc;
     return CHECK(cuLaunchKernel, function, how->grid[0], how->grid[1], how->grid[2], how->block[0],
@@ -510,6 +529,7 @@ const struct tt_device_type tt_device_cuda = {
     .clear = cuda_clear,
     .copy = cuda_copy,
     .launch = cuda_launch,
+    .prepare = cuda_prepare,
     .make_event = cuda_make_event,
     .free_event = cuda_free_event,
     .record = cuda_record,

@@ -39,8 +39,8 @@ struct tt_device_copy {
     size_t to_row, to_slice, from_row, from_slice;
 };
 
-/* A function for the device: its text, which devices compile when it is first used. CUDA C++ that
- * includes nothing; it takes one struct by value. */
+/* A function for the device: its text, which devices compile when it is prepared, or else first
+ * used. CUDA C++ that includes nothing; it takes one struct by value. */
 struct tt_kernel {
     const char *name;         /* of the function in source: extern "C" __global__ */
     const char *const source; /* several kernels may share it */
@@ -94,6 +94,8 @@ struct tt_device_type {
     int (*launch)(struct tt_device *device, enum tt_device_stream stream,
                   const struct tt_kernel *kernel, const struct tt_kernel_grid *how,
                   const void *arguments, struct tt_error *e);
+    /* Whatever the first launch of a kernel takes, without one. */
+    int (*prepare)(struct tt_device *device, const struct tt_kernel *kernel, struct tt_error *e);
 
     int (*make_event)(struct tt_device *device, struct tt_device_event **out, struct tt_error *e);
     void (*free_event)(struct tt_device *device, struct tt_device_event *event);
@@ -131,6 +133,7 @@ struct tt_device {
     unsigned sharing;   /* ranks of the node that use the same one */
     char name[96];
     char caution[128]; /* what several ranks that share it should know; empty: nothing */
+    bool timed;        /* the run is being measured: nothing should be made now */
     unsigned multiprocessors;
     size_t longest_row; /* most bytes from one row of a copy to the next; 0: any */
 };

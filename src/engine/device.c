@@ -7,6 +7,7 @@
 
 #include "base/agree.h"
 #include "engine/device_choice.h"
+#include "engine/device_move.h"
 #include "engine/private.h"
 
 enum { STAGING_PINNED, STAGING_PAGEABLE, STAGING_DIRECT };
@@ -237,6 +238,9 @@ int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
     engine->p->memory =
         d ? tt_memory_of(d, o->staging == STAGING_PINNED, o->snapshot) : tt_host_memory;
     if (!d)
+        return rc;
+    rc = tt_agree(engine->comm, tt_device_prepare_moves(d, e), e);
+    if (rc != TT_OK)
         return rc;
     MPI_Reduce(&d->sharing, &most, 1, MPI_UNSIGNED, MPI_MAX, 0, engine->comm);
     if (engine->rank != 0)

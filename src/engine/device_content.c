@@ -47,6 +47,11 @@ static void compare(const void *arguments)
     }
 static const struct tt_kernel filling = KERNEL(fill), comparing = KERNEL(compare);
 
+int tt_content_prepare_on(struct tt_device *d, struct tt_error *e)
+{
+    return tt_device_prepare(d, 2, (const struct tt_kernel *const[]){&filling, &comparing}, e);
+}
+
 static struct arguments arguments_of(const struct tt_content *c, uint64_t owner, uint64_t offset,
                                      const void *data, size_t n, uint64_t *found)
 {

@@ -101,6 +101,16 @@ struct tt_kernel_grid tt_device_threads(uint64_t n)
                                    {256, 1, 1}};
 }
 
+int tt_device_prepare(struct tt_device *d, unsigned n, const struct tt_kernel *const *kernels,
+                      struct tt_error *e)
+{
+    int rc = TT_OK;
+
+    for (unsigned i = 0; rc == TT_OK && i < n; i++)
+        rc = d->type->prepare(d, kernels[i], e);
+    return rc;
+}
+
 int tt_device_launch(struct tt_device *d, const struct tt_kernel *kernel, uint64_t threads,
                      const void *arguments, struct tt_error *e)
 {
@@ -149,6 +159,11 @@ static void scatter(const void *arguments)
         .by_host = function \
     }
 static const struct tt_kernel kernels[] = {KERNEL(gather), KERNEL(scatter)};
+
+int tt_device_prepare_moves(struct tt_device *d, struct tt_error *e)
+{
+    return tt_device_prepare(d, 2, (const struct tt_kernel *const[]){&kernels[0], &kernels[1]}, e);
+}
 
 /* ---- moving ---- */
 

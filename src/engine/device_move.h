@@ -28,6 +28,11 @@ struct tt_device_selection tt_device_select(const struct tt_selection *s,
 uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i);
 /* Threads for so many elements, of a kernel that strides through them. */
 struct tt_kernel_grid tt_device_threads(uint64_t n);
+/* Before the start: what their first launches would take. */
+int tt_device_prepare(struct tt_device *device, unsigned n, const struct tt_kernel *const *kernels,
+                      struct tt_error *e);
+/* The kernels of gather and scatter. */
+int tt_device_prepare_moves(struct tt_device *device, struct tt_error *e);
 /* Queues such a kernel on TT_STREAM_COMPUTE; without threads nothing. */
 int tt_device_launch(struct tt_device *device, const struct tt_kernel *kernel, uint64_t threads,
                      const void *arguments, struct tt_error *e);

@@ -254,6 +254,12 @@ static void meet(const struct tt_engine *engine)
     tt_note_end(before);
 }
 
+static void time_device(struct tt_engine *engine, bool timed)
+{
+    if (engine->device)
+        engine->device->timed = timed;
+}
+
 int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
@@ -278,6 +284,7 @@ int tt_engine_start(struct tt_engine *engine, struct tt_error *e)
     p->unnamed_ns = 0;
     p->room = UINT64_MAX;
     p->next_check = 2;
+    time_device(engine, true);
     return rc;
 }
 
@@ -356,6 +363,7 @@ void tt__engine_stop_clock(struct tt_engine *engine)
     tt_guard_enter(TT_GUARD_OUTSIDE);
     tt_unmeasured_end(engine);
     p->stop_ns = tt_now_ns();
+    time_device(engine, false);
     next_record(engine, 0);       /* at once: what follows is not of the run, and no phase of it */
     tt_trace_set(TT_TRACE_FILES); /* what is read from here on does not count */
     p->cpu = tt_cpu_since(p->cpu);
@@ -409,6 +417,7 @@ int tt_unmeasured_begin(struct tt_engine *engine, struct tt_error *e)
     before->began_ns = tt_now_ns();
     before->cpu = tt_cpu_now();
     set_aside(engine, before);
+    time_device(engine, false);
     tt_trace_set(TT_TRACE_OFF);
     return TT_OK;
 }
@@ -480,6 +489,7 @@ void tt_unmeasured_end(struct tt_engine *engine)
     p->unmeasured_ns += p->start_ns + p->now.start_ns - before->began_ns;
     p->unmeasured = NULL;
     free(before);
+    time_device(engine, true);
     tt_trace_set(TT_TRACE_ALL);
 }
 

@@ -218,9 +218,9 @@ int tt_series_load(struct tt_series *s, uint64_t step, unsigned nblocks,
  * same step, which then only waits. Without overlap it does nothing. */
 int tt_series_prefetch(struct tt_series *s, uint64_t step, unsigned nblocks,
                        const struct tt_block *blocks, struct tt_error *e);
-/* See tt_output_rehearse; of a series that is only read, the buffers that loads will take. */
-int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
-                       struct tt_error *e);
+/* See tt_output_rehearse. */
+int tt_series_rehearse(struct tt_series *s, enum tt_direction direction, unsigned nblocks,
+                       const struct tt_block *blocks, struct tt_error *e);
 /* Wait until at most `left` dumps are in flight; then sync if sync is deferred. Collective. */
 int tt_series_complete(struct tt_series *s, unsigned left, struct tt_error *e);
 /* Whether on this rank nothing is left to wait for but what completing does itself. For a series
@@ -344,9 +344,10 @@ int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
 /* The series that holds copy 0 and the last step written to it; NULL before the first dump. */
 struct tt_series *tt_output_last(struct tt_output *o, uint64_t *step);
 /* Before the start, where blocks are in a device's memory: makes the buffers that dumps like this
- * one will take, and stages it once, so that the first dump is like the others. */
-int tt_output_rehearse(struct tt_output *o, unsigned nblocks, const struct tt_block *blocks,
-                       struct tt_error *e);
+ * one will take, and stages it once, so that the first dump is like the others. Of reading, the
+ * buffers of loads of the last step. What is rehearsed later is no part of the run. */
+int tt_output_rehearse(struct tt_output *o, enum tt_direction direction, unsigned nblocks,
+                       const struct tt_block *blocks, struct tt_error *e);
 int tt_output_drain(struct tt_output *o, struct tt_error *e);
 int tt_output_close(struct tt_output *o, struct tt_error *e);
 /* Files written at the end of an iteration: the pattern spread evenly over all iterations, in every

@@ -440,13 +440,14 @@ int tt_output_write(struct tt_output *o, uint64_t iteration, unsigned nblocks,
     return rc;
 }
 
-int tt_output_rehearse(struct tt_output *o, unsigned nblocks, const struct tt_block *blocks,
-                       struct tt_error *e)
+int tt_output_rehearse(struct tt_output *o, enum tt_direction direction, unsigned nblocks,
+                       const struct tt_block *blocks, struct tt_error *e)
 {
+    unsigned n = !o ? 0 : direction == TT_WRITING ? o->ncopies : 1; /* copy 0 is read */
     int rc = TT_OK;
 
-    for (unsigned i = 0; o && rc == TT_OK && i < o->ncopies; i++)
-        rc = tt_series_rehearse(o->copies[i], nblocks, blocks, e);
+    for (unsigned i = 0; rc == TT_OK && i < n; i++)
+        rc = tt_series_rehearse(o->copies[i], direction, nblocks, blocks, e);
     return rc;
 }
 

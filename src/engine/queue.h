@@ -151,6 +151,8 @@ int tt__batch_arrive(struct tt_batch *b, struct tt_error *e);
 int tt__batch_return(struct tt_batch *b, struct tt_error *e);
 /* Instead of executing it: waits until its data has arrived, which nobody needs. */
 int tt__batch_settle(struct tt_batch *b, struct tt_error *e);
+/* What staging a batch takes but for its memory; the first staging makes it, too. */
+int tt__staging_make(struct tt_batch *b, struct tt_error *e);
 void tt__staging_free(struct tt_batch *b);
 /* A buffer of that size at least. */
 int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e);

@@ -470,11 +470,10 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
     return rc;
 }
 
-int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_block *blocks,
-                       struct tt_error *e)
+static int rehearse(struct tt_series *s, enum tt_direction direction, unsigned nblocks,
+                    const struct tt_block *blocks, struct tt_error *e)
 {
-    bool reads = s->spec.access == TT_READ_ONLY;
-    struct tt_queue *q = reads ? &s->reads : &s->writes;
+    struct tt_queue *q = direction == TT_READING ? &s->reads : &s->writes;
     /* With a limit all batches together may not fit. */
     unsigned n = q->spec.limit ? 1 : q->spec.depth;
     int rc = TT_OK;
@@ -483,7 +482,7 @@ int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_bl
         struct tt_batch *b = &q->batches[i];
 
         b->n = 0;
-        b->direction = reads ? TT_READING : TT_WRITING;
+        b->direction = direction;
         rc = pad_blocks(b, s, true, nblocks, blocks, e);
         if (rc == TT_OK)
             rc = tt_batch_stage(b, s->spec.variables, e);
@@ -492,6 +491,20 @@ int tt_series_rehearse(struct tt_series *s, unsigned nblocks, const struct tt_bl
         b->staged = 0;
     }
     q->last_id = 0;
+    return rc;
+}
+
+int tt_series_rehearse(struct tt_series *s, enum tt_direction direction, unsigned nblocks,
+                       const struct tt_block *blocks, struct tt_error *e)
+{
+    const struct tt_engine_private *p = s->engine->p;
+    bool late = p->start_ns != 0 && p->stop_ns == 0 && !p->unmeasured;
+    int rc = late ? tt_unmeasured_begin(s->engine, e) : TT_OK;
+
+    if (rc == TT_OK)
+        rc = rehearse(s, direction, nblocks, blocks, e);
+    if (late)
+        tt_unmeasured_end(s->engine);
     return rc;
 }
 

@@ -77,7 +77,7 @@ void tt__staging_free(struct tt_batch *b)
     b->staging = NULL;
 }
 
-static int make(struct tt_batch *b, struct tt_error *e)
+int tt__staging_make(struct tt_batch *b, struct tt_error *e)
 {
     struct tt_device *d = device_of(b);
     struct tt_staging *s = b->staging;
@@ -351,7 +351,7 @@ static int send(struct tt_batch *b, struct tt_error *e)
 int tt_batch_stage(struct tt_batch *b, const struct tt_variable *variables, struct tt_error *e)
 {
     size_t bytes;
-    int rc = make(b, e);
+    int rc = tt__staging_make(b, e);
 
     if (rc != TT_OK)
         return rc;
@@ -419,7 +419,7 @@ int tt__batch_settle(struct tt_batch *b, struct tt_error *e)
     struct tt_device *d = device_of(b);
 
     b->staging->under_way = false;
-    if (b->staging->fetching) /* nobody has touched it yet */
+    if (b->buffer && (b->staging->fetching || b->direction == TT_READING)) /* not touched yet */
         memset(b->buffer, 0, b->buffer_size);
     return d->type->drain(d, TT_STREAM_STAGING, e);
 }

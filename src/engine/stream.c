@@ -376,6 +376,8 @@ static int allocate(struct tt_stream *stream, struct tt_error *e)
         b->direction = stream->spec.direction;
         if (!d)
             b->requests->block = &slot->shown.block;
+        else if (tt__staging_make(b, e) != TT_OK)
+            return e->code;
     }
     return TT_OK;
 }

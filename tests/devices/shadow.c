@@ -14,7 +14,9 @@
  * than N bytes apart fail; SHADOW_USAGE=N, it is busy and has N bytes in use when somebody looks
  * for the first time, and is idle and empty later; SHADOW_KERNELS, a directory with kernels that
  * were compiled for the host (emulate.h): what it does not have is done by the functions that stand
- * for kernels; SHADOW_COMPARE, those do everything once more, and have to do the same. */
+ * for kernels; SHADOW_COMPARE, those do everything once more, and have to do the same;
+ * SHADOW_LATE=kernels, one that was neither prepared nor launched before the measured time fails;
+ * SHADOW_LATE=all, memory that is asked for then, too. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -68,6 +70,7 @@ struct shadow {
     struct piece *pinned; /* of the host's memory: they have no shadow */
     size_t used;
     long copies, launches, looks;
+    const struct tt_kernel *known[64];
 };
 
 /* ---- memory ---- */
@@ -84,12 +87,46 @@ static long setting(const char *name, long otherwise)
     return text ? strtol(text, NULL, 10) : otherwise;
 }
 
+/* Of what should have been made before the measured time. */
+static bool is_late(const struct tt_device *d, bool kernel)
+{
+    const char *late = getenv("SHADOW_LATE");
+
+    return d->timed && late && (kernel || !strcmp(late, "all"));
+}
+
+static int fail_late(const struct tt_device *d, const char *what, struct tt_error *e)
+{
+    return tt_fail(e, TT_FAILED, "device %u (%s): %s is made in the measured time", d->number,
+                   d->name, what);
+}
+
+static int shadow_prepare(struct tt_device *d, const struct tt_kernel *kernel, struct tt_error *e)
+{
+    struct shadow *s = d->state;
+    unsigned i = 0;
+
+    while (i < sizeof s->known / sizeof *s->known && s->known[i] && s->known[i] != kernel)
+        i++;
+    if (i == sizeof s->known / sizeof *s->known)
+        return tt_fail(e, TT_FAILED, "too many kernels");
+    if (!s->known[i] && is_late(d, true))
+        return fail_late(d, kernel->name, e);
+    s->known[i] = kernel;
+    return TT_OK;
+}
+
 static int shadow_allocate(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
 {
     struct shadow *s = d->state;
     struct piece *p = calloc(1, sizeof *p);
     int fd = memfd_create("shadow", MFD_CLOEXEC);
 
+    if (is_late(d, false)) {
+        free(p);
+        close(fd);
+        return fail_late(d, "memory", e);
+    }
     if (setting("SHADOW_MEMORY", 0) && s->used + bytes > (size_t)setting("SHADOW_MEMORY", 0)) {
         free(p);
         close(fd);
@@ -148,6 +185,10 @@ static int shadow_pin(struct tt_device *d, size_t bytes, void **out, struct tt_e
     struct shadow *s = d->state;
     struct piece *p = calloc(1, sizeof *p);
 
+    if (is_late(d, false)) {
+        free(p);
+        return fail_late(d, "pinned memory", e);
+    }
     *out = getenv("SHADOW_UNPINNED") ? NULL : aligned_alloc(4096, pages(bytes));
     if (!p || !*out) {
         free(p);
@@ -386,6 +427,8 @@ static int shadow_launch(struct tt_device *d, enum tt_device_stream stream,
     for (int i = 0; i < 3; i++)
         if (how->grid[i] == 0 || how->block[i] == 0)
             return tt_fail(e, TT_FAILED, "kernel %s is launched with no thread", kernel->name);
+    if (shadow_prepare(d, kernel, e) != TT_OK)
+        return e->code;
     copy = malloc(kernel->arguments_size);
     if (!copy)
         return tt_fail_nomem(e, "a task");
@@ -525,6 +568,7 @@ const struct tt_device_type tt_device_shadow = {
     .clear = shadow_clear,
     .copy = shadow_copy,
     .launch = shadow_launch,
+    .prepare = shadow_prepare,
     .make_event = shadow_make_event,
     .free_event = shadow_free_event,
     .record = shadow_record,

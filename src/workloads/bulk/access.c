@@ -89,29 +89,13 @@ double tt_bulk_pace_start(const struct tt_bulk_pace *p)
 
 /* ---- single transfers ---- */
 
-/* Devices compile a kernel when it is first used, which no transfer is to wait for. */
-static int prepare_device(struct tt_bulk_access_state *a, struct tt_error *e)
-{
-    struct tt_device *d = a->engine->device;
-    int rc = d->type->allocate(d, 2 * sizeof(uint64_t), &a->found, e);
-    char *place = (char *)a->found + sizeof(uint64_t);
-    size_t wrong;
-
-    if (rc == TT_OK && (a->kind == TT_BULK_WRITE || is_comparing(a)))
-        rc = tt_content_fill_on(d, &a->content, owner(a), 0, place, sizeof(uint64_t), e);
-    if (rc == TT_OK && is_comparing(a))
-        rc = tt_content_compare_on(d, &a->content, owner(a), 0, place, sizeof(uint64_t), a->found,
-                                   &wrong, e);
-    return rc;
-}
-
 static int prepare(struct tt_bulk_access_state *a, struct tt_error *e)
 {
     if (a->walk.order == TT_BULK_REPEATED && a->walk.slots <= MOST_PLACES &&
         !(a->touched = calloc(words_of(a), sizeof *a->touched)))
         return tt_fail_nomem(e, "what was touched");
     if (a->engine->device)
-        return prepare_device(a, e);
+        return a->engine->device->type->allocate(a->engine->device, sizeof(uint64_t), &a->found, e);
     if (!is_comparing(a) || a->content.kind == TT_CONTENT_RANDOM)
         return TT_OK;
     a->expected = malloc(a->walk.transfer);

@@ -80,6 +80,8 @@ static int prepare(struct tt_bulk *b, struct tt_error *e)
         return tt_fail_nomem(e, "the figures of a run");
     for (uint64_t i = 0; i < b->ranks; i++)
         b->written[i] = b->transfers;
+    if (b->engine->device && tt_content_prepare_on(b->engine->device, e) != TT_OK)
+        return e->code;
     return hold_ballast(b, e);
 }
 

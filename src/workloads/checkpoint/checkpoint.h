@@ -90,6 +90,7 @@ uint64_t tt_checkpoint_next_stamp(uint64_t from);
 
 /* ---- device.c: the same in a device's memory, to the last bit; all return when it is done ---- */
 struct tt_device;
+int tt_checkpoint_prepare_on(struct tt_device *d, struct tt_error *e); /* its kernels */
 int tt_checkpoint_fill_on(struct tt_device *d, const struct tt_checkpoint_state *s, uint64_t seed,
                           unsigned char *memory, struct tt_error *e);
 int tt_checkpoint_stamp_on(struct tt_device *d, const struct tt_checkpoint_state *s,

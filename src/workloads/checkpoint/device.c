@@ -51,6 +51,15 @@ static void differ(const void *arguments)
 static const struct tt_kernel stamps = KERNEL(stamp, stamping, 1),
                               comparing = KERNEL(differ, comparison, 3);
 
+int tt_checkpoint_prepare_on(struct tt_device *d, struct tt_error *e)
+{
+    int rc = tt_content_prepare_on(d, e);
+
+    return rc == TT_OK
+               ? tt_device_prepare(d, 2, (const struct tt_kernel *const[]){&stamps, &comparing}, e)
+               : rc;
+}
+
 /* ---- content ---- */
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -148,7 +148,7 @@ static int fill(const struct job *j, struct part *p, struct tt_error *e)
     }
     rc = tt_checkpoint_fill_on(d, &p->state, j->seed, p->memory, e);
     if (rc == TT_OK)
-        rc = tt_series_rehearse(p->series, p->state.n, p->blocks, e);
+        rc = tt_series_rehearse(p->series, TT_WRITING, p->state.n, p->blocks, e);
     return tt_agree(j->engine->comm, rc, e);
 }
 
@@ -644,9 +644,11 @@ static int prepare(struct job *j, struct tt_error *e)
     j->rows = calloc(o->checkpoints * TT_CHECKPOINT_NCOLUMNS, sizeof *j->rows);
     if (!j->base || !j->rows)
         return tt_fail_nomem(e, "the checkpoint workload");
-    if (o->compute.count > 0 && j->engine->device)
+    if (j->engine->device)
+        rc = tt_checkpoint_prepare_on(j->engine->device, e);
+    if (rc == TT_OK && o->compute.count > 0 && j->engine->device)
         rc = tt_training_work_make_on(j->engine->device, j->seed, &j->work_there, e);
-    else if (o->compute.count > 0 && !(j->work = tt_training_work_make(j->seed)))
+    else if (rc == TT_OK && o->compute.count > 0 && !(j->work = tt_training_work_make(j->seed)))
         rc = tt_fail_nomem(e, "the matrices to compute on");
     return rc == TT_OK && saves(j) ? allocate(j, size, e) : rc;
 }

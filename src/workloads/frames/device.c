@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Frames in a device's memory: made, converted, computed on and checked by its kernels
  * (device.cu). */
+#include "engine/content.h"
 #include "engine/device_move.h"
 #include "workloads/frames/frames.h"
 
@@ -78,6 +79,14 @@ static void step(const void *arguments)
 static const struct tt_kernel filling = KERNEL(fill, visit), checking = KERNEL(check, visit),
                               converting = KERNEL(convert, conversion),
                               beginning = KERNEL(begin, field), stepping = KERNEL(step, field);
+
+int tt_frames_prepare_on(struct tt_device *d, struct tt_error *e)
+{
+    const struct tt_kernel *const all[] = {&filling, &checking, &converting, &beginning, &stepping};
+    int rc = tt_content_prepare_on(d, e);
+
+    return rc == TT_OK ? tt_device_prepare(d, sizeof all / sizeof *all, all, e) : rc;
+}
 
 /* ---- content ---- */
 

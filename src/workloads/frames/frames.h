@@ -84,6 +84,7 @@ extern const struct tt_computation tt_frames_computation;
 void tt_frames_field_free(struct tt_frames_field *f);
 
 /* ---- device.c: the same in a device's memory, to the last bit; all return when it is done ---- */
+int tt_frames_prepare_on(struct tt_device *d, struct tt_error *e); /* its kernels */
 int tt_frames_fill_on(struct tt_device *d, const struct tt_frames_shape *s, uint64_t seed,
                       uint64_t frame, bool doubles, void *values, struct tt_error *e);
 int tt_frames_convert_on(struct tt_device *d, const double *from, float *to, uint64_t n,

@@ -98,6 +98,8 @@ static int allocate(struct job *f, struct tt_error *e)
     int rc =
         tt_frames_shape_make(&f->shape, o, (uint64_t)f->engine->size, (uint64_t)f->engine->rank, e);
 
+    if (rc == TT_OK && f->engine->device)
+        rc = tt_frames_prepare_on(f->engine->device, e);
     if (rc == TT_OK && o->write && tt_frames_computes(o))
         rc =
             tt_frames_field_make(&f->field, f->shape.values / f->shape.width, f->engine->device, e);
@@ -244,7 +246,7 @@ static int open_to_write(struct job *f, struct tt_error *e)
     f->rules = (struct tt_write_options){.every = 1};
     rc = tt_output_open_as(f->engine, &f->rules, &spec, f->options->frames, &f->output, e);
     if (rc == TT_OK && f->engine->device)
-        rc = tt_agree(f->engine->comm, tt_output_rehearse(f->output, n, blocks, e), e);
+        rc = tt_agree(f->engine->comm, tt_output_rehearse(f->output, TT_WRITING, n, blocks, e), e);
     return rc;
 }
 
@@ -258,7 +260,7 @@ static int open_to_read(struct job *f, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt_series_open(f->engine, &spec, &f->series, e);
     if (rc == TT_OK && f->engine->device)
-        rc = tt_agree(f->engine->comm, tt_series_rehearse(f->series, n, blocks, e), e);
+        rc = tt_agree(f->engine->comm, tt_series_rehearse(f->series, TT_READING, n, blocks, e), e);
     return rc;
 }
 

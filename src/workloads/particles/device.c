@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/content.h"
 #include "engine/device_move.h"
 #include "engine/device_work.h"
 #include "workloads/particles/particles.h"
@@ -122,6 +123,14 @@ static const struct tt_kernel filling = KERNEL(fill, cloud, 3), checking = KERNE
                               repackings[] = {KERNEL(to_records, repacking, 2),
                                               KERNEL(to_arrays, repacking, 2)},
                               pushes = KERNEL(push, pushing, 1);
+
+int tt_particles_prepare_on(struct tt_device *d, struct tt_error *e)
+{
+    const struct tt_kernel *const all[] = {&filling, &checking, &repackings[0], &repackings[1]};
+    int rc = tt_content_prepare_on(d, e);
+
+    return rc == TT_OK ? tt_device_prepare(d, sizeof all / sizeof *all, all, e) : rc;
+}
 
 /* ---- content ---- */
 

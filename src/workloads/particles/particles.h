@@ -128,6 +128,7 @@ extern const struct tt_computation tt_particles_computation;
 /* What kernels need to know of a shape that is a list of blocks. */
 int tt_particles_shape_to_device(struct tt_particles_shape *s, struct tt_device *d,
                                  struct tt_error *e);
+int tt_particles_prepare_on(struct tt_device *d, struct tt_error *e); /* all kernels but push */
 int tt_particles_fill_on(struct tt_device *d, const struct tt_particles_content *c,
                          const struct tt_particles_shape *s, int layout, void *data, uint64_t step,
                          bool stamps_only, struct tt_error *e);

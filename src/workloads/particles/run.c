@@ -154,6 +154,8 @@ static int allocate(struct cloud *c, struct tt_error *e)
     uint64_t most;
     int rc = make_shapes(c, e);
 
+    if (rc == TT_OK && c->engine->device)
+        rc = tt_particles_prepare_on(c->engine->device, e);
     if (rc != TT_OK)
         return rc;
     most = c->written.count > c->read.count || !reads(c) ? c->written.count : c->read.count;
@@ -233,7 +235,8 @@ static int open_to_write(struct cloud *c, struct tt_error *e)
     int rc = tt_output_open_as(c->engine, &c->rules, &spec, c->options->steps, &c->output, e);
 
     if (rc == TT_OK && c->engine->device)
-        rc = tt_agree(c->engine->comm, tt_output_rehearse(c->output, n, c->blocks, e), e);
+        rc = tt_agree(c->engine->comm, tt_output_rehearse(c->output, TT_WRITING, n, c->blocks, e),
+                      e);
     return rc;
 }
 
@@ -244,7 +247,8 @@ static int open_to_read(struct cloud *c, struct tt_error *e)
     int rc = tt_series_open(c->engine, &spec, &c->series, e);
 
     if (rc == TT_OK && c->engine->device)
-        rc = tt_agree(c->engine->comm, tt_series_rehearse(c->series, n, c->blocks, e), e);
+        rc = tt_agree(c->engine->comm, tt_series_rehearse(c->series, TT_READING, n, c->blocks, e),
+                      e);
     return rc;
 }
 

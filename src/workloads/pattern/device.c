@@ -160,12 +160,16 @@ int tt_pattern_device_make(struct tt_pattern_device *m, struct tt_device *d, siz
                            const struct tt_pattern_shape *written,
                            const struct tt_pattern_shape *read, struct tt_error *e)
 {
+    const struct tt_kernel *const all[] = {&kernels[FILL], &kernels[COMPARE], &kernels[SPOIL],
+                                           &spoiling, &looking};
     void *data = NULL, *found = NULL;
     int rc;
 
     m->device = d;
     m->size = size;
-    rc = d->type->allocate(d, size, &data, e);
+    rc = tt_device_prepare(d, sizeof all / sizeof *all, all, e);
+    if (rc == TT_OK)
+        rc = d->type->allocate(d, size, &data, e);
     m->data = data;
     if (rc == TT_OK)
         rc = d->type->allocate(d, sizeof *m->found, &found, e);

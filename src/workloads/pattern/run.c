@@ -100,20 +100,6 @@ static int allocate(struct pattern *p, struct tt_error *e)
     return rc;
 }
 
-static int open_series(struct pattern *p, enum tt_access access, struct tt_error *e)
-{
-    const struct tt_pattern_options *o = p->options;
-    const struct tt_series_spec spec = {.path = p->path,
-                                        .access = access,
-                                        .policy = (enum tt_policy)o->series,
-                                        .per_process = o->files == 1,
-                                        .steps = o->steps,
-                                        .nvariables = (unsigned)o->variables,
-                                        .variables = p->variables};
-
-    return tt_series_open(p->engine, &spec, &p->series, e);
-}
-
 /* ---- steps ---- */
 
 /* Fixed variables belong to the first step, and are there in every other of the same file. */
@@ -139,6 +125,33 @@ static void list_blocks(struct pattern *p, enum tt_direction direction, uint64_t
                                   .space = p->engine->device ? TT_IN_DEVICE : TT_IN_HOST};
             data += piece->memory_elements * p->element.size;
         }
+}
+
+/* On a device with the buffers that its dumps take, and its loads if there are any. */
+static int open_series(struct pattern *p, enum tt_access access, bool loads, struct tt_error *e)
+{
+    const struct tt_pattern_options *o = p->options;
+    const struct tt_series_spec spec = {.path = p->path,
+                                        .access = access,
+                                        .policy = (enum tt_policy)o->series,
+                                        .per_process = o->files == 1,
+                                        .steps = o->steps,
+                                        .nvariables = (unsigned)o->variables,
+                                        .variables = p->variables};
+
+    int rc = tt_series_open(p->engine, &spec, &p->series, e), rehearsed = rc;
+
+    if (rc != TT_OK || !p->engine->device)
+        return rc;
+    if (access != TT_READ_ONLY) {
+        list_blocks(p, TT_WRITING, 0, true);
+        rehearsed = tt_series_rehearse(p->series, TT_WRITING, p->nblocks, p->blocks, e);
+    }
+    if (rehearsed == TT_OK && loads) {
+        list_blocks(p, TT_READING, 0, true);
+        rehearsed = tt_series_rehearse(p->series, TT_READING, p->nblocks, p->blocks, e);
+    }
+    return tt_agree(p->engine->comm, rehearsed, e);
 }
 
 static struct tt_pattern_blocks blocks_of(const struct pattern *p,
@@ -279,7 +292,7 @@ static int reopen(struct pattern *p, struct tt_error *e)
 {
     int rc = close_series(p, TT_OK, e);
 
-    return rc == TT_OK ? open_series(p, TT_READ_ONLY, e) : rc;
+    return rc == TT_OK ? open_series(p, TT_READ_ONLY, true, e) : rc;
 }
 
 static int measured(struct pattern *p, bool writes, bool reads, struct tt_error *e)
@@ -310,7 +323,8 @@ int tt_pattern_run(struct tt_engine *engine, struct tt_error *e)
     int rc = tt_agree(engine->comm, allocate(&p, e), e);
 
     if (rc == TT_OK)
-        rc = open_series(&p, writes ? TT_CREATE : TT_READ_ONLY, e);
+        rc = open_series(&p, writes ? TT_CREATE : TT_READ_ONLY,
+                         reads && !(writes && p.options->reopen), e);
     if (rc == TT_OK)
         rc = measured(&p, writes, reads, e);
     rc = close_series(&p, rc, e);

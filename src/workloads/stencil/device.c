@@ -165,7 +165,7 @@ static int upload(struct tt_device *d, const void *from, size_t bytes, double **
     return rc == TT_OK ? tt_device_copy_now(d, TT_TO_DEVICE, there, from, bytes, e) : rc;
 }
 
-/* A sweep over nothing: its kernel is compiled then. */
+/* A sweep over nothing: its kernel is prepared then. */
 static int compile(struct tt_grid *g, struct tt_error *e)
 {
     static const struct tt_box nothing;

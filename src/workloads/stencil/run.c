@@ -267,6 +267,21 @@ static int read_field(struct solver *s, uint64_t iteration, struct tt_error *e)
     return rc;
 }
 
+/* The buffers of dumps and loads on a device. */
+static int rehearse(struct solver *s, struct tt_error *e)
+{
+    unsigned n = (unsigned)s->fields.n;
+    int rc;
+
+    list_blocks(s, NULL);
+    rc = tt_output_rehearse(s->output, TT_WRITING, n, s->blocks, e);
+    if (rc != TT_OK || !s->reading->every)
+        return rc;
+    list_blocks(s, s->read_buffer);
+    return s->input ? tt_series_rehearse(s->input, TT_READING, n, s->blocks, e)
+                    : tt_output_rehearse(s->output, TT_READING, n, s->blocks, e);
+}
+
 /* Returns the clock at its end. */
 static int64_t sweep(struct solver *s, const struct tt_box *box, uint64_t passes, int64_t since_ns)
 {
@@ -617,11 +632,8 @@ int tt_stencil_run(struct tt_engine *engine, struct tt_error *e)
                             s->variables, &s->output, e);
     if (rc == TT_OK && s->reading->every && s->reading->path)
         rc = open_input(s, e);
-    if (rc == TT_OK && engine->device) {
-        list_blocks(s, NULL);
-        rc = tt_agree(engine->comm,
-                      tt_output_rehearse(s->output, (unsigned)s->fields.n, s->blocks, e), e);
-    }
+    if (rc == TT_OK && engine->device)
+        rc = tt_agree(engine->comm, rehearse(s, e), e);
     if (rc == TT_OK)
         rc = measured(s, e);
     closed = s->input ? tt_series_close(s->input, e) : TT_OK;
