@@ -93,8 +93,22 @@ workflow "$(entry amrex a.h5 '"ncells": "16", "nplotfile": "5", "nparticlefile":
     "$(entry e3sm e.h5 '"r": "6", "f": "1", "x": "canonical", "map": "map_f_case_16p.h5"')"
 expect 0 "${h5bench[@]}" job.json --dry-run
 said=$(awk '$1 == "writes" { print $2, $3 }' out)
-expect 0 "${h5bench[@]}" job.json
+expect 0 "${h5bench[@]}" job.json --json all.json
 equal "$(awk '/ done$/ { print $5, $6 }' out)" "$said" "bytes that applications write"
+
+# Their rates are without syncs, which the originals do not have, and without the restart; those with syncs stand beside them.
+jq -e '[.benchmarks[].figures] | all(.[]; .["raw rate"] > .["raw rate (with sync)"] and .["observed rate"] > .["observed rate (wall)"])' \
+    all.json >/dev/null || fail "rates with syncs: $(jq -c '[.benchmarks[].figures]' all.json)"
+jq -e '.benchmarks[2].figures | (.["total size"] / .["raw rate"] - .["post-max"] | fabs) < 1e-6 and
+    (.["total size"] / .["observed rate"] + .["flush-max"] - .["end-to-end-max"] | fabs) < 1e-6' all.json >/dev/null || fail "rates of E3SM-IO"
+grep -q '^SYNC Raw write rate (with sync): ' out && grep -qE '^Write-only +[0-9.]+ +[0-9.]+$' out || fail "no rates with sync: $(cat out)"
+workflow "$(entry amrex a.h5 '"ncells": "16", "nplotfile": "1", "nparticlefile": "0", "restart_check": "1", "sleeptime": "0"')" \
+    "$(entry e3sm e.h5 '"r": "2", "f": "1", "map": "map_f_case_16p.h5"')"
+expect 0 "${h5bench[@]}" job.json --json all.json
+jq -e '.benchmarks[0] | .figures["observed time"] < .result.metrics.runtime.value and (.result.phases as $p | .figures |
+    .["total size"] / .["raw rate"] - $p.io_write.max | fabs < 1e-6)' all.json >/dev/null || fail "the restart counts as writing"
+jq -e '.benchmarks[1].figures | (.["total size"] / .["raw rate"] - .["post-max"] - .["close-max"] | fabs) < 1e-6' all.json >/dev/null ||
+    fail "blobs are not written while closing"
 workflow "$(entry exerciser x.h5 '"numdims": "1", "minels": "8", "fileblocks": "3"')"
 usage "arrays.file_block 3 does not tile 8 elements" "${h5bench[@]}" job.json
 workflow "$(entry e3sm e.h5 '"r": "5", "y": "2", "x": "canonical", "map": "map_f_case_16p.h5"')"
