@@ -123,7 +123,7 @@ static void leave_probe(struct tt_engine *engine, const char *path)
 
 /* Both shapes are probed before the measured time; which one a series has is known at its first
  * dump. A sync in the background needs the helper anyway. So does one shape of two if the library
- * lets only one thread in. */
+ * lets only one thread in, and data of a device: whoever submits it waits until it has arrived. */
 static int probe(struct tt_engine *engine, struct tt_error *e)
 {
     struct tt_engine_private *p = engine->p;
@@ -131,8 +131,8 @@ static int probe(struct tt_engine *engine, struct tt_error *e)
     char *path;
     int rc = TT_OK;
 
-    if (!p->helper || sync == TT_SYNC_BACKGROUND || sync == TT_SYNC_DUMP || sync == TT_SYNC_WRITE ||
-        !tt_stack_most_submitted(&p->stack) || p->stack.n > 1)
+    if (!p->helper || engine->device || sync == TT_SYNC_BACKGROUND || sync == TT_SYNC_DUMP ||
+        sync == TT_SYNC_WRITE || !tt_stack_most_submitted(&p->stack) || p->stack.n > 1)
         return TT_OK;
     for (int contiguous = 0; contiguous < 2 && rc == TT_OK; contiguous++) {
         path = tt_data_path(engine, contiguous ? "probe-contiguous" : "probe-scattered");

@@ -53,6 +53,12 @@ for how in '--mode sync+imm' '--mode sync' '--mode async' '--mode async+bg --inf
     holds '$stage > 0 and $rate > 0 and $kernel > 0' stage="$(jq .phases.io_stage.max out.json)" rate="$(value staging_rate)" \
         kernel="$(value kernel_time)"
 done
+# Nonblocking calls would make the computation wait for the copy: the helper does, in the order of dumps.
+for backend in uring mpiio; do
+    has_backend $backend || continue
+    expect 0 "${stencil[@]}" -n 2 --size 64x70 --device "$device" --mode async --backend $backend
+    equal helper "$(jq -r .overlap.executor out.json)" "who writes dumps of device data"
+done
 # Files that are no plain array: the layer verify, or else the run itself, reads them back.
 for how in '--mode async --layers verify,log' '--write.series file --mode async+bg' '--write.files process --mode async' \
     '--mode async+bg --backend hdf5 --layers verify' '--mode async --backend netcdf --layers verify'; do
