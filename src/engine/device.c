@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which device a rank computes on, and opening it. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,19 +256,34 @@ int tt__device_prepare(struct tt_engine *engine, struct tt_error *e)
 
 /* ---- halos ---- */
 
+/* Of the first rank of the node: another device than its own that ranks of the node use, if there
+ * is one and it sees that, too; else its own. Collective on the node. */
+static unsigned find_other(const struct tt_device *d, MPI_Comm node)
+{
+    unsigned first = d->number, mine, other;
+
+    MPI_Bcast(&first, 1, MPI_UNSIGNED, 0, node);
+    mine = d->number != first ? d->number : UINT_MAX;
+    MPI_Allreduce(&mine, &other, 1, MPI_UNSIGNED, MPI_MIN, node);
+    return other < d->present ? other : d->number;
+}
+
 /* TT_OK if MPI takes addresses of the device's memory on every rank; else *why, the same on all. It
  * is tried by processes of their own first, on every node: an MPI that cannot do it crashes. */
 static int prove(struct tt_engine *engine, struct tt_error *why)
 {
     struct tt_device *d = engine->device;
     bool says = d->type->mpi_says && d->type->mpi_says();
+    unsigned other = 0;
     int rc = says ? TT_OK
                   : tt_fail(why, TT_UNSUPPORTED,
                             "MPI does not say that it takes addresses of device %s", d->type->name);
 
     rc = tt_agree(engine->comm, rc, why);
+    if (rc == TT_OK)
+        other = find_other(d, engine->p->node);
     if (rc == TT_OK && engine->p->node_rank == 0)
-        rc = tt_device_prove_apart(d, engine->config, why);
+        rc = tt_device_prove_apart(d, other, engine->config, why);
     rc = tt_agree_patiently(engine->comm, rc, why); /* they need the CPUs */
     return rc == TT_OK ? tt_device_prove(d, engine->comm, why) : rc;
 }

@@ -91,29 +91,30 @@ int tt_device_prove(struct tt_device *d, MPI_Comm of, struct tt_error *e)
 
 /* ---- in processes of their own ---- */
 
-/* The keys by which they open the same device; NULL: no memory. */
-static char *settings_of(const struct tt_device *d, const struct tt_config *config)
+/* The keys by which they open the devices; NULL: no memory. */
+static char *settings_of(const struct tt_device *d, unsigned other, const struct tt_config *config)
 {
     json_t *all = tt_config_to_json(config), *few = json_object();
     size_t length = strlen(d->type->name);
     const char *key;
     json_t *value;
-    char number[16], *text;
+    char numbers[32], *text;
 
-    snprintf(number, sizeof number, "%u", d->number);
+    snprintf(numbers, sizeof numbers, "%u:%u", d->number, other);
     json_object_foreach(all, key, value) if (!strcmp(key, "device") || !strcmp(key, "module") ||
                                              (!strncmp(key, d->type->name, length) &&
                                               key[length] == '.')) json_object_set(few, key, value);
-    json_object_set_new(few, "device.map", json_string(number));
+    json_object_set_new(few, "device.map", json_string(numbers));
     text = few ? json_dumps(few, JSON_COMPACT) : NULL;
     json_decref(all);
     json_decref(few);
     return text;
 }
 
-int tt_device_prove_apart(struct tt_device *d, const struct tt_config *config, struct tt_error *e)
+int tt_device_prove_apart(struct tt_device *d, unsigned other, const struct tt_config *config,
+                          struct tt_error *e)
 {
-    char *settings = settings_of(d, config), seconds[32], answer[4096];
+    char *settings = settings_of(d, other, config), seconds[32], answer[4096];
     char *words[] = {"/proc/self/exe", "prove", settings, seconds, NULL};
     const char *said;
     int rc = TT_OK;

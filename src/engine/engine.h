@@ -39,8 +39,9 @@ int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *
 /* Sends a little of the device's memory from every rank to the next one, and checks what arrives.
  * Collective, the outcome is the same on all. */
 int tt_device_prove(struct tt_device *device, MPI_Comm comm, struct tt_error *e);
-/* The same by two processes of their own on this node, which may crash (tutti prove). */
-int tt_device_prove_apart(struct tt_device *device, const struct tt_config *config,
+/* The same by two processes of their own on this node, which may crash (tutti prove): one on this
+ * device, and one on that with the other number. */
+int tt_device_prove_apart(struct tt_device *device, unsigned other, const struct tt_config *config,
                           struct tt_error *e);
 
 /* For a workload that reads past the series below: memory of the host, of the kind that

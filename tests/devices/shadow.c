@@ -10,13 +10,14 @@
  * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
  * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
  * SHADOW_WRONG, but not to what the device itself sees; SHADOW_HANG, processes that would prove it
- * hang; SHADOW_UNPINNED, no memory can be pinned; SHADOW_PITCH=N, copies whose rows are further
- * than N bytes apart fail; SHADOW_USAGE=N, it is busy and has N bytes in use when somebody looks
- * for the first time, and is idle and empty later; SHADOW_KERNELS, a directory with kernels that
- * were compiled for the host (emulate.h): what it does not have is done by the functions that stand
- * for kernels; SHADOW_COMPARE, those do everything once more, and have to do the same;
- * SHADOW_LATE=kernels, one that was neither prepared nor launched before the measured time fails;
- * SHADOW_LATE=all, memory that is asked for then, too. */
+ * hang; SHADOW_PROOF=FILE, they leave their devices' numbers there; SHADOW_UNPINNED, no memory can
+ * be pinned; SHADOW_PITCH=N, copies whose rows are further than N bytes apart fail; SHADOW_USAGE=N,
+ * it is busy and has N bytes in use when somebody looks for the first time, and is idle and empty
+ * later; SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what
+ * it does not have is done by the functions that stand for kernels; SHADOW_COMPARE, those do
+ * everything once more, and have to do the same; SHADOW_LATE=kernels, one that was neither prepared
+ * nor launched before the measured time fails; SHADOW_LATE=all, memory that is asked for then, too.
+ */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -511,9 +512,15 @@ static bool shadow_mpi_says(void)
 
 static int shadow_open(struct tt_device *d, struct tt_error *e)
 {
+    const char *proof = getenv("OMPI_MCA_plm") ? getenv("SHADOW_PROOF") : NULL;
+    FILE *f = proof ? fopen(proof, "a") : NULL;
     struct shadow *s = d->state;
 
     (void)e;
+    if (f) {
+        fprintf(f, "%u\n", d->number);
+        fclose(f);
+    }
     while (getenv("SHADOW_HANG") && getenv("OMPI_MCA_plm")) /* which a proof has */
         pause();
     pthread_mutex_init(&s->lock, NULL);

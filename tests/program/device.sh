@@ -407,6 +407,15 @@ expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_WRONG=1 "${stencil[@]}" -n 2 --si
 one_line "processes that would try it failed: .*what MPI brought to device memory is not what was sent"
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
 equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
+# The two processes use two devices if ranks of the node do.
+for how in '2 0:1' '4 0:0:1:1' '2 1:1'; do
+    rm -f proof
+    expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_DEVICES=2 SHADOW_PROOF="$work/proof" "${stencil[@]}" -n "${how%% *}" --size 64 --device shadow \
+        --device.map "${how#* }"
+    halo | grep -q '"direct"' || fail "not direct: $(halo)"
+    if [ "$how" = '2 1:1' ]; then both='1 1'; else both='0 1'; fi
+    equal "$both" "$(sort proof | xargs)" "devices of a proof: $how"
+done
 # An error of MPI on one rank is an answer, too.
 if [ -n "${FAULTS:-}" ]; then
     cat >refuse.c <<'EOF'
