@@ -82,6 +82,16 @@ workflow "$(benchmark write l.h5 '"DIM_1": "900", "MODE": "LOG"')" "$(benchmark 
 expect 0 "${h5bench[@]}" job.json --json all.json
 equal "$(statuses)" "done done"
 equal "$(jq -c '[.benchmarks[].result.layers[].name]' all.json)" '["log","log"]' layers
+expect 0 "${h5bench[@]}" job.json --filter write --validate-mode
+expect 1 "${h5bench[@]}" job.json --filter write --validate-mode --layers ''
+grep -q 'it ran without a log, not in MODE LOG' out || fail "the wrong mode is not named"
+expect 1 "${h5bench[@]}" job.json --filter write --validate-mode --overlap async
+grep -q 'it ran asynchronously, not in MODE LOG' out || fail "the wrong mode is not named"
+workflow '{"benchmark": "amrex", "file": "a.h5", "configuration": {"ncells": "8", "nplotfile": "1", "nparticlefile": "0", "mode": "LOG"}}' \
+    '{"benchmark": "amrex", "file": "b.h5", "configuration": {"ncells": "8", "nplotfile": "1", "nparticlefile": "0", "mode": "ASYNC"}}'
+expect 0 "${h5bench[@]}" job.json --validate-mode
+expect 1 "${h5bench[@]}" job.json --validate-mode --overlap none
+grep -q '^! 2 amrex failed: it ran synchronously, not in MODE ASYNC' out || fail "the wrong mode is not named: $(cat out)"
 
 # It starts ranks itself.
 expect 2 "${ranks[@]}" 2 "${h5bench[@]}" job.json

@@ -252,7 +252,27 @@ static void test_connectors(void **state)
         "{" MPI ", \"vol\": {\"connector\": \"cache_ext config=x\", \"library\": \"/l\", \"path\": "
         "[\"/a\", \"/b\"], \"preload\": \"liba.so\"}, \"file-system\": {}, "
         "\"directory\": \"d\", \"benchmarks\": [" ONE("write", "\"MODE\": \"SYNC\"") "," ONE(
-            "write", "\"MODE\": \"ASYNC\"") "]}";
+            "write", "\"MODE\": \"ASYNC\"") "," ONE("write",
+                                                    "\"MODE\": \"LOG\"") "," ONE("append",
+                                                                                 "\"MODE\": "
+                                                                                 "\"LOG\"") ","
+                                                                                            "{\"ben"
+                                                                                            "chmark"
+                                                                                            "\": "
+                                                                                            "\"amre"
+                                                                                            "x\", "
+                                                                                            "\"file"
+                                                                                            "\": "
+                                                                                            "\"a\","
+                                                                                            " \"con"
+                                                                                            "figura"
+                                                                                            "tion\""
+                                                                                            ": "
+                                                                                            "{\"mod"
+                                                                                            "e\": "
+                                                                                            "\"LOG"
+                                                                                            "\"}}]"
+                                                                                            "}";
     struct reading r;
 
     (void)state;
@@ -260,12 +280,20 @@ static void test_connectors(void **state)
     assert_int_equal(TT_OK, r.rc);
     assert_null(r.workflow.list[0].reason); /* no connector is loaded for it anyway */
     assert_non_null(strstr(r.workflow.list[1].reason, "HDF5 loads connectors since 1.14"));
+    for (size_t i = 2; i < 5; i++)
+        assert_non_null(strstr(r.workflow.list[i].reason, "MODE LOG"));
     assert_null(r.workflow.path);
     tt_h5bench_free(&r.workflow);
     read_text(&r, text, NULL, TT_H5BENCH_HDF5_CONNECTORS);
     assert_null(r.workflow.list[1].reason);
     assert_string_equal("(none)", value_of(&r, 0, "hdf5.vol"));
     assert_string_equal("cache_ext config=x", value_of(&r, 1, "hdf5.vol"));
+    for (size_t i = 2; i < 5; i++) { /* what is in a log is the connector's affair */
+        assert_null(r.workflow.list[i].reason);
+        assert_string_equal("cache_ext config=x", value_of(&r, i, "hdf5.vol"));
+        assert_string_equal("(none)", value_of(&r, i, "layers"));
+        assert_string_equal("none", value_of(&r, i, "overlap"));
+    }
     assert_string_equal("/l", r.workflow.library);
     assert_string_equal("/a:/b", r.workflow.path);
     assert_string_equal("liba.so", r.workflow.preload);
@@ -276,6 +304,14 @@ static void test_connectors(void **state)
               NULL, TT_H5BENCH_HDF5_CONNECTORS);
     assert_non_null(strstr(r.error.text, "'vol.preload' cannot be read"));
     tt_h5bench_free(&r.workflow);
+}
+
+static void test_logs(void **state)
+{
+    (void)state;
+    gives(ONE("write", "\"MODE\": \"LOG\""), "layers", "log");
+    gives("{\"benchmark\": \"amrex\", \"file\": \"a\", \"configuration\": {\"mode\": \"LOG\"}}",
+          "layers", "log");
 }
 
 static void test_what_cannot_be_done(void **state)
@@ -645,15 +681,25 @@ static void test_wrong_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),          cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_modes),          cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_launch),         cmocka_unit_test(test_surroundings),
-        cmocka_unit_test(test_connectors),     cmocka_unit_test(test_what_cannot_be_done),
-        cmocka_unit_test(test_filter),         cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_filtered_chain), cmocka_unit_test(test_past),
-        cmocka_unit_test(test_applications),   cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_macsio),         cmocka_unit_test(test_exerciser),
-        cmocka_unit_test(test_e3sm),           cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_connectors),
+        cmocka_unit_test(test_logs),
+        cmocka_unit_test(test_what_cannot_be_done),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_filtered_chain),
+        cmocka_unit_test(test_past),
+        cmocka_unit_test(test_applications),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_macsio),
+        cmocka_unit_test(test_exerciser),
+        cmocka_unit_test(test_e3sm),
+        cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_maps),
     };
 

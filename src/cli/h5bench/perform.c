@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/result.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "build_info.h"
@@ -127,9 +128,17 @@ static const char *wrong_mode(const struct tt_h5bench_session *s,
     const json_t *plan = json_object_get(s->result, "plan");
     const char *overlap = json_string_value(tt_member_at(plan, "parameters/overlap"));
     bool is_async = overlap && !strcmp(overlap, "async");
+    bool is_log = strstr(tt_result_parameter(s->result, "layers"), "log") ||
+                  *tt_result_parameter(s->result, "hdf5.vol");
 
-    if (!s->o->validate_mode || is_async == b->asynchronous)
+    if (!s->o->validate_mode)
         return NULL;
+    if (b->logs && !is_log)
+        return "it ran without a log, not in MODE LOG";
+    if (is_async == b->asynchronous)
+        return NULL;
+    if (b->logs)
+        return "it ran asynchronously, not in MODE LOG";
     return is_async ? "it ran asynchronously, not in MODE SYNC"
                     : "it ran synchronously, not in MODE ASYNC";
 }

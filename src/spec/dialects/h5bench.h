@@ -19,10 +19,10 @@ struct tt_h5bench_benchmark {
     bool creates;          /* a file of particles; known also of one that is skipped */
     bool reads, changes;   /* needs a file that is there */
     bool keeps;            /* its files stay */
-    bool asynchronous;
-    bool on_gpu;          /* its data is there, and copied through ordinary memory */
-    bool per_process;     /* rank_<r>_<file> */
-    const char *workload; /* NULL if it cannot be run */
+    bool asynchronous, logs; /* MODE ASYNC, MODE LOG */
+    bool on_gpu;             /* its data is there, and copied through ordinary memory */
+    bool per_process;        /* rank_<r>_<file> */
+    const char *workload;    /* NULL if it cannot be run */
     struct tt_settings settings;
 };
 

@@ -220,7 +220,8 @@ int tt_h5bench_translate_openpmd(struct tt_h5bench_translation *t,
 
 /* ---- amrex ---- */
 
-static const char *const modes[] = {"SYNC", "ASYNC", NULL};
+enum { SYNC, ASYNC, LOG };
+static const char *const modes[] = {"SYNC", "ASYNC", "LOG", NULL};
 
 struct amrex {
     uint64_t cells, max_grid, levels, components, particles, plot_files, particle_files;
@@ -329,7 +330,10 @@ int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
         tt_h5bench_put(t, "nparticlefile", "amr.particle_files", "%" PRIu64, a.particle_files);
         tt_h5bench_put(t, "sleeptime", "amr.pause", "%.9gs", a.pause);
         tt_h5bench_put(t, "restart_check", "amr.phase", "%s", a.restart ? "both" : "write");
-        put_common(t, a.mode == 1);
+        put_common(t, a.mode == ASYNC);
+        t->b->logs = a.mode == LOG;
+        if (a.mode == LOG && !t->loads_connector)
+            tt_h5bench_put(t, "mode", "layers", "log");
         rc = put_ratios(t, &a);
         if (rc == TT_OK)
             rc = put_compression(t, a.compression);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "spec/dialects/h5bench/parts.h"
@@ -243,20 +244,34 @@ static struct tt_h5bench_content *content_of(const struct reader *r,
     return &contents[i];
 }
 
-/* h5bench loads a connector for asynchronous benchmarks only. Where HDF5 cannot, overlap does what
- * the asynchronous connector would do. */
-static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *b)
+/* NULL: none is given. */
+static const struct tt_setting *given_connector(const struct reader *r)
 {
     const struct tt_setting *given = tt_settings_find(&r->file, "vol.connector");
+
+    return given && strcspn(given->value, " ") > 0 ? given : NULL;
+}
+
+/* h5bench loads a connector in MODE ASYNC and LOG only. Where HDF5 cannot, overlap does what the
+ * asynchronous connector would do, and the layer log what that of the log would. */
+static int check_connector(const struct reader *r, struct tt_h5bench_benchmark *b)
+{
+    const struct tt_setting *given = given_connector(r);
     const char *name = given ? given->value : "async";
     size_t length = strcspn(name, " ");
 
-    if (!b->asynchronous || length == 0)
+    if ((!b->asynchronous && !b->logs) || b->reason)
         return TT_OK;
     if (given && r->loads_connectors) {
         tt_settings_put(&b->settings, given->place, "hdf5.vol", "%s", name);
         return TT_OK;
     }
+    if (b->logs)
+        return !given || (length == 3 && !strncasecmp(name, "log", 3))
+                   ? TT_OK
+                   : keep_text(r, &b->reason,
+                               "MODE LOG with a vol.connector other than LOG: HDF5 loads "
+                               "connectors since 1.14");
     if (length == 5 && !strncmp(name, "async", 5))
         return given && !r->w->connector ? keep_text(r, &r->w->connector, name) : TT_OK;
     return keep_text(r, &b->reason,
@@ -305,7 +320,9 @@ static const struct tt_h5bench_benchmark *series_before(const struct reader *r, 
 static int translate(struct reader *r, size_t i, int operation, struct tt_h5bench_content *contents)
 {
     struct tt_h5bench_benchmark *b = &r->w->list[i];
-    struct tt_h5bench_translation t = {&r->keys[i], b, r->is_hdf5, r->w->directory, r->e};
+    struct tt_h5bench_translation t = {
+        &r->keys[i], b, r->is_hdf5, r->w->directory, r->loads_connectors && given_connector(r),
+        r->e};
     int rc;
 
     if (operation == METADATA)

@@ -25,6 +25,7 @@ struct tt_h5bench_translation {
     struct tt_h5bench_benchmark *b; /* whose settings keep the first error */
     bool is_hdf5;
     const char *directory; /* of the workflow's data */
+    bool loads_connector; /* in MODE ASYNC and LOG, of which the connector makes the latter a log */
     struct tt_error *e;
 };
 

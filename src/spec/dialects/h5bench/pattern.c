@@ -175,10 +175,11 @@ static void put_mode(struct translation *to)
     const struct h5bench_pattern *p = to->p;
 
     to->t->b->asynchronous = p->mode == ASYNC;
+    to->t->b->logs = p->mode == LOG;
     tt_h5bench_put(to->t, "MODE", "overlap", "%s", to->t->b->asynchronous ? "async" : "none");
     tt_h5bench_put(to->t, "MODE", "sync", "close");
     tt_h5bench_put(to->t, "MODE", "baseline", "0"); /* h5bench has no epochs without overlap */
-    if (p->mode == LOG)
+    if (p->mode == LOG && !to->t->loads_connector)
         tt_h5bench_put(to->t, "MODE", "layers", "log");
     if (!to->t->b->asynchronous)
         return;
@@ -369,9 +370,11 @@ static int check(const struct translation *to)
     return TT_OK;
 }
 
-static const char *why_not(const struct h5bench_pattern *p, enum tt_h5bench_operation operation)
+static const char *why_not(const struct translation *to)
 {
-    if (p->mode == LOG && (operation == TT_H5BENCH_OVERWRITE || operation == TT_H5BENCH_APPEND))
+    const struct h5bench_pattern *p = to->p;
+
+    if (p->mode == LOG && !to->t->loads_connector && changes(to->operation))
         return "MODE LOG: a log that is closed cannot be changed";
     if (p->subfiling)
         return "SUBFILING: the hdf5 backend writes one file, without subfiles";
@@ -405,7 +408,7 @@ int tt_h5bench_translate(struct tt_h5bench_translation *t, enum tt_h5bench_opera
     if (rc == TT_OK) {
         b->csv_file = p.csv_file;
         p.csv_file = NULL;
-        why = why_not(&p, operation);
+        why = why_not(&to);
         if (why && !(b->reason = strdup(why)))
             rc = tt_fail_nomem(t->e, "a reason");
     }
