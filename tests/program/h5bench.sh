@@ -97,6 +97,18 @@ grep -q '^! 2 amrex failed: it ran synchronously, not in MODE ASYNC' out || fail
 expect 2 "${ranks[@]}" 2 "${h5bench[@]}" job.json
 grep -q 'h5bench works alone; start it without a launcher' err || fail "no word about the launcher"
 
+# Benchmarks that are wrong are left out, and the others run, unless none may fail.
+workflow "$(benchmark write a.h5 '"DIM_1": "9", "DIM_1X": "9"')" "$(benchmark wirte a.h5 '"DIM_1": "9"')" \
+    '{"benchmark": "macsio", "file": "m.h5", "configuration": {"part_size": "800B", "num_dumps": "1", "vars_per_part": "0"}}' \
+    '{"benchmark": "amrex", "file": "c.h5", "configuration": {"ncells": "8", "max_grid_size": "5"}}' "$(benchmark write b.h5 '"DIM_1": "9"')"
+expect 1 "${h5bench[@]}" job.json --json all.json
+equal "$(statuses)" "not run not run not run not run done"
+equal "$(grep -cE '^tutti: job.json:5:[0-9]+: .*; benchmark [1-4] is left out$' err)" 4 "benchmarks that are left out"
+grep -q '^! 2 wirte not run: job.json:5:[0-9]*: .wirte. is not a benchmark of h5bench' out && grep -q '^! 4 amrex not run: ' out || fail "not named: $(cat out)"
+expect 1 "${h5bench[@]}" job.json --dry-run
+grep -q '^wirte: job.json:5' out && grep -q '^would run   particles' out || fail "not in the dry run: $(cat out)"
+usage "'DIM_1X' is not a key of h5bench" "${h5bench[@]}" job.json --abort-on-failure
+
 # Nonsense has its place.
 workflow "$(benchmark write a.h5 '"DIM_1": "9", "DIM_1X": "9"')"
 usage "job.json:5:[0-9]+: 'DIM_1X' is not a key of h5bench" "${h5bench[@]}" job.json

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/notice.h"
 #include "cli/command.h"
 #include "cli/h5bench/session.h"
 #include "plan/config.h"
@@ -74,7 +75,7 @@ static void put_staging(const struct tt_settings *given, struct tt_h5bench_bench
         tt_settings_put(&b->settings, b->place, "device.staging", "pageable");
 }
 
-/* All are checked before the first is run. */
+/* All are checked before the first is run. What is wrong with one is its reason not to be. */
 static int check_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_benchmark *b,
                            struct tt_error *e)
 {
@@ -91,9 +92,31 @@ static int check_benchmark(struct tt_h5bench_session *s, struct tt_h5bench_bench
         return rc;
     rc = tt_config_make(&config, b->workload, &b->settings, &inner);
     tt_config_free(&config);
-    return rc == TT_OK
-               ? TT_OK
-               : tt_fail(e, rc, "%.100s: benchmark '%.40s': %s", b->place, b->name, inner.text);
+    if (rc != TT_OK &&
+        asprintf(&b->reason, "%.100s: benchmark '%.40s': %s", b->place, b->name, inner.text) < 0)
+        return tt_fail_nomem(e, "a reason");
+    b->unusable = rc != TT_OK;
+    return TT_OK;
+}
+
+/* Benchmarks that cannot be used are left out, unless no other is left, or none may fail. */
+static int leave_out(const struct tt_h5bench_session *s, struct tt_error *e)
+{
+    const struct tt_h5bench_benchmark *wrong = NULL;
+    size_t usable = 0;
+
+    for (size_t i = s->workflow.n; i-- > 0;) {
+        const struct tt_h5bench_benchmark *b = &s->workflow.list[i];
+
+        usable += !b->skipped && !b->reason;
+        wrong = b->unusable ? b : wrong;
+    }
+    if (wrong && (usable == 0 || s->o->abort_on_failure))
+        return tt_fail(e, TT_USAGE, "%s", wrong->reason);
+    for (size_t i = 0; i < s->workflow.n; i++)
+        if (s->workflow.list[i].unusable)
+            tt_notice_same("%s; benchmark %zu is left out", s->workflow.list[i].reason, i + 1);
+    return TT_OK;
 }
 
 /* Event sets came to HDF5 with connectors that use them. */
@@ -115,6 +138,8 @@ static int prepare(struct tt_h5bench_session *s, struct tt_error *e)
 
     for (size_t i = 0; rc == TT_OK && i < s->workflow.n; i++)
         rc = check_benchmark(s, &s->workflow.list[i], e);
+    if (rc == TT_OK)
+        rc = leave_out(s, e);
     if (rc != TT_OK || s->dry_run)
         return rc;
     s->made_directory = mkdir(s->workflow.directory, 0777) == 0;

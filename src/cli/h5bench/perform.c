@@ -250,7 +250,7 @@ static bool is_spoilt(const struct tt_h5bench_session *s, size_t i)
         const json_t *row = json_array_get(s->rows, j);
         bool was_run = has_status(s, j, "done") || has_status(s, j, "failed");
 
-        if (!share_file(s, i, j) || b->reads || !was_run)
+        if (!share_file(s, i, j) || b->reads || (!was_run && !b->unusable))
             continue;
         if (!json_is_object(json_object_get(row, "figures")))
             return true;
@@ -343,6 +343,7 @@ static int run_all(struct tt_h5bench_session *s, struct tt_error *e)
 int tt_h5bench_dry_run(struct tt_h5bench_session *s)
 {
     int status = 0;
+    bool left_out = false;
 
     tt_h5bench_connector(stdout, s->workflow.connector);
     for (size_t i = 0; i < s->workflow.n; i++) {
@@ -353,13 +354,14 @@ int tt_h5bench_dry_run(struct tt_h5bench_session *s)
                : b->skipped ? ": skipped"
                             : "",
                b->reason ? b->reason : "", b->reason || b->skipped ? "" : ":");
+        left_out |= b->unusable;
         if (!b->reason && !b->skipped && status == 0)
             status = tt_run_settings(
                 b->workload, &b->settings,
                 (struct tt_printer){
                     .print = take_result, .context = s, .always = true, .dir_later = true});
     }
-    return status;
+    return status == 0 && left_out ? 1 : status;
 }
 
 static int write_json(const struct tt_h5bench_session *s, struct tt_error *e)

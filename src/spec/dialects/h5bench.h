@@ -17,6 +17,7 @@ struct tt_h5bench_benchmark {
     const char *notice;    /* why what it reads is not checked; NULL: it is, or it does not read */
     bool skipped;          /* the filter leaves it out */
     bool creates;          /* a file of particles; known also of one that is skipped */
+    bool unusable;         /* reason is an error of the file */
     bool reads, changes;   /* needs a file that is there */
     bool keeps;            /* its files stay */
     bool asynchronous, logs; /* MODE ASYNC, MODE LOG */

@@ -384,6 +384,23 @@ static int read_benchmark(struct reader *r, size_t i, struct tt_h5bench_content 
     return rc == TT_OK ? translate(r, i, known[k].operation, contents) : rc;
 }
 
+/* What is wrong with one benchmark concerns no other. */
+static int try_benchmark(struct reader *r, size_t i, struct tt_h5bench_content *contents)
+{
+    struct tt_h5bench_benchmark *b = &r->w->list[i];
+    struct tt_error inner = TT_ERROR_CLEAR, *outer = r->e;
+    int rc;
+
+    r->e = &inner;
+    rc = read_benchmark(r, i, contents);
+    r->e = outer;
+    if (rc == TT_OK)
+        return TT_OK;
+    b->unusable = rc == TT_USAGE && b->name;
+    return b->unusable ? keep_text(r, &b->reason, inner.text)
+                       : tt_fail(outer, rc, "%s", inner.text);
+}
+
 static int read_benchmarks(struct reader *r, const char *filter)
 {
     struct tt_h5bench_content *contents = calloc(r->w->n, sizeof *contents);
@@ -402,7 +419,7 @@ static int read_benchmarks(struct reader *r, const char *filter)
         b->creates =
             k < NKNOWN && known[k].operation >= 0 && known[k].operation < TT_H5BENCH_OVERWRITE;
         if (!b->skipped)
-            rc = read_benchmark(r, i, contents);
+            rc = try_benchmark(r, i, contents);
     }
     free(contents);
     return rc;
