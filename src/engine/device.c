@@ -54,11 +54,23 @@ static const struct tt_param params[] = {
 };
 #undef AT
 
-uint64_t tt_device_snapshots(const struct tt_config *config)
+uint64_t tt_dumps_at_once(const struct tt_config *config, uint64_t bytes)
+{
+    const struct tt_run_options *run = config->run;
+    uint64_t n = run->overlap == TT_OVERLAP_NONE ? 1 : run->inflight;
+
+    if (run->staging_limit > 0 && bytes > 0 && run->staging_limit / bytes < n)
+        n = run->staging_limit / bytes;
+    return n > 0 ? n : 1;
+}
+
+uint64_t tt_device_snapshots(const struct tt_config *config, uint64_t bytes, bool packs)
 {
     const struct tt_device_options *o = config->device ? tt_config_opts(config, "device") : NULL;
 
-    return o && o->snapshot && config->run->overlap != TT_OVERLAP_NONE ? config->run->inflight : 0;
+    return o && (packs || (o->snapshot && config->run->overlap != TT_OVERLAP_NONE))
+               ? tt_dumps_at_once(config, bytes)
+               : 0;
 }
 
 const struct tt_component tt_device_component = {

@@ -5,9 +5,6 @@
 
 extern const char tt_device_move_source[]; /* device_move.cu */
 
-/* Rows that are shorter cost a copy more than their bytes do. */
-#define SHORTEST_ROW 512
-
 /* As device_move.cu declares it. */
 struct move {
     char *scattered;
@@ -186,8 +183,8 @@ bool tt_device_copies_well(const struct tt_device *device, const struct tt_block
     struct tt_run run;
 
     return tt_selection_is_contiguous(s, &run) ||
-           (find_box(s, &box) && box.count[s->ndims - 1] * element_size >= SHORTEST_ROW &&
-            (device->longest_row == 0 ||
+           (find_box(s, &box) && box.count[s->ndims - 1] * element_size >= TT_DEVICE_SHORTEST_ROW &&
+            (!device || device->longest_row == 0 ||
              s->dims[s->ndims - 1] * element_size <= device->longest_row));
 }
 

@@ -12,6 +12,8 @@
 struct tt_device_place {
     uint64_t at, first; /* of a run: where it begins, and the number of its first element */
 };
+/* Rows that are shorter cost a copy more than their bytes do. */
+#define TT_DEVICE_SHORTEST_ROW 512
 struct tt_device_selection {
     const struct tt_device_place *list; /* NULL: a slab */
     uint64_t nruns;
@@ -53,7 +55,8 @@ int tt_device_scatter(struct tt_device *device, enum tt_device_stream stream,
                       const struct tt_block *b, size_t element_size,
                       enum tt_device_direction direction, const void *dense,
                       const struct tt_device_place *list, struct tt_error *e);
-/* Whether copies by the device's own engine move the selection, without a kernel. */
+/* Whether copies by the device's own engine move the selection, without a kernel. Without a device:
+ * if rows may be as long as they want. */
 bool tt_device_copies_well(const struct tt_device *device, const struct tt_block *b,
                            size_t element_size);
 /* Waits for everything that is queued, before memory is freed that it may use; also after a

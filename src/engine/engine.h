@@ -359,8 +359,11 @@ uint64_t tt_output_copies(const struct tt_write_options *w, uint64_t iteration,
 void tt_output_plan(const struct tt_write_options *w, uint64_t iterations, uint64_t *events,
                     uint64_t *dumps);
 
-/* Without MPI, for estimates: copies of a dump in a device's memory. */
-uint64_t tt_device_snapshots(const struct tt_config *config);
+/* Without MPI, for estimates: dumps of so many bytes of a rank that are in flight at most, and
+ * their copies in a device's memory. packs: a kernel has to make them dense, since copies of the
+ * device's own engine do not. */
+uint64_t tt_dumps_at_once(const struct tt_config *config, uint64_t bytes);
+uint64_t tt_device_snapshots(const struct tt_config *config, uint64_t bytes, bool packs);
 
 /* ---- collective filler: the collective.* keys ---- */
 int tt_collective_filler(struct tt_engine *engine, uint64_t iteration, struct tt_error *e);

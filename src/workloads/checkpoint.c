@@ -98,11 +98,13 @@ static int checkpoint_estimate(const struct tt_config *config, struct tt_estimat
     struct tt_checkpoint_shape s = tt_checkpoint_shape(o);
     uint64_t ranks = config->run->ranks ? config->run->ranks : 1;
     uint64_t state = 14 * tt_checkpoint_parameters(&s), there = o->keep_newest + 1;
-    uint64_t restored = tt_checkpoint_memory(o, o->restore_ranks ? o->restore_ranks : ranks);
+    uint64_t part;
+    uint64_t restored = tt_checkpoint_memory(o, o->restore_ranks ? o->restore_ranks : ranks, &part);
 
     (void)e;
     if (o->phase != TT_CHECKPOINT_RESTORE) {
-        uint64_t saved = tt_checkpoint_memory(o, ranks);
+        uint64_t saved = tt_checkpoint_memory(o, ranks, NULL);
+        uint64_t model = saved / 7, optimizer = saved - model; /* files of their own */
 
         there = o->checkpoints < there ? o->checkpoints : there;
         out->bytes_written = state * o->checkpoints;
@@ -112,13 +114,14 @@ static int checkpoint_estimate(const struct tt_config *config, struct tt_estimat
         /* With a device the host has the copies only. */
         out->memory_per_rank =
             saved * (config->run->overlap == TT_OVERLAP_NONE || config->device ? 1 : 2);
-        out->device_memory = saved * (1 + tt_device_snapshots(config));
+        out->device_memory = saved + model * tt_device_snapshots(config, model, false) +
+                             optimizer * tt_device_snapshots(config, optimizer, false);
         out->compute_seconds = tt_passes_seconds(&o->compute) * (double)tt_checkpoint_steps(o);
     }
     if (o->phase != TT_CHECKPOINT_SAVE && tt_stack_caps(&config->stack) & TT_CAP_STORES) {
         out->bytes_read = state;
-        if (restored > out->device_memory)
-            out->device_memory = restored;
+        if (restored + o->verify * part > out->device_memory)
+            out->device_memory = restored + o->verify * part;
         if (config->device)
             restored = 2 * TT_CHECKPOINT_PART;
         if (restored > out->memory_per_rank)

@@ -114,7 +114,9 @@ static int frames_estimate(const struct tt_config *config, struct tt_estimate *o
     out->memory_per_rank += tt_frames_block_bytes(&shape);
     if (config->device) { /* the host has the staging buffers only */
         out->device_memory =
-            out->memory_per_rank + tt_device_snapshots(config) * tt_frames_block_bytes(&shape);
+            out->memory_per_rank +
+            (o->write ? tt_device_snapshots(config, tt_frames_block_bytes(&shape), false) : 0) *
+                tt_frames_block_bytes(&shape);
         out->memory_per_rank =
             tt_frames_block_bytes(&shape) *
             (config->run->overlap == TT_OVERLAP_NONE ? 1 : config->run->inflight);

@@ -187,16 +187,19 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
 {
     const struct tt_particles_options *o = tt_config_opts(config, "particles");
     uint64_t ranks = config->run->ranks ? config->run->ranks : 1;
-    uint64_t written = 0, read = 0, extent = 0, most = 0;
+    uint64_t written = 0, read = 0, extent = 0, dump = 0, load = 0, most;
 
     (void)e;
     for (uint64_t r = 0; r < ranks; r++) {
-        uint64_t rows = tt_particles_rows(o, config->run->seed, r), own = moved(o, rows, false);
+        uint64_t rows = tt_particles_rows(o, config->run->seed, r), own;
 
-        extent += own;
-        most = own > most ? own : most;
-        written += moved(o, rows, o->pattern == TT_PARTICLES_STRIDED);
-        read += moved_by_reading(o, rows);
+        extent += moved(o, rows, false);
+        own = moved(o, rows, o->pattern == TT_PARTICLES_STRIDED);
+        dump = own > dump ? own : dump;
+        written += own;
+        own = moved_by_reading(o, rows);
+        load = own > load ? own : load;
+        read += own;
     }
     if (o->phase != TT_PARTICLES_READ) {
         out->bytes_written = written * o->steps;
@@ -207,14 +210,18 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
     if ((o->phase == TT_PARTICLES_READ || o->phase == TT_PARTICLES_BOTH) &&
         (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = read * o->steps; /* at most */
-    out->memory_per_rank = most * (1 + converts(o) + o->prefetch);
+    most = out->bytes_read && load > dump ? load : dump;
+    out->memory_per_rank =
+        most * (1 + (converts(o) && o->conversion == TT_PARTICLES_ENGINE) + o->prefetch);
     if (config->device) { /* the host has the staging buffers only */
-        out->device_memory = out->memory_per_rank + tt_device_snapshots(config) * most;
+        out->device_memory = out->memory_per_rank;
+        if (o->phase != TT_PARTICLES_READ)
+            out->device_memory += tt_device_snapshots(config, dump, false) * dump;
         out->memory_per_rank =
             config->run->overlap == TT_OVERLAP_NONE || out->bytes_read ? most : 0;
     }
     if (config->run->overlap != TT_OVERLAP_NONE && o->phase != TT_PARTICLES_READ)
-        out->memory_per_rank += most * config->run->inflight;
+        out->memory_per_rank += dump * config->run->inflight;
     out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->steps - 1);
     return TT_OK;
 }

@@ -114,7 +114,7 @@ static int pattern_estimate(const struct tt_config *config, struct tt_estimate *
 {
     const struct tt_pattern_options *o = tt_config_opts(config, "pattern");
     uint64_t per_step = o->variables - o->fixed, total = 0, largest = 0, kept;
-    int size = config->run->ranks ? (int)config->run->ranks : 1, rc;
+    int size = config->run->ranks ? (int)config->run->ranks : 1, fullest = 0, rc;
     struct tt_field fields[TT_PATTERN_MAX_FIELDS];
     struct tt_element element;
     char *names;
@@ -125,7 +125,10 @@ static int pattern_estimate(const struct tt_config *config, struct tt_estimate *
         uint64_t bytes = tt_pattern_shape_count(o, rank, size) * element.size;
 
         total += bytes;
-        largest = bytes > largest ? bytes : largest;
+        if (bytes > largest) {
+            largest = bytes;
+            fullest = rank;
+        }
     }
     kept = o->series == TT_OVERWRITE ? 1 : o->steps;
     if (o->phase != TT_PATTERN_READ) {
@@ -137,8 +140,8 @@ static int pattern_estimate(const struct tt_config *config, struct tt_estimate *
     if (o->phase != TT_PATTERN_WRITE && (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = total * (o->fixed + per_step * kept);
     out->memory_per_rank = largest * o->variables * (o->memory == TT_PATTERN_PACKED ? 1 : 2);
-    out->device_memory =
-        out->memory_per_rank + tt_device_snapshots(config) * largest * o->variables;
+    if (rc == TT_OK && config->device)
+        rc = tt_pattern_device_memory(config, &element, fullest, size, &out->device_memory, e);
     return rc;
 }
 

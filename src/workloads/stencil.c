@@ -3,6 +3,7 @@
  * read now and then. Its parts are in stencil/; run.c holds the loop. */
 #include <unistd.h>
 
+#include "engine/device_move.h"
 #include "engine/engine.h"
 #include "plan/config.h"
 #include "plan/workload.h"
@@ -211,13 +212,20 @@ static double measure_point(const struct tt_stencil_options *o, const struct tt_
     return points > 0 ? tt_seconds(start) / (double)points : 0;
 }
 
-static void estimate_files(const struct tt_write_options *w, uint64_t iterations, int ranks,
-                           uint64_t field, struct tt_estimate *out)
+static uint64_t most_copies(const struct tt_write_options *w)
 {
-    uint64_t copies = w->pattern.n ? 0 : 1, written;
+    uint64_t copies = w->pattern.n ? 0 : 1;
 
     for (size_t i = 0; i < w->pattern.n; i++)
         copies = w->pattern.values[i] > copies ? w->pattern.values[i] : copies;
+    return copies;
+}
+
+static void estimate_files(const struct tt_write_options *w, uint64_t iterations, int ranks,
+                           uint64_t field, struct tt_estimate *out)
+{
+    uint64_t copies = most_copies(w), written;
+
     tt_output_plan(w, iterations, &out->dumps, &written);
     out->bytes_written = tt_times(written, field);
     if (out->dumps == 0)
@@ -225,6 +233,20 @@ static void estimate_files(const struct tt_write_options *w, uint64_t iterations
     out->bytes_on_disk = w->series == TT_OVERWRITE ? tt_times(copies, field) : out->bytes_written;
     out->files = w->series == TT_FILE_PER_STEP ? written : copies;
     out->files *= w->files ? (uint64_t)ranks : 1;
+}
+
+/* Of every file that is written at once, and of what is read into the fields. */
+static uint64_t device_copies(const struct tt_config *config, const struct tt_owned *owned,
+                              uint64_t bytes, bool writes)
+{
+    const struct tt_write_options *w = tt_config_opts(config, "write");
+    const struct tt_read_options *r = tt_config_opts(config, "read");
+    bool packs = owned->count[2] * sizeof(double) < TT_DEVICE_SHORTEST_ROW;
+    uint64_t copies = writes ? most_copies(w) : 0;
+
+    return (copies * tt_device_snapshots(config, bytes, packs) +
+            (packs && r->every && r->restart)) *
+           bytes;
 }
 
 static int stencil_estimate(const struct tt_config *config, struct tt_estimate *out,
@@ -249,14 +271,15 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
                                 .memory_per_rank = o->fields * tt_grid_bytes(p.ndims, &owned)};
     if (reads && !r->restart)
         out->memory_per_rank += mine;
+    estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,
+                   points * sizeof(double), out);
     if (config->device) { /* the host has the staging buffers only */
-        out->device_memory = out->memory_per_rank + tt_device_snapshots(config) * mine;
+        out->device_memory =
+            out->memory_per_rank + device_copies(config, &owned, mine, out->dumps > 0);
         out->memory_per_rank = run->overlap == TT_OVERLAP_NONE ? mine : 0;
     }
     if (run->overlap != TT_OVERLAP_NONE)
         out->memory_per_rank += tt_times(run->inflight, mine);
-    estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,
-                   points * sizeof(double), out);
     out->compute_seconds = tt_passes_seconds(&o->compute) * (double)o->iterations;
     if (config->device) /* nobody has opened it: how long it takes is not known */
         return TT_OK;

@@ -4,7 +4,8 @@
  * queued happens before somebody waits for it: whoever forgets to wait sees old data. Only copies
  * to memory of the host that is not pinned have happened when they return, as those of CUDA.
  *
- * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_FAIL=N, the N-th copy
+ * Environment: SHADOW_MEMORY, bytes that it has (default: no limit); SHADOW_PEAK=FILE, the
+ * most that were in use are left there; SHADOW_FAIL=N, the N-th copy
  * fails, SHADOW_LAUNCH=N, the N-th kernel, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of
  * N bytes or more for which the main thread would have to wait fails; SHADOW_DEVICES, how many
  * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
@@ -69,7 +70,7 @@ struct shadow {
     struct stream streams[TT_NSTREAMS];
     struct piece *pieces;
     struct piece *pinned; /* of the host's memory: they have no shadow */
-    size_t used;
+    size_t used, most;
     long copies, launches, looks;
     const struct tt_kernel *known[64];
 };
@@ -150,6 +151,7 @@ static int shadow_allocate(struct tt_device *d, size_t bytes, void **out, struct
     p->next = s->pieces;
     s->pieces = p;
     s->used += bytes;
+    s->most = s->used > s->most ? s->used : s->most;
     pthread_mutex_unlock(&s->lock);
     *out = p->address;
     return TT_OK;
@@ -536,7 +538,12 @@ static int shadow_open(struct tt_device *d, struct tt_error *e)
 static void shadow_close(struct tt_device *d)
 {
     struct shadow *s = d->state;
+    FILE *f = getenv("SHADOW_PEAK") ? fopen(getenv("SHADOW_PEAK"), "a") : NULL;
 
+    if (f) {
+        fprintf(f, "%zu\n", s->most);
+        fclose(f);
+    }
     for (int i = 0; i < TT_NSTREAMS; i++)
         run(s, (enum tt_device_stream)i, s->streams[i].queued);
     pthread_mutex_destroy(&s->lock);

@@ -350,15 +350,26 @@ for how in '--mode async+bg' '--mode sync' '--mode async --device.snapshot no' '
     (export SHADOW_PITCH=600; plain there -n 2 --size 64x70 --device shadow $how)
     cmp host there || fail "the file differs from the host's where rows are long: $how"
 done
-# The estimate of the device's memory is what a run takes there, but for halos.
-for how in '' '--read every=5' '--device.snapshot no' '--mode sync'; do
-    is_due || continue
-    ours=(-n 1 --size 512 --mode async+bg --inflight 2 $how --device shadow)
-    expect 0 "$TUTTI" run stencil "${here[@]}" --iterations 8 --write every=2 "${ours[@]}" --dry-run
-    mebibytes=$(sed -n 's/^device *\([0-9.]*\) MiB of its memory per rank$/\1/p' out)
-    for percent in 98 102; do
-        expect $((percent < 100)) env SHADOW_MEMORY="$(jq -n "$mebibytes * 1048576 * $percent / 100 | round")" "$TUTTI" run stencil "${here[@]}" --iterations 8 --write every=2 "${ours[@]}"
-    done
+# The estimate of the device's memory is what a run takes there, but for halos and what is computed on.
+for how in 'stencil --size 512 --mode async+bg --inflight 2' 'stencil --size 512 --mode async+bg --inflight 2 --read every=5' \
+    'stencil --size 512 --mode async+bg --device.snapshot no' 'stencil --size 512 --mode sync' 'stencil --size 20000x16 --mode sync --read every=5 --read.restart' \
+    'particles --dims 50000 --steps 4 --mode async+bg --inflight 2' 'particles --dims 50000 --steps 4 --mode async --phase both --memory records --prefetch' \
+    'particles --dims 50000 --steps 4 --mode async --phase both --pattern strided --stride 7 --block 3 --count 6000 --read strided' \
+    'particles --dims 50000 --steps 4 --phase both --mode async --backend hdf5 --memory records --conversion library' \
+    'frames --edge 40 --frames 3 --mode async+bg --inflight 2 --convert --read yes --compute 20ms' 'frames --edge 40 --frames 3 --mode sync' \
+    'checkpoint --width 64 --ffn 140 --depth 2 --vocabulary 5000 --checkpoints 2 --every 2 --mode async+bg --inflight 2' \
+    'checkpoint --width 64 --ffn 140 --depth 2 --vocabulary 5000 --checkpoints 2 --every 2 --mode sync' \
+    'pattern --dims 100000 --mode sync' 'pattern --dims 100000 --mode async+bg --inflight 2' 'pattern --dims 100000 --mode sync --memory gaps' \
+    'pattern --dims 100000 --mode async --memory scattered --variables 3 --fixed 1' 'pattern --dims 100000 --mode async --memory scattered --phase write' \
+    'bulk --transfer 1m --block 8m --depth 3 --check-read'; do
+    backend=$(sed -n 's/.*--backend \([a-z0-9]*\).*/\1/p' <<<"$how")
+    has_backend "${backend:-posix}" && is_due || continue
+    [[ $how != stencil* ]] || how+=' --iterations 8 --write every=2'
+    rm -f peak
+    expect 0 "$TUTTI" run $how "${here[@]}" -n 1 --device shadow --dry-run
+    estimate=$(sed -n 's/^device *\([0-9.]*\) MiB of its memory per rank$/\1/p' out)
+    expect 0 env SHADOW_PEAK="$work/peak" "$TUTTI" run $how "${here[@]}" -n 1 --device shadow
+    holds '$peak / 1048576 / $estimate > 0.97 and $peak / 1048576 / $estimate < 1.03' estimate="${estimate:-0}" peak="$(sort -n peak | tail -1)"
 done
 # Spot checks, in whichever thread has the data: what was written is read back, and only by them.
 if [ -n "${FAULTS:-}" ]; then

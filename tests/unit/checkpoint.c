@@ -79,7 +79,7 @@ static void ranks_hold_everything_once(void **unused)
             }
             assert_int_equal(all, tt_checkpoint_parameters(&shape) *
                                       tt_checkpoint_bytes_each((enum tt_checkpoint_kind)kind));
-            assert_true(most <= tt_checkpoint_memory(&o, ranks));
+            assert_true(most <= tt_checkpoint_memory(&o, ranks, NULL));
             free(held);
         }
     }

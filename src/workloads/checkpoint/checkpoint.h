@@ -61,9 +61,12 @@ int tt_checkpoint_state_make(struct tt_checkpoint_state *s, const struct tt_chec
                              enum tt_checkpoint_kind kind, uint64_t rank, uint64_t ranks,
                              struct tt_error *e);
 void tt_checkpoint_state_free(struct tt_checkpoint_state *s);
-/* Bytes of a piece, and of the largest rank in all kinds. */
+/* Bytes of a piece; of the largest piece, but of one part of it at most; and of the largest rank in
+ * all kinds, with the largest part of any rank in *part unless that is NULL. */
 uint64_t tt_checkpoint_piece_bytes(const struct tt_checkpoint_state *s, unsigned piece);
-uint64_t tt_checkpoint_memory(const struct tt_checkpoint_options *o, uint64_t ranks);
+uint64_t tt_checkpoint_largest_part(const struct tt_checkpoint_state *s);
+uint64_t tt_checkpoint_memory(const struct tt_checkpoint_options *o, uint64_t ranks,
+                              uint64_t *part);
 /* Steps of training: some before each checkpoint, and as many after the last one. */
 uint64_t tt_checkpoint_steps(const struct tt_checkpoint_options *o);
 /* Without MPI: is that possible with so many ranks? */

@@ -122,16 +122,6 @@ static int compare(struct tt_device *d, const void *data, const void *right, uin
     return tt_device_find(d, &comparing, n, &c, found, rest, e);
 }
 
-/* Bytes of the largest piece, but of one part of it at most. */
-static uint64_t largest_part(const struct tt_checkpoint_state *s)
-{
-    uint64_t most = 0;
-
-    for (unsigned i = 0; i < s->n; i++)
-        most = tt_checkpoint_piece_bytes(s, i) > most ? tt_checkpoint_piece_bytes(s, i) : most;
-    return least((most + 7) / 8 * 8, TT_CHECKPOINT_PART);
-}
-
 /* What is right is made beside the state, part by part. */
 static int check_piece(struct tt_device *d, const struct tt_checkpoint_state *s, unsigned piece,
                        uint64_t seed, uint64_t number, const unsigned char *memory, void *right,
@@ -159,7 +149,7 @@ int tt_checkpoint_check_on(struct tt_device *d, const struct tt_checkpoint_state
                            unsigned *piece, uint64_t *offset, struct tt_error *e)
 {
     void *right = NULL, *found = NULL;
-    int rc = d->type->allocate(d, largest_part(s), &right, e);
+    int rc = d->type->allocate(d, tt_checkpoint_largest_part(s), &right, e);
 
     if (rc == TT_OK)
         rc = d->type->allocate(d, sizeof(uint64_t), &found, e);

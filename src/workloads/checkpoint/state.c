@@ -186,10 +186,20 @@ uint64_t tt_checkpoint_piece_bytes(const struct tt_checkpoint_state *s, unsigned
     return s->pieces[piece].count * element_size(s->kind);
 }
 
-/* Of a stage the last share is the largest: it has what does not divide. */
-uint64_t tt_checkpoint_memory(const struct tt_checkpoint_options *o, uint64_t ranks)
+uint64_t tt_checkpoint_largest_part(const struct tt_checkpoint_state *s)
 {
-    uint64_t stages = seat_of(o, 0, ranks).stages, most = 0;
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < s->n; i++)
+        most = tt_checkpoint_piece_bytes(s, i) > most ? tt_checkpoint_piece_bytes(s, i) : most;
+    most = (most + 7) / 8 * 8;
+    return most < TT_CHECKPOINT_PART ? most : TT_CHECKPOINT_PART;
+}
+
+/* Of a stage the last share is the largest: it has what does not divide. */
+uint64_t tt_checkpoint_memory(const struct tt_checkpoint_options *o, uint64_t ranks, uint64_t *part)
+{
+    uint64_t stages = seat_of(o, 0, ranks).stages, most = 0, largest = 0, mine;
     struct tt_error ignored = TT_ERROR_CLEAR;
 
     for (uint64_t i = 1; i <= stages; i++) {
@@ -201,10 +211,14 @@ uint64_t tt_checkpoint_memory(const struct tt_checkpoint_options *o, uint64_t ra
             tt_checkpoint_state_make(&s, o, (enum tt_checkpoint_kind)kind, ranks / stages * i - 1,
                                      ranks, &ignored);
             memory += s.memory;
+            mine = tt_checkpoint_largest_part(&s);
+            largest = mine > largest ? mine : largest;
             tt_checkpoint_state_free(&s);
         }
         most = memory > most ? memory : most;
     }
+    if (part)
+        *part = largest;
     return most;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/device_move.h"
+#include "engine/engine.h"
 #include "workloads/pattern/pattern.h"
 
 extern const char tt_pattern_source[]; /* device.cu */
@@ -177,6 +178,32 @@ int tt_pattern_device_make(struct tt_pattern_device *m, struct tt_device *d, siz
     if (rc == TT_OK)
         rc = send_shape(m, written, &m->there[TT_WRITING], e);
     return rc == TT_OK ? send_shape(m, read, &m->there[TT_READING], e) : rc;
+}
+
+/* The data, lists of runs of what is written and read, and for every dump in flight and a load
+ * those in memory and a dense copy, if kernels make it. */
+int tt_pattern_device_memory(const struct tt_config *config, const struct tt_element *element,
+                             int rank, int size, uint64_t *out, struct tt_error *e)
+{
+    const struct tt_pattern_options *o = tt_config_opts(config, "pattern");
+    bool writes = o->phase != TT_PATTERN_READ, reads = o->phase != TT_PATTERN_WRITE, packs = false;
+    uint64_t dense = 0, lists = 0, dumps;
+    struct tt_pattern_shape s = {0};
+    int rc = tt_pattern_shape_make(&s, o, rank, size, e);
+
+    for (unsigned i = 0; rc == TT_OK && i < s.npieces; i++) {
+        const struct tt_block b = {.memory = s.pieces[i].memory};
+
+        dense += s.pieces[i].count * element->size * o->variables;
+        lists += tt_device_list_length(&b.memory) * o->variables * sizeof(struct tt_device_place);
+        packs = packs || (s.pieces[i].count > 0 && !tt_device_copies_well(NULL, &b, element->size));
+    }
+    dumps = tt_dumps_at_once(config, dense);
+    *out = s.memory_elements * element->size * o->variables +
+           2 * lists_of(&s) * sizeof(struct tt_device_place) + (writes * dumps + reads) * lists +
+           (writes * tt_device_snapshots(config, dense, packs) + (reads && packs)) * dense;
+    tt_pattern_shape_free(&s);
+    return rc;
 }
 
 void tt_pattern_device_free(struct tt_pattern_device *m)

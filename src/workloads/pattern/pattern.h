@@ -101,6 +101,9 @@ struct tt_pattern_device {
 int tt_pattern_device_make(struct tt_pattern_device *m, struct tt_device *device, size_t size,
                            const struct tt_pattern_shape *written,
                            const struct tt_pattern_shape *read, struct tt_error *e);
+/* Without MPI, for estimates: bytes on the device of this rank of so many. */
+int tt_pattern_device_memory(const struct tt_config *config, const struct tt_element *element,
+                             int rank, int size, uint64_t *out, struct tt_error *e);
 void tt_pattern_device_free(struct tt_pattern_device *m); /* also if it is all zeros */
 /* All of it becomes TT_PATTERN_POISON. */
 int tt_pattern_device_spoil(struct tt_pattern_device *m, struct tt_error *e);
