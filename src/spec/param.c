@@ -503,6 +503,43 @@ int tt_params_default(const struct tt_param *params, void *opts, struct tt_error
     return rc;
 }
 
+/* Like one whose default was stored. */
+static bool has_default(const struct tt_param *p, const void *opts)
+{
+    struct tt_param alone = *p;
+    struct tt_error ignored = TT_ERROR_CLEAR;
+    union value v = {0};
+    char *now = tt_param_get(p, opts), *untouched = NULL;
+    bool same;
+
+    alone.offset = 0;
+    if (!p->default_text || tt_param_set(&alone, &v, p->default_text, &ignored) == TT_OK)
+        untouched = tt_param_get(&alone, &v);
+    same = now && untouched && !strcmp(now, untouched);
+    free_value(p->type, &v);
+    free(now);
+    free(untouched);
+    return same;
+}
+
+int tt_params_check_idle(const char *component, const struct tt_param *params, const void *opts,
+                         const struct tt_idle *list, size_t n, struct tt_error *e)
+{
+    for (size_t i = 0; i < n; i++)
+        for (const char *at = list[i].keys; list[i].is_idle && *at; at += strspn(at, " ")) {
+            int length = (int)strcspn(at, " ");
+            const struct tt_param *p = params;
+
+            while (p->key && ((int)strlen(p->key) != length || strncmp(p->key, at, (size_t)length)))
+                p++;
+            if (p->key && !has_default(p, opts))
+                return tt_fail(e, TT_USAGE, "%s.%s has no effect %s: leave it out", component,
+                               p->key, list[i].why);
+            at += length;
+        }
+    return TT_OK;
+}
+
 void tt_params_free(const struct tt_param *params, void *opts)
 {
     for (const struct tt_param *p = params; opts && p && p->key; p++) {

@@ -86,6 +86,16 @@ char *tt_param_get(const struct tt_param *p, const void *opts);
 int tt_params_default(const struct tt_param *params, void *opts, struct tt_error *e);
 void tt_params_free(const struct tt_param *params, void *opts);
 
+/* Keys that have no effect beside the value of another one. */
+struct tt_idle {
+    bool is_idle;     /* now */
+    const char *keys; /* "a b c" */
+    const char *why;  /* "with stencil.write=none" */
+};
+/* TT_USAGE if one of them has another value than its default. */
+int tt_params_check_idle(const char *component, const struct tt_param *params, const void *opts,
+                         const struct tt_idle *list, size_t n, struct tt_error *e);
+
 /* Dashes and underscores are the same in keys. */
 bool tt_same_key(const char *a, const char *b);
 /* The parameter of that key in a table, which may be NULL; NULL: there is none. */

@@ -79,6 +79,22 @@ static uint64_t bytes_of_rank(const struct tt_amr_shape *s, const struct tt_amr_
     return bytes;
 }
 
+/* A restart has the keys of the files that it reads. */
+static int check_idle(const struct tt_amr_options *o, struct tt_error *e)
+{
+    const struct tt_idle idle[] = {
+        {o->plot_files == 0, "levels components content", "without amr.plot_files"},
+        {o->particle_files == 0, "particles", "without amr.particle_files"},
+        {o->levels == 1, "ratios", "with one level"},
+    };
+
+    if (o->levels > 1 && o->ratios.n >= o->levels)
+        return tt_fail(e, TT_USAGE,
+                       "amr.ratios: %zu ratios are more than there are between %llu levels",
+                       o->ratios.n, (unsigned long long)o->levels);
+    return tt_params_check_idle("amr", params, o, idle, sizeof idle / sizeof *idle, e);
+}
+
 static int amr_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_amr_options *o = tt_config_opts(config, "amr");
@@ -91,6 +107,8 @@ static int amr_check(const struct tt_config *config, struct tt_error *e)
         return tt_fail(e, TT_USAGE, "amr.plot_files and amr.particle_files are both 0");
     if (o->particle_files > 0 && o->particles == 0)
         return tt_fail(e, TT_USAGE, "amr.particles is 0, but there are particle_files");
+    if (check_idle(o, e) != TT_OK)
+        return TT_USAGE;
     if (o->phase != TT_AMR_WRITE && o->verify &&
         tt_stack_check_loss(&config->stack, "amr.verify=no", e) != TT_OK)
         return TT_USAGE;

@@ -59,6 +59,20 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+/* A restore has the keys of what it restores. */
+static int check_idle(const struct tt_checkpoint_options *o, struct tt_error *e)
+{
+    const struct tt_idle idle[] = {
+        {o->model != TT_CHECKPOINT_CUSTOM, "width ffn depth vocabulary kv",
+         "with a checkpoint.model of a published size"},
+        {o->sharding == TT_CHECKPOINT_FULL, "tensor pipeline",
+         "without checkpoint.sharding=parallel"},
+        {o->phase == TT_CHECKPOINT_SAVE, "restore_ranks", "with checkpoint.phase=save"},
+    };
+
+    return tt_params_check_idle("checkpoint", params, o, idle, sizeof idle / sizeof *idle, e);
+}
+
 static int checkpoint_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_checkpoint_options *o = tt_config_opts(config, "checkpoint");
@@ -67,6 +81,8 @@ static int checkpoint_check(const struct tt_config *config, struct tt_error *e)
     bool only_restores = o->phase == TT_CHECKPOINT_RESTORE;
     int rc;
 
+    if (check_idle(o, e) != TT_OK)
+        return TT_USAGE;
     if (14.0 * (double)tt_checkpoint_parameters(&s) * (double)o->checkpoints >= 0x1p62)
         return tt_fail(e, TT_USAGE,
                        "checkpoint: all checkpoints together are more than can be counted");

@@ -84,10 +84,28 @@ static int check_sizes(const struct tt_climate_options *o, struct tt_error *e)
     return TT_OK;
 }
 
+static int check_idle(const struct tt_climate_options *o, struct tt_error *e)
+{
+    bool f = o->which == TT_CLIMATE_F, g = o->which == TT_CLIMATE_G, i = o->which == TT_CLIMATE_I;
+    const struct tt_idle idle[] = {
+        {!f, "columns", "but in case F"},
+        {!g, "cells edges vertices", "but in case G"},
+        {!i, "latitudes longitudes land", "but in case I"},
+        {i, "levels", "in case I"},
+        {g, "type", "in case G"},
+        {(f && o->files == TT_CLIMATE_H0) || (i && o->files == TT_CLIMATE_H1), "records flush",
+         "on that file, which has one record"},
+    };
+
+    return tt_params_check_idle("climate", params, o, idle, sizeof idle / sizeof *idle, e);
+}
+
 static int climate_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_climate_options *o = tt_config_opts(config, "climate");
 
+    if (check_idle(o, e) != TT_OK)
+        return TT_USAGE;
     if (o->records % o->flush != 0)
         return tt_fail(e, TT_USAGE, "climate.flush %llu does not divide climate.records %llu",
                        (unsigned long long)o->flush, (unsigned long long)o->records);

@@ -69,6 +69,22 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
+/* A series is read with the keys that it was written with. */
+static int check_idle(const struct tt_openpmd_options *o, struct tt_error *e)
+{
+    bool writes = o->phase == TT_OPENPMD_WRITE, blocks = o->reading == TT_OPENPMD_BLOCK;
+    const struct tt_idle idle[] = {
+        {writes, "read meshes read_every read_grid block_divide block_along block_place",
+         "with openpmd.phase=write"},
+        {!blocks && o->reading != TT_OPENPMD_FULL, "meshes",
+         "without openpmd.read=block or openpmd.read=full"},
+        {o->reading != TT_OPENPMD_FULL, "read_grid", "without openpmd.read=full"},
+        {!blocks, "block_divide block_along block_place", "without openpmd.read=block"},
+    };
+
+    return tt_params_check_idle("openpmd", params, o, idle, sizeof idle / sizeof *idle, e);
+}
+
 static int openpmd_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_openpmd_options *o = tt_config_opts(config, "openpmd");
@@ -77,6 +93,8 @@ static int openpmd_check(const struct tt_config *config, struct tt_error *e)
     struct tt_openpmd_shape s;
     int rc = tt_openpmd_shape_make(&s, o, ranks, e);
 
+    if (rc == TT_OK)
+        rc = check_idle(o, e);
     if (rc != TT_OK)
         return rc;
     if ((double)(s.blocks * (s.cells + s.particles)) * (double)o->steps > 0x1p55)

@@ -86,8 +86,11 @@ static int check_run(const struct tt_config *config, const struct tt_training_op
 static int training_check(const struct tt_config *config, struct tt_error *e)
 {
     const struct tt_training_options *o = tt_config_opts(config, "training");
+    const struct tt_idle idle = {o->workers == 0, "prefetch", "with training.workers=0"};
     uint64_t ranks = config->run->ranks;
 
+    if (tt_params_check_idle("training", params, o, &idle, 1, e) != TT_OK)
+        return TT_USAGE;
     if ((double)tt_training_most(o) * (double)tt_training_samples(o) * (double)o->epochs >= 0x1p62)
         return tt_fail(e, TT_USAGE,
                        "training.files x per_file x size x epochs is more than can be counted");

@@ -47,6 +47,10 @@ grep -q 'writes *168 MiB in 4 dumps, .* in 4 files' out || fail "the dry run say
 expect 0 "$TUTTI" run amr -n 64 --cells 64 --max-grid 1 --components 1 --particle-files 0 --dry-run "${here[@]}"
 grep -q '^memory *11.0 MiB per rank' out || fail "the dry run says: $(cat out)" # a table of 2^18 boxes, 44 bytes each, and 4096 values
 usage "more than its 32 bits can count" "$TUTTI" run amr "${here[@]}" --cells 1024 --max-grid 1024
+usage "amr.components has no effect without amr.plot_files: leave it out" "$TUTTI" run amr "${here[@]}" --plot-files 0 --components 2
+usage "amr.particles has no effect without amr.particle_files" "$TUTTI" run amr "${here[@]}" --particle-files 0 --particles 3
+usage "amr.ratios has no effect with one level" "$TUTTI" run amr "${here[@]}" --ratios 4
+usage "amr.ratios: 2 ratios are more than there are between 2 levels" "$TUTTI" run amr "${here[@]}" --levels 2 --ratios 4:2
 usage "no whole number of boxes" "$TUTTI" run amr "${here[@]}" --cells 20
 usage "is not a ratio from 2" "$TUTTI" run amr "${here[@]}" --levels 2 --ratios 1
 usage "has no boxes of 8" "$TUTTI" run amr "${here[@]}" --levels 3 --cells 16 --ratios 3

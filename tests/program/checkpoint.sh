@@ -76,6 +76,9 @@ no_process_left
 usage "leave out --sync never" "${checkpoint[@]}" --sync never
 usage "phase=restore needs checkpoint.path" "${checkpoint[@]}" --phase restore
 usage "saved_by needs checkpoint.phase=restore" "${checkpoint[@]}" --saved-by 2
+usage "checkpoint.depth has no effect with a checkpoint.model of a published size: leave it out" "$TUTTI" run checkpoint "${here[@]}" --model 8b --depth 3
+usage "checkpoint.pipeline has no effect without checkpoint.sharding=parallel" "${checkpoint[@]}" -n 2 --pipeline 2
+usage "checkpoint.restore_ranks has no effect with checkpoint.phase=save" "${checkpoint[@]}" -n 2 --phase save --restore-ranks 1
 usage "restore_ranks is 3, but there are 2 ranks" "${checkpoint[@]}" -n 2 --restore-ranks 3
 usage "4 ranks are not a multiple of tensor 3 x pipeline 1" "${checkpoint[@]}" -n 4 --sharding parallel --tensor 3
 usage "keeps nothing" "${checkpoint[@]}" --phase restore --path x --backend discard

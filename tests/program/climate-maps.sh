@@ -105,12 +105,12 @@ land() { # FILE REQUESTS THAT DO NOT FILL START OF THE LAST ONE, OF 100 [LENGTH 
     ncgen -k cdf5 -o "$1" land.cdl
 }
 land land.nc 1 40
-expect 0 "${climate[@]}" -n 2 --case I --files h1 --map land.nc
+expect 0 "${climate[@]}" -n 2 --case I --files h1 --records 5 --map land.nc
 land lakes.nc 1 39
 bad_map 1 "D1 of 'lakes.nc' does not tile its array: some requests overlap" --case I --map lakes.nc
 for processes in 1 2; do
     land islands.nc 2 50 40 $processes
-    expect 0 "${climate[@]}" -n 2 --case I --files h1 --map islands.nc
+    expect 0 "${climate[@]}" -n 2 --case I --files h1 --records 5 --map islands.nc
     equal "$(jq -r '.facts[] | select(.key == "climate.map") | .read_back' out.json)" "latitudes 2, longitudes 50" "sizes of the map"
     cp "$(last_run)/plan.json" plan.json
     land flood.nc 2 10 40 $processes

@@ -6,8 +6,18 @@
 . "$(dirname "$0")/lib.sh"
 needs jq cmp awk
 
-climate=("$TUTTI" run climate --quiet "${here[@]}" --columns 60 --levels 3 --cells 40 --edges 130 --vertices 90
-    --latitudes 6 --longitudes 10 --records 2 --json out.json)
+# Sizes of the case that is asked for.
+cat >small <<'END_OF_FILE'
+#!/bin/bash
+case " $* " in
+*' --case G '*) sizes=(--levels 3 --cells 40 --edges 130 --vertices 90) ;;
+*' --case I '*) sizes=(--latitudes 6 --longitudes 10) ;;
+*) sizes=(--columns 60 --levels 3) ;;
+esac
+exec "$TUTTI" run climate "${sizes[@]}" "$@"
+END_OF_FILE
+chmod +x small
+climate=("$work/small" --quiet "${here[@]}" --records 2 --json out.json)
 kept() { # NAME OPTION...: files that stay
     local name=$1
     shift
@@ -116,6 +126,13 @@ grep -q 'climate on 1344 ranks' sizes && grep -q '^writes  *172 GiB in 241 dumps
 usage "does not divide" "${climate[@]}" --flush 3
 usage "case G has one file" "${climate[@]}" --case G --files h0
 usage "only case I has holes" "${climate[@]}" --fill yes
+usage "climate.columns has no effect but in case F: leave it out" "${climate[@]}" --case G --columns 9
+usage "climate.vertices has no effect but in case G: leave it out" "${climate[@]}" --vertices 9
+usage "climate.land has no effect but in case I: leave it out" "${climate[@]}" --case G --land 9
+usage "climate.levels has no effect in case I: leave it out" "${climate[@]}" --case I --levels 3
+usage "climate.type has no effect in case G: leave it out" "${climate[@]}" --case G --type float
+usage "climate.records has no effect on that file, which has one record" "${climate[@]}" --files h0
+usage "climate.flush has no effect on that file" "${climate[@]}" --case I --files h1 --records 5 --flush 5
 usage "no point of so small a grid" "${climate[@]}" --case I --latitudes 1 --longitudes 2
 usage "longitudes is more than 268435456" "${climate[@]}" --case I --latitudes 1048576 --longitudes 1048576
 usage "needs climate.path" "${climate[@]}" --phase read

@@ -57,6 +57,11 @@ rm "$data/kept"
 expect 0 "$TUTTI" run openpmd -n 2 --steps 2 --dry-run "${here[@]}"
 grep -q 'writes *1.25 GiB in 2 dumps, .* in 2 files' out || fail "the dry run says: $(cat out)"
 usage "cannot be shared equally by 3 ranks" "$TUTTI" run openpmd -n 3 "${here[@]}" "${small[@]}"
+usage "openpmd.read has no effect with openpmd.phase=write: leave it out" "$TUTTI" run openpmd "${here[@]}" --read sx
+usage "openpmd.read_every has no effect with openpmd.phase=write" "$TUTTI" run openpmd "${here[@]}" --read-every 2
+usage "openpmd.meshes has no effect without openpmd.read=block or" "$TUTTI" run openpmd "${here[@]}" --phase both --read sx --meshes all
+usage "openpmd.read_grid has no effect without openpmd.read=full" "$TUTTI" run openpmd "${here[@]}" --phase both --read sx --read-grid 1:1:1
+usage "openpmd.block_divide has no effect without openpmd.read=block" "$TUTTI" run openpmd "${here[@]}" --phase both --block-divide 3
 usage "has no plane across z" "$TUTTI" run openpmd "${here[@]}" --min-block 4:4 --phase both --read sz
 usage "phase=read needs openpmd.path" "$TUTTI" run openpmd "${here[@]}" --phase read
 usage "the step of a file is %06T" "$TUTTI" run openpmd "${here[@]}" --path x%T.h5

@@ -78,6 +78,7 @@ no_process_left
 expect 1 "${training[@]}" --files 10 --size 1m --max-bytes 9m
 one_line "max-bytes"
 
+usage "training.prefetch has no effect with training.workers=0: leave it out" "${training[@]}" --workers 0 --prefetch 4
 usage "not possible on discard, because it keeps nothing" "${training[@]}" --backend discard
 usage "21 samples are less than a batch of 30 for each of 1 ranks" "${training[@]}" "${small[@]}" --batch 30
 usage "only one thread at a time may call layers" "${training[@]}" --layers verify

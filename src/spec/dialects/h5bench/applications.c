@@ -306,7 +306,7 @@ static int put_compression(struct tt_h5bench_translation *t, const char *given)
 /* As in the original, ratios belong to the file of grids; "4 2" is 4:2. */
 static int put_ratios(struct tt_h5bench_translation *t, const struct amrex *a)
 {
-    if (!a->from_file || a->levels < 2)
+    if (!a->from_file || a->levels < 2 || a->plot_files == 0)
         return TT_OK;
     tt_notice_same("amrex: no file of grids is read; a finer level has the middle half of the one "
                    "before it");
@@ -323,9 +323,12 @@ int tt_h5bench_translate_amrex(struct tt_h5bench_translation *t)
     if (rc == TT_OK) {
         tt_h5bench_put(t, "ncells", "amr.cells", "%" PRIu64, a.cells);
         tt_h5bench_put(t, "max_grid_size", "amr.max_grid", "%" PRIu64, a.max_grid);
-        tt_h5bench_put(t, "nlevs", "amr.levels", "%" PRIu64, a.levels);
-        tt_h5bench_put(t, "ncomp", "amr.components", "%" PRIu64, a.components);
-        tt_h5bench_put(t, "nppc", "amr.particles", "%" PRIu64, a.particles);
+        if (a.plot_files > 0) {
+            tt_h5bench_put(t, "nlevs", "amr.levels", "%" PRIu64, a.levels);
+            tt_h5bench_put(t, "ncomp", "amr.components", "%" PRIu64, a.components);
+        }
+        if (a.particle_files > 0)
+            tt_h5bench_put(t, "nppc", "amr.particles", "%" PRIu64, a.particles);
         tt_h5bench_put(t, "nplotfile", "amr.plot_files", "%" PRIu64, a.plot_files);
         tt_h5bench_put(t, "nparticlefile", "amr.particle_files", "%" PRIu64, a.particle_files);
         tt_h5bench_put(t, "sleeptime", "amr.pause", "%.9gs", a.pause);
@@ -541,6 +544,14 @@ static int put_map(struct tt_h5bench_translation *t, const struct e3sm *o)
     return TT_OK;
 }
 
+/* F's h0 and I's h1 have one. */
+static bool has_records(const struct tt_h5bench_translation *t, const struct e3sm *o)
+{
+    const char *model = tt_settings_find(&t->b->settings, "climate.case")->value;
+
+    return strcmp(histories[o->files], *model == 'F' ? "0" : "1") != 0 || *model == 'G';
+}
+
 /* Blobs and logs are written when the file is closed, whatever y says. */
 static int put_records(struct tt_h5bench_translation *t, const struct e3sm *o)
 {
@@ -551,8 +562,10 @@ static int put_records(struct tt_h5bench_translation *t, const struct e3sm *o)
     if (!at_end && (*end || flush < 1))
         return tt_fail(t->e, TT_USAGE, "%.200s: y: '%.40s' is not a number of records, or -1",
                        tt_h5bench_place(t, "y"), o->flush);
-    tt_h5bench_put(t, "r", "climate.records", "%" PRIu64, o->records);
-    tt_h5bench_put(t, "y", "climate.flush", "%llu", flush);
+    if (has_records(t, o)) {
+        tt_h5bench_put(t, "r", "climate.records", "%" PRIu64, o->records);
+        tt_h5bench_put(t, "y", "climate.flush", "%llu", flush);
+    }
     return TT_OK;
 }
 
@@ -585,11 +598,13 @@ static int put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
                    is_log || o->strategy == 1 ? "canonical" : "blob");
     if (is_log)
         tt_h5bench_put(t, "x", "layers", "log");
-    if (strcmp(model->value, "G") != 0) /* which has one; there f has no effect */
+    if (strcmp(model->value, "G") != 0) /* which has one, of doubles */
+    {
         tt_h5bench_put(t, "f", "climate.files", "%s", files[o->files]);
+        tt_h5bench_put(t, "j", "climate.type", "%s", o->is_float ? "float" : "double");
+    }
     tt_h5bench_put(t, "q", "climate.sorted", "%s", o->unsorted ? "no" : "yes");
     tt_h5bench_put(t, "m", "climate.memory", "%s", o->noncontiguous ? "interleaved" : "contiguous");
-    tt_h5bench_put(t, "j", "climate.type", "%s", o->is_float ? "float" : "double");
     tt_h5bench_put(t, "t", "climate.pause", "%.9gs", o->pause);
     tt_h5bench_put(t, "file", "climate.path", "%s", t->b->file);
     t->b->keeps = o->keep;
