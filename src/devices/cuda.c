@@ -302,8 +302,46 @@ static int check_nvrtc(const struct cuda *c, cu_result rc, const char *call, str
 }
 #define NVRTC(call, ...) check_nvrtc(c, c->l->call(__VA_ARGS__), #call, e)
 
+/* The newest architecture that NVRTC knows and the device can run, as 10 times its capability; the
+ * device's own if that cannot be found out. */
+static int choose_architecture(const struct cuda *c)
+{
+    int own = 10 * c->major + c->minor, n = 0, best = 0, *known;
+
+    if (!c->l->has_archs || c->l->nvrtcGetNumSupportedArchs(&n) != 0 || n < 1)
+        return own;
+    known = calloc((size_t)n, sizeof *known);
+    if (known && c->l->nvrtcGetSupportedArchs(known) == 0)
+        for (int i = 0; i < n; i++)
+            if (known[i] <= own && known[i] > best)
+                best = known[i];
+    free(known);
+    return best ? best : own;
+}
+
+static int load(struct cuda *c, const char *image, cu_module *out, struct tt_error *e)
+{
+    cu_result rc;
+
+    if (make_current(c, e) != TT_OK)
+        return e->code;
+    rc = c->l->cuModuleLoadData(out, image);
+    if (rc != CU_INVALID_IMAGE && rc != CU_NO_BINARY_FOR_GPU && rc != CU_INVALID_PTX &&
+        rc != CU_UNSUPPORTED_PTX_VERSION)
+        return tt__cuda_check(c->l, rc, "cuModuleLoadData", e);
+    return tt_fail(e, TT_UNSUPPORTED,
+                   "device cuda: the driver, for CUDA %d.%d, refuses kernels that NVRTC %d.%d has "
+                   "compiled: %s (error %d); give NVRTC of CUDA %d or older with --cuda.nvrtc, or "
+                   "update the driver",
+                   c->l->driver_version / 1000, c->l->driver_version % 1000 / 10, c->l->nvrtc_major,
+                   c->l->nvrtc_minor, tt__cuda_text(c->l, rc), rc, c->l->driver_version / 1000);
+}
+
+/* A program for the device, or where NVRTC is older than that, PTX, which the driver translates. */
 static int compile(struct cuda *c, const char *source, cu_module *out, struct tt_error *e)
 {
+    int known = choose_architecture(c);
+    bool own = known == 10 * c->major + c->minor;
     char architecture[48];
     const char *options[] = {architecture, "--fmad=false", "--std=c++17"};
     nvrtc_program program;
@@ -311,21 +349,23 @@ static int compile(struct cuda *c, const char *source, cu_module *out, struct tt
     size_t size = 0;
     int rc;
 
-    snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", c->major, c->minor);
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d", own ? "sm" : "compute",
+             known);
     rc = NVRTC(nvrtcCreateProgram, &program, source, "tutti.cu", 0, NULL, NULL);
     if (rc != TT_OK)
         return rc;
     if (c->l->nvrtcCompileProgram(program, sizeof options / sizeof *options, options) != 0)
         rc = fail_compile(c, program, e);
     if (rc == TT_OK)
-        rc = NVRTC(nvrtcGetCUBINSize, program, &size);
+        rc =
+            own ? NVRTC(nvrtcGetCUBINSize, program, &size) : NVRTC(nvrtcGetPTXSize, program, &size);
     if (rc == TT_OK && !(image = malloc(size)))
         rc = tt_fail_nomem(e, "a program for the device");
     if (rc == TT_OK)
-        rc = NVRTC(nvrtcGetCUBIN, program, image);
+        rc = own ? NVRTC(nvrtcGetCUBIN, program, image) : NVRTC(nvrtcGetPTX, program, image);
     c->l->nvrtcDestroyProgram(&program);
     if (rc == TT_OK)
-        rc = CHECK(cuModuleLoadData, out, image);
+        rc = load(c, image, out, e);
     free(image);
     return rc;
 }

@@ -7,7 +7,8 @@
  * Environment: FAKE_CUDA_FAIL=CALL=CODE@N, the N-th call of that name fails with this code of CUDA,
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
  * process instead. FAKE_CUDA_VERSION, of the driver, default 13000. FAKE_CUDA_MEMORY, bytes that it
- * has. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_NVRTC=real looks for one. */
+ * has. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only
+ * architecture that NVRTC knows (default: that of the device). */
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -22,6 +23,7 @@
 #define X(name, arguments) cu_result name arguments;
 CUDA_DRIVER(X)
 CUDA_NVRTC(X)
+CUDA_NVRTC_ARCHS(X)
 CUDA_NVML(X)
 #undef X
 
@@ -440,10 +442,12 @@ struct nvrtc_program {
     nvrtc_program real; /* NULL: there is none */
     char *text;
     const char *log;
+    int is_virtual;
 };
 static struct {
 #define X(name, arguments) cu_result(*name) arguments;
     CUDA_NVRTC(X)
+    CUDA_NVRTC_ARCHS(X)
 #undef X
 } real;
 
@@ -473,6 +477,7 @@ __attribute__((constructor)) static void find_real(void)
         return;
 #define X(name, arguments) *(void **)&real.name = dlsym(handle, #name);
     CUDA_NVRTC(X)
+    CUDA_NVRTC_ARCHS(X)
 #undef X
 }
 
@@ -480,6 +485,27 @@ cu_result nvrtcVersion(int *major, int *minor)
 {
     *major = *minor = 0;
     return real.nvrtcVersion ? real.nvrtcVersion(major, minor) : 0;
+}
+
+static int known_arch(void)
+{
+    const char *arch = getenv("FAKE_CUDA_ARCH"), *own = getenv("FAKE_CUDA_CAPABILITY");
+
+    return arch ? atoi(arch) : own ? atoi(own) : 90;
+}
+
+cu_result nvrtcGetNumSupportedArchs(int *n)
+{
+    *n = 1;
+    return real.nvrtcGetNumSupportedArchs ? real.nvrtcGetNumSupportedArchs(n) : 0;
+}
+
+cu_result nvrtcGetSupportedArchs(int *archs)
+{
+    if (real.nvrtcGetSupportedArchs)
+        return real.nvrtcGetSupportedArchs(archs);
+    *archs = known_arch();
+    return 0;
 }
 
 cu_result nvrtcCreateProgram(nvrtc_program *out, const char *source, const char *name, int nheaders,
@@ -506,11 +532,19 @@ cu_result nvrtcDestroyProgram(nvrtc_program *program)
 
 cu_result nvrtcCompileProgram(nvrtc_program program, int noptions, const char *const *options)
 {
-    int contracts = 1;
+    int contracts = 1, knows = 0;
+    char own[48], other[48];
 
-    for (int i = 0; i < noptions; i++)
+    snprintf(own, sizeof own, "--gpu-architecture=sm_%d", known_arch());
+    snprintf(other, sizeof other, "--gpu-architecture=compute_%d", known_arch());
+    for (int i = 0; i < noptions; i++) {
         contracts &= strcmp(options[i], "--fmad=false") != 0;
-    if (contracts)
+        knows |= program->real || !strcmp(options[i], own) || !strcmp(options[i], other);
+        program->is_virtual |= !strncmp(options[i], other, strlen("--gpu-architecture=c"));
+    }
+    if (!knows)
+        program->log = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n";
+    else if (contracts)
         program->log = "error: --fmad=false is missing: results would not be the host's\n";
     else if (told(__func__))
         program->log = "tutti.cu(7): error: identifier \"u65\" is undefined\n1 error detected\n";
@@ -541,6 +575,23 @@ cu_result nvrtcGetCUBINSize(nvrtc_program program, size_t *size)
     if (program->real)
         return real.nvrtcGetCUBINSize(program->real, size);
     *size = strlen(program->text) + 1;
+    return program->is_virtual ? 4 : 0;
+}
+
+cu_result nvrtcGetPTXSize(nvrtc_program program, size_t *size)
+{
+    if (program->real)
+        return real.nvrtcGetPTXSize(program->real, size);
+    *size = strlen(program->text) + 1;
+    return 0;
+}
+
+cu_result nvrtcGetPTX(nvrtc_program program, char *image)
+{
+    UNLESS_TOLD;
+    if (program->real)
+        return real.nvrtcGetPTX(program->real, image);
+    memcpy(image, program->text, strlen(program->text) + 1);
     return 0;
 }
 

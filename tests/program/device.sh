@@ -548,7 +548,13 @@ ends 'rank 1: device cuda: cuCtxSetCurrent: unspecified launch failure' FAKE_CUD
 ends 'device cuda: nvrtcCreateProgram of NVRTC 0.0: error 7' FAKE_CUDA_FAIL=nvrtcCreateProgram=7@1 "${works[@]}"
 ends 'device cuda: nvrtcGetCUBIN of NVRTC 0.0: error 4' FAKE_CUDA_FAIL=nvrtcGetCUBIN=4@1 "${works[@]}"
 ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
-ends 'cuModuleLoadData: the provided PTX was compiled with an unsupported toolchain' FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
+ends 'the driver, for CUDA 12.2, refuses kernels that NVRTC 0.0 has compiled: the provided PTX .* \(error 222\); give NVRTC of CUDA 12 or older' \
+    FAKE_CUDA_VERSION=12020 FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
+# NVRTC that does not know the device makes PTX, for the newest that it knows; of devices before that it knows nothing.
+expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" FAKE_CUDA_CAPABILITY=120 FAKE_CUDA_ARCH=90 "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
+ends 'nvrtcGetPTX of NVRTC 0.0: error 4' FAKE_CUDA_CAPABILITY=120 FAKE_CUDA_ARCH=90 FAKE_CUDA_FAIL=nvrtcGetPTX=4@1 "${works[@]}"
+ends 'does not compile the kernels for compute capability 7.0: error: invalid value for --gpu-arch' FAKE_CUDA_CAPABILITY=70 FAKE_CUDA_ARCH=90 \
+    "${works[@]}"
 ends 'NVRTC 0.0 does not compile the kernels for compute capability 9.0: error: identifier "u65" is undefined' \
     FAKE_CUDA_FAIL=nvrtcCompileProgram=6@1 "${works[@]}"
 # Lost by one rank: nothing works on it from then on, freeing its memory neither. The line names the first call that failed.

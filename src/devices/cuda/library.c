@@ -142,6 +142,10 @@ static int find_nvrtc(const char *given, struct tt_error *e)
     if (missing)
         return tt_fail(e, TT_UNSUPPORTED, "device cuda: NVRTC is older than needed: it has no %s",
                        missing);
+#define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
+    CUDA_NVRTC_ARCHS(X)
+#undef X
+    library.has_archs = !missing;
     library.nvrtcVersion(&library.nvrtc_major, &library.nvrtc_minor);
     if (dladdr(*(void **)&library.nvrtcVersion, &info) && info.dli_fname)
         snprintf(library.nvrtc_path, sizeof library.nvrtc_path, "%s", info.dli_fname);

@@ -23,6 +23,14 @@ typedef struct nvrtc_program *nvrtc_program;
 typedef struct nvml_device *nvml_device;
 
 enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100 };
+/* Why a module is refused: it is of a version that the driver does not know, or of another device.
+ */
+enum {
+    CU_INVALID_IMAGE = 200,
+    CU_NO_BINARY_FOR_GPU = 209,
+    CU_INVALID_PTX = 218,
+    CU_UNSUPPORTED_PTX_VERSION = 222
+};
 enum { CU_MAX_PITCH = 11, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76 };
 enum { CU_BLOCKING_SYNC = 1, CU_STREAM_NON_BLOCKING = 1 };
 
@@ -93,7 +101,14 @@ struct nvml_memory {
     X(nvrtcGetProgramLogSize, (nvrtc_program program, size_t * size)) \
     X(nvrtcGetProgramLog, (nvrtc_program program, char *log)) \
     X(nvrtcGetCUBINSize, (nvrtc_program program, size_t * size)) \
-    X(nvrtcGetCUBIN, (nvrtc_program program, char *image))
+    X(nvrtcGetCUBIN, (nvrtc_program program, char *image)) \
+    X(nvrtcGetPTXSize, (nvrtc_program program, size_t * size)) \
+    X(nvrtcGetPTX, (nvrtc_program program, char *image))
+
+/* Optional, as a whole: since CUDA 11.2. */
+#define CUDA_NVRTC_ARCHS(X) \
+    X(nvrtcGetNumSupportedArchs, (int *n)) \
+    X(nvrtcGetSupportedArchs, (int *archs))
 
 /* Optional, as a whole. */
 #define CUDA_NVML(X) \
@@ -106,9 +121,10 @@ struct tt_cuda_library {
 #define X(name, arguments) cu_result(*name) arguments;
     CUDA_DRIVER(X)
     CUDA_NVRTC(X)
+    CUDA_NVRTC_ARCHS(X)
     CUDA_NVML(X)
 #undef X
-    bool has_nvml;
+    bool has_archs, has_nvml;
     int driver_version; /* 13000: CUDA 13.0 */
     int nvrtc_major, nvrtc_minor;
     char nvrtc_path[256];
