@@ -129,9 +129,13 @@ static int describe_spec(const struct tt_ensemble *x, size_t spec, struct tt_par
         if (estimate.bytes_written > 0)
             tt_paragraph_add(out, ", writes %s",
                              tt_format_bytes((double)estimate.bytes_written, bytes));
-        if (estimate.compute_seconds > 0)
-            tt_paragraph_add(out, ", computes about %s on a free CPU",
-                             tt_format_seconds(estimate.compute_seconds, time));
+        if (estimate.compute_seconds > estimate.sleep_seconds)
+            tt_paragraph_add(
+                out, ", computes about %s on a free CPU",
+                tt_format_seconds(estimate.compute_seconds - estimate.sleep_seconds, time));
+        if (estimate.sleep_seconds > 0)
+            tt_paragraph_add(out, ", sleeps about %s",
+                             tt_format_seconds(estimate.sleep_seconds, time));
     }
     if (!strncmp(p->name, "load", 4))
         tt_paragraph_add(out,

@@ -94,9 +94,12 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
     if (config->device)
         fprintf(out, "device      %s of its memory per rank\n",
                 tt_format_bytes((double)x->device_memory, a));
-    if (x->compute_seconds > 0)
-        fprintf(out, "computes    about %s (%s)\n", tt_format_seconds(x->compute_seconds, a),
+    if (x->compute_seconds > x->sleep_seconds)
+        fprintf(out, "computes    about %s (%s)\n",
+                tt_format_seconds(x->compute_seconds - x->sleep_seconds, a),
                 passes && passes->seconds > 0 ? "as asked" : "kernel measured here just now");
+    if (x->sleep_seconds > 0)
+        fprintf(out, "sleeps      about %s (as asked)\n", tt_format_seconds(x->sleep_seconds, a));
     if (tt_limits_check_plan(config, x, &limit) != TT_OK)
         fprintf(out, "not here    %s\n", limit.text);
     if (config->device && config->device->count(config->device_opts, &devices, &none) != TT_OK)

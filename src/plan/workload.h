@@ -23,7 +23,8 @@ struct tt_estimate {
     uint64_t memory_per_rank; /* bytes, the largest rank */
     uint64_t device_memory;   /* the same of its device */
     bool at_most;             /* a deadline may end it earlier: limits are looked at as it writes */
-    double compute_seconds;   /* from a short measurement on this machine; 0 if not known */
+    double compute_seconds; /* from a short measurement on this machine, or as asked; with sleep */
+    double sleep_seconds;   /* which needs no CPU */
 };
 
 /* A table of numbers that a workload leaves in a result (tt_result_table), for whoever reads it. */

@@ -136,7 +136,9 @@ static int amr_estimate(const struct tt_config *config, struct tt_estimate *out,
         out->bytes_written = out->bytes_on_disk =
             plot * o->plot_files + particles * o->particle_files;
         out->dumps = out->files = files;
-        out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(files - 1);
+        out->sleep_seconds = o->pause * (double)(files - 1);
+        out->compute_seconds =
+            out->sleep_seconds + tt_passes_seconds(&o->compute) * (double)(files - 1);
     }
     /* Every rank reads the tables of boxes. */
     if (o->phase != TT_AMR_WRITE && (tt_stack_caps(&config->stack) & TT_CAP_STORES)) {

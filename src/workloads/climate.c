@@ -252,7 +252,9 @@ static int climate_estimate(const struct tt_config *config, struct tt_estimate *
         out->bytes_on_disk = room;
         out->dumps = dumps;
         out->files = n;
-        out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(records - 1);
+        out->sleep_seconds = o->pause * (double)(records - 1);
+        out->compute_seconds =
+            out->sleep_seconds + tt_passes_seconds(&o->compute) * (double)(records - 1);
     }
     if (o->phase != TT_CLIMATE_WRITE && (tt_stack_caps(&config->stack) & TT_CAP_STORES))
         out->bytes_read = bytes;

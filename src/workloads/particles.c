@@ -222,7 +222,9 @@ static int particles_estimate(const struct tt_config *config, struct tt_estimate
     }
     if (config->run->overlap != TT_OVERLAP_NONE && o->phase != TT_PARTICLES_READ)
         out->memory_per_rank += dump * config->run->inflight;
-    out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->steps - 1);
+    out->sleep_seconds = o->pause * (double)(o->steps - 1);
+    out->compute_seconds =
+        out->sleep_seconds + tt_passes_seconds(&o->compute) * (double)(o->steps - 1);
     return TT_OK;
 }
 

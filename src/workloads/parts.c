@@ -127,7 +127,9 @@ static int parts_estimate(const struct tt_config *config, struct tt_estimate *ou
     out->dumps = o->dumps;
     out->files = o->dumps * (o->groups ? o->groups : 1);
     out->memory_per_rank = last * most_parts(o);
-    out->compute_seconds = (o->pause + tt_passes_seconds(&o->compute)) * (double)(o->dumps - 1);
+    out->sleep_seconds = o->pause * (double)(o->dumps - 1);
+    out->compute_seconds =
+        out->sleep_seconds + tt_passes_seconds(&o->compute) * (double)(o->dumps - 1);
     return TT_OK;
 }
 

@@ -127,8 +127,9 @@ static int training_estimate(const struct tt_config *config, struct tt_estimate 
     out->bytes_read = (uint64_t)((double)bytes / (double)tt_training_samples(o) *
                                  (double)(steps * o->batch * ranks) * (double)o->epochs);
     out->memory_per_rank = (uint64_t)tt_training_memory(o);
+    out->sleep_seconds = o->pause * (double)steps * (double)o->epochs;
     out->compute_seconds =
-        (o->pause + tt_passes_seconds(&o->compute)) * (double)steps * (double)o->epochs;
+        out->sleep_seconds + tt_passes_seconds(&o->compute) * (double)steps * (double)o->epochs;
     return TT_OK;
 }
 

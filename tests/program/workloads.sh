@@ -19,6 +19,14 @@ play frames --edge 12 --frames 3 --read yes
 play frames --edge 12 --frames 3 --read yes --element vector --convert yes --decomposition 3d --style file
 play climate --columns 60 --levels 3 --records 2 --phase both
 play arrays --arrays 4 --steps 2 --rows 8 --columns 8 --process-rows 2
+# A dry run tells sleep from computation, and measures nothing for it.
+for how in 'climate --columns 9 --pause 2 --records 3 --files h1' 'amr --cells 8 --pause 1 --plot-files 3' 'particles --pause 2 --steps 3' 'parts --pause 2 --dumps 3'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 "$TUTTI" run $how --dry-run "${here[@]}"
+    equal "$(grep -E '^(computes|sleeps) ' out | tr -s ' ')" "sleeps about 4.00 s (as asked)" "$how"
+done
+expect 0 "$TUTTI" run particles --pause 2 --compute 1s --steps 3 --dry-run "${here[@]}"
+equal "$(grep -E '^(computes|sleeps) ' out | tr -s ' ')" $'computes about 2.00 s (as asked)\nsleeps about 4.00 s (as asked)' "both"
 expect 0 "$TUTTI" run metadata -n 2 --quiet "${here[@]}" --items 100 --write 100 --read 100 --shift 1
 no_data_left
 expect 0 "$TUTTI" run reader -n 2 --quiet "${here[@]}" --files 9 --size 1k --size-max 300k --transfer 10000 \
