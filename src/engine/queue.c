@@ -94,6 +94,25 @@ struct tt_batch *tt_queue_take(struct tt_queue *q)
     return b;
 }
 
+void tt_batch_take_buffers(struct tt_batch *b)
+{
+    struct tt_batch *best = b, was = *b;
+
+    if (b->queue->slab)
+        return;
+    for (struct tt_batch *other = b->queue->free; other; other = other->next)
+        if (other->buffer_size > best->buffer_size)
+            best = other;
+    if (best == b)
+        return;
+    b->buffer = best->buffer;
+    b->buffer_size = best->buffer_size;
+    b->staging = best->staging;
+    best->buffer = was.buffer;
+    best->buffer_size = was.buffer_size;
+    best->staging = was.staging;
+}
+
 void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b)
 {
     b->next = q->free;
@@ -144,6 +163,22 @@ bool tt_batch_is_in_device(const struct tt_batch *b)
     return false;
 }
 
+/* Of batches that are free, so that all together hold no more than the limit: where dumps grow,
+ * buffers that are too small are left over. */
+static void drop_spare_buffers(struct tt_queue *q, size_t bytes)
+{
+    size_t all = bytes;
+
+    for (unsigned i = 0; i < q->spec.depth; i++)
+        all += q->batches[i].buffer_size;
+    for (struct tt_batch *b = q->free; b && q->spec.limit > 0 && all > q->spec.limit; b = b->next) {
+        all -= b->buffer_size;
+        if (b->staging)
+            tt__staging_free(b); /* first: it waits for copies to the buffer */
+        release_buffer(q, b);
+    }
+}
+
 int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e)
 {
     const struct tt_memory *memory = b->queue->spec.memory;
@@ -151,6 +186,7 @@ int tt__batch_reserve(struct tt_batch *b, size_t bytes, struct tt_error *e)
     if (bytes <= b->buffer_size)
         return TT_OK;
     release_buffer(b->queue, b);
+    drop_spare_buffers(b->queue, bytes);
     b->buffer = memory->allocate(memory, bytes, e);
     if (!b->buffer)
         return e->code;
@@ -439,8 +475,6 @@ struct tt_batch *tt_queue_complete(struct tt_queue *q)
     *(b->next ? &b->next->before : &q->newest) = b->before;
     q->in_flight--;
     q->staged -= b->staged;
-    if (b->staged && q->spec.limit && q->spec.limit / q->spec.depth < b->staged)
-        release_buffer(q, b); /* all batches together would hold more than the limit */
     b->staged = 0;
     tt_queue_give_back(q, b);
     return b;

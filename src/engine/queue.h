@@ -124,6 +124,9 @@ void tt_queue_close(struct tt_queue *q);
 
 /* A batch that is not in flight, with no requests; NULL: complete one first. */
 struct tt_batch *tt_queue_take(struct tt_queue *q);
+/* The buffers of another one that is free, if they are larger: with a limit few are in flight, and
+ * no more should have any. */
+void tt_batch_take_buffers(struct tt_batch *b);
 /* It will not be started after all. */
 void tt_queue_give_back(struct tt_queue *q, struct tt_batch *b);
 /* Whether the copy of so many bytes fits into what is left of the limit; always if nothing is in

@@ -456,6 +456,7 @@ int tt_series_dump(struct tt_series *s, uint64_t step, unsigned nblocks,
         tt_queue_give_back(&s->writes, b);
         return rc;
     }
+    tt_batch_take_buffers(b);
     bytes = bytes_of(s, b);
     p->bytes_written += bytes;
     p->now.bytes_written += bytes;
@@ -474,12 +475,12 @@ static int rehearse(struct tt_series *s, enum tt_direction direction, unsigned n
                     const struct tt_block *blocks, struct tt_error *e)
 {
     struct tt_queue *q = direction == TT_READING ? &s->reads : &s->writes;
-    /* With a limit all batches together may not fit. */
-    unsigned n = q->spec.limit ? 1 : q->spec.depth;
+    unsigned n = q->spec.depth;
     int rc = TT_OK;
 
     for (unsigned i = 0; rc == TT_OK && i < n; i++) {
         struct tt_batch *b = &q->batches[i];
+        uint64_t most;
 
         b->n = 0;
         b->direction = direction;
@@ -488,6 +489,9 @@ static int rehearse(struct tt_series *s, enum tt_direction direction, unsigned n
             rc = tt_batch_stage(b, s->spec.variables, e);
         if (rc == TT_OK)
             rc = tt__batch_settle(b, e);
+        most = direction == TT_READING || b->staged == 0 ? n : q->spec.limit / b->staged;
+        if (q->spec.limit > 0 && most < n) /* so many fit */
+            n = most > 0 ? (unsigned)most : 1;
         b->staged = 0;
     }
     q->last_id = 0;

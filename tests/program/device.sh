@@ -327,6 +327,10 @@ for how in 'stencil --size 64x70 --iterations 8 --write every=2 --halo overlap -
     "$state"; do
     expect 0 env SHADOW_LATE=all "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --baseline 0
 done
+# With a limit of copies, too, there are as many buffers as may be in flight, and they are kept.
+for limit in 18000 36000; do
+    expect 0 env SHADOW_LATE=all "${stencil[@]}" -n 2 --size 64x70 --iterations 12 --write every=1 --device shadow --mode async+bg --inflight 3 --staging-limit $limit
+done
 late=("$TUTTI" run bulk --transfer 24k --block 240k --depth 3 --check-read "${here[@]}" -n 2 --device shadow)
 expect 0 env SHADOW_LATE=kernels "${late[@]}"
 expect 1 env SHADOW_LATE=all "${late[@]}"
@@ -352,7 +356,7 @@ for how in '--mode async+bg' '--mode sync' '--mode async --device.snapshot no' '
 done
 # The estimate of the device's memory is what a run takes there, but for halos and what is computed on.
 for how in 'stencil --size 512 --mode async+bg --inflight 2' 'stencil --size 512 --mode async+bg --inflight 2 --read every=5' \
-    'stencil --size 512 --mode async+bg --device.snapshot no' 'stencil --size 512 --mode sync' 'stencil --size 20000x16 --mode sync --read every=5 --read.restart' \
+    'stencil --size 512 --mode async+bg --inflight 4 --staging-limit 4m' 'stencil --size 512 --mode async+bg --device.snapshot no' 'stencil --size 512 --mode sync' 'stencil --size 20000x16 --mode sync --read every=5 --read.restart' \
     'particles --dims 50000 --steps 4 --mode async+bg --inflight 2' 'particles --dims 50000 --steps 4 --mode async --phase both --memory records --prefetch' \
     'particles --dims 50000 --steps 4 --mode async --phase both --pattern strided --stride 7 --block 3 --count 6000 --read strided' \
     'particles --dims 50000 --steps 4 --phase both --mode async --backend hdf5 --memory records --conversion library' \

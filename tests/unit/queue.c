@@ -362,6 +362,24 @@ static void copies_in_flight_keep_to_their_limit(void **unused)
     assert_true(tt_queue_has_room(&q, sizeof data));
     tt_queue_complete(&q);
     assert_int_equal(q.staged, 0);
+    for (uint64_t s = 2; s < 7;
+         s++) { /* whichever is taken, the buffers are those that are there */
+        size_t held = 0;
+
+        if (q.in_flight == 2)
+            tt_queue_complete(&q);
+        b = tt_queue_take(&q);
+        aim(b, s, 0, data);
+        tt_batch_take_buffers(b);
+        assert_int_equal(b->buffer_size, sizeof data);
+        assert_int_equal(tt_batch_copy(b, variables, &e), TT_OK);
+        tt_queue_start(&q, b, tt_now_ns());
+        for (unsigned i = 0; i < spec.depth; i++)
+            held += q.batches[i].buffer_size;
+        assert_int_equal(held, spec.limit);
+    }
+    while (q.in_flight > 0)
+        tt_queue_complete(&q);
     tt_queue_close(&q);
     tt_pool_stop(spec.pool);
 }
