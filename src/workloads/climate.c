@@ -137,9 +137,37 @@ struct sums {
     uint64_t most_requests, most_elements;
 };
 
-static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct tt_error *e)
+#define LOOKED_AT 64
+
+static void add_sums(const struct tt_climate_map *map, uint64_t sums[3])
 {
-    uint64_t looked_at = m->ranks < 64 ? m->ranks : 64;
+    sums[0] += map->elements;
+    sums[1] += map->listed;
+    sums[2] += map->ends;
+}
+
+/* As the ranks check it, however many there are to be: all processes of the file in turn. */
+static int check_file(const struct tt_climate_mesh *m, int map, struct tt_error *e)
+{
+    struct tt_climate_mesh few = *m;
+    uint64_t sums[3] = {0};
+    int rc = TT_OK;
+
+    few.ranks = LOOKED_AT;
+    for (uint64_t i = 0; i < few.ranks && rc == TT_OK; i++) {
+        struct tt_climate_map one;
+
+        rc = tt_climate_map_make(&one, &few, map, i, e);
+        add_sums(&one, sums);
+        tt_climate_map_free(&one);
+    }
+    return rc == TT_OK ? tt_climate_map_file_check(m, map, sums, true, e) : rc;
+}
+
+static int sum_maps(const struct tt_climate_mesh *m, bool checks, struct sums *sums,
+                    struct tt_error *e)
+{
+    uint64_t looked_at = m->ranks < LOOKED_AT ? m->ranks : LOOKED_AT;
     int rc = TT_OK;
 
     for (int map = 0; map < tt_climate_nmaps(m->options); map++) {
@@ -155,13 +183,13 @@ static int sum_maps(const struct tt_climate_mesh *m, struct sums *sums, struct t
             s->elements += one.elements;
             s->most_requests = one.nruns > s->most_requests ? one.nruns : s->most_requests;
             s->most_elements = one.elements > s->most_elements ? one.elements : s->most_elements;
-            tiled[0] += one.elements;
-            tiled[1] += one.listed;
-            tiled[2] += one.ends;
+            add_sums(&one, tiled);
             tt_climate_map_free(&one);
         }
         if (rc == TT_OK && m->file && looked_at == m->ranks)
             rc = tt_climate_map_file_check(m, map, tiled, true, e);
+        else if (rc == TT_OK && m->file && checks)
+            rc = check_file(m, map, e);
         s->requests = s->requests * m->ranks / looked_at;
         s->elements = s->elements * m->ranks / looked_at;
     }
@@ -232,7 +260,7 @@ static int climate_estimate(const struct tt_config *config, struct tt_estimate *
     unsigned n = tt_climate_files(o, numbers);
 
     if (rc == TT_OK)
-        rc = sum_maps(&mesh, sums, e);
+        rc = sum_maps(&mesh, config->run->dry_run, sums, e);
     for (unsigned i = 0; i < n && rc == TT_OK; i++) {
         struct size size;
 

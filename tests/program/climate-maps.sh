@@ -117,6 +117,10 @@ for processes in 1 2; do
     bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc
 done
 bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc --dry-run
+for n in 64 65 300; do # of any number of ranks
+    bad_map 1 "D1 of 'flood.nc' does not tile its array: some requests overlap" --case I --map flood.nc --dry-run -n $n
+done
+bad_map 1 "open of 'none.nc': No such file" --map none.nc --dry-run
 # The driver looks at the requests of some where ranks are many; the ranks look themselves.
 mkdir -p 20260101T000000Z-0000e0d2/records
 sed 's/islands.nc/flood.nc/' plan.json >20260101T000000Z-0000e0d2/plan.json
