@@ -91,6 +91,8 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
     fprintf(out, "memory      %s per rank at most%s\n",
             tt_format_bytes((double)x->memory_per_rank, a),
             is_too_large(config, x, &all, &there) ? ": more in all than this node has" : "");
+    if (*x->pieces)
+        fprintf(out, "pieces      %s\n", x->pieces);
     if (config->device)
         fprintf(out, "device      %s of its memory per rank\n",
                 tt_format_bytes((double)x->device_memory, a));

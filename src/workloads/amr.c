@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plot and particle files of adaptive meshes in the HDF5 layout of AMReX, and a restart from them.
  * Its parts are in amr/. */
+#include <stdio.h>
+
 #include "plan/config.h"
 #include "workloads/amr/amr.h"
 #include "workloads/particles/particles.h"
@@ -121,6 +123,20 @@ static int amr_check(const struct tt_config *config, struct tt_error *e)
     return TT_OK;
 }
 
+/* The first level whose boxes the ranks cannot share equally. */
+static void tell_boxes(const struct tt_amr_shape *s, uint64_t ranks, char *out, size_t size)
+{
+    for (unsigned l = 0; l < s->nlevels; l++) {
+        unsigned long long boxes = s->levels[l].boxes, each = boxes / ranks;
+
+        if (boxes % ranks == 0)
+            continue;
+        snprintf(out, size, "%llu boxes of level %u on %llu ranks: %llu or %llu each", boxes, l,
+                 (unsigned long long)ranks, each, each + 1);
+        return;
+    }
+}
+
 static int amr_estimate(const struct tt_config *config, struct tt_estimate *out, struct tt_error *e)
 {
     const struct tt_amr_options *o = tt_config_opts(config, "amr");
@@ -131,6 +147,7 @@ static int amr_estimate(const struct tt_config *config, struct tt_estimate *out,
     if (rc != TT_OK)
         return rc;
     file_bytes(&s, &plot, &particles);
+    tell_boxes(&s, ranks, out->pieces, sizeof out->pieces);
     files = o->plot_files + o->particle_files;
     if (o->phase != TT_AMR_READ) {
         out->bytes_written = out->bytes_on_disk =

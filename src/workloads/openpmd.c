@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Meshes and particles in the layout of openPMD, written in mini-blocks and read by planes, blocks
  * and scans, as the parallel benchmarks of openPMD-api do. Its parts are in openpmd/. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/config.h"
 #include "workloads/openpmd/openpmd.h"
@@ -132,6 +134,39 @@ static uint64_t read_bytes(const struct tt_openpmd_shape *s, const struct tt_ope
     return tt_openpmd_cells(s, &box) * n * sizeof(double);
 }
 
+/* Blocks and planes that do not cover a mesh, or that ranks have in common. */
+static void tell_pieces(const struct tt_openpmd_shape *s, const struct tt_openpmd_options *o,
+                        char *out, size_t size)
+{
+    unsigned long long ranks = s->ranks, parts = o->block_divide;
+    bool even = true;
+    char cells[72] = "";
+
+    if (o->reading >= TT_OPENPMD_SX && o->reading < TT_OPENPMD_BLOCK) {
+        unsigned long long planes = s->dims[(o->reading - TT_OPENPMD_SX) % 3];
+
+        if (ranks > planes)
+            snprintf(out, size, "%llu planes for %llu ranks: some read the same one", planes,
+                     ranks);
+    }
+    if (o->reading != TT_OPENPMD_BLOCK)
+        return;
+    for (int d = 0; d < s->ndims; d++) {
+        size_t used = strlen(cells);
+
+        even &= s->dims[d] % o->block_divide == 0;
+        snprintf(cells + used, sizeof cells - used, "%s%llu", d ? " x " : "",
+                 (unsigned long long)(s->dims[d] / o->block_divide));
+    }
+    if (o->block_along == TT_OPENPMD_ONE)
+        ranks = parts = 1;
+    if (even && ranks == parts)
+        return;
+    snprintf(out, size, "%llu block%s of %s cells, one for a rank%s", ranks < parts ? ranks : parts,
+             (ranks < parts ? ranks : parts) == 1 ? "" : "s", cells,
+             even ? "" : "; what is left over is not read");
+}
+
 static int openpmd_estimate(const struct tt_config *config, struct tt_estimate *out,
                             struct tt_error *e)
 {
@@ -155,6 +190,7 @@ static int openpmd_estimate(const struct tt_config *config, struct tt_estimate *
     }
     if (o->phase == TT_OPENPMD_WRITE || !(tt_stack_caps(&config->stack) & TT_CAP_STORES))
         return TT_OK;
+    tell_pieces(&s, o, out->pieces, sizeof out->pieces);
     for (uint64_t r = 0; r < ranks; r++) {
         uint64_t bytes = read_bytes(&s, o, r);
 

@@ -47,6 +47,10 @@ grep -q 'writes *168 MiB in 4 dumps, .* in 4 files' out || fail "the dry run say
 expect 0 "$TUTTI" run amr -n 64 --cells 64 --max-grid 1 --components 1 --particle-files 0 --dry-run "${here[@]}"
 grep -q '^memory *11.0 MiB per rank' out || fail "the dry run says: $(cat out)" # a table of 2^18 boxes, 44 bytes each, and 4096 values
 usage "more than its 32 bits can count" "$TUTTI" run amr "${here[@]}" --cells 1024 --max-grid 1024
+expect 0 "$TUTTI" run amr -n 3 --cells 16 --dry-run "${here[@]}"
+grep -qx 'pieces      8 boxes of level 0 on 3 ranks: 2 or 3 each' out || fail "nothing of the boxes: $(cat out)"
+expect 0 "$TUTTI" run amr -n 2 --cells 16 --dry-run "${here[@]}"
+! grep -q ^pieces out || fail "even boxes are told of"
 usage "amr.components has no effect without amr.plot_files: leave it out" "$TUTTI" run amr "${here[@]}" --plot-files 0 --components 2
 usage "amr.particles has no effect without amr.particle_files" "$TUTTI" run amr "${here[@]}" --particle-files 0 --particles 3
 usage "amr.ratios has no effect with one level" "$TUTTI" run amr "${here[@]}" --ratios 4

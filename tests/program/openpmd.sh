@@ -57,6 +57,15 @@ rm "$data/kept"
 expect 0 "$TUTTI" run openpmd -n 2 --steps 2 --dry-run "${here[@]}"
 grep -q 'writes *1.25 GiB in 2 dumps, .* in 2 files' out || fail "the dry run says: $(cat out)"
 usage "cannot be shared equally by 3 ranks" "$TUTTI" run openpmd -n 3 "${here[@]}" "${small[@]}"
+said() { # LINE OPTION...
+    expect 0 "$TUTTI" run openpmd --phase both --dry-run "${here[@]}" --min-block 4:4:4 --grid 2:2:4 "${@:2}"
+    equal "$(sed -n 's/^pieces *//p' out)" "$1" "${*:2}"
+}
+said "2 blocks of 2 x 2 x 5 cells, one for a rank; what is left over is not read" -n 2 --read block --block-divide 3
+said "2 blocks of 4 x 4 x 8 cells, one for a rank" -n 4 --read block --block-divide 2
+said "" -n 2 --read block --block-divide 2
+said "8 planes for 16 ranks: some read the same one" -n 16 --read sx
+said "" -n 8 --read sx
 usage "openpmd.read has no effect with openpmd.phase=write: leave it out" "$TUTTI" run openpmd "${here[@]}" --read sx
 usage "openpmd.read_every has no effect with openpmd.phase=write" "$TUTTI" run openpmd "${here[@]}" --read-every 2
 usage "openpmd.meshes has no effect without openpmd.read=block or" "$TUTTI" run openpmd "${here[@]}" --phase both --read sx --meshes all
