@@ -676,11 +676,20 @@ static void test_wrong_files(void **state)
                  "'vol.conector' is not a key of h5bench");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", "
                  "\"benchmarks\": [{\"benchmark\": \"write\", \"file\": null}]}",
-                 "benchmark 1: 'file' is null");
+                 ":1:132: 'benchmarks.0.file' is null: give a value, or leave it out");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {}, \"directory\": \"d\", "
                  "\"benchmarks\": [{\"benchmark\": \"write\", \"configuration\": {\"DIM_1\": "
                  "null}}]}",
-                 "benchmark 1: 'DIM_1' is null");
+                 "'benchmarks.0.configuration.DIM_1' is null: give a value");
+    refuses_file("{\"mpi\": {\"command\": \"mpirun\",\n\"ranks\": null}, \"vol\": {}, "
+                 "\"file-system\": {}, \"directory\": \"d\", \"benchmarks\": [{}]}",
+                 ":2:1: 'mpi.ranks' is null");
+    refuses_file("{" MPI ", \"vol\": {\"path\": [\"a\", null]}, \"file-system\": {}, "
+                 "\"directory\": \"d\", \"benchmarks\": [{}]}",
+                 ": 'vol.path' is null");
+    refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {\"lustre\": null}, "
+                 "\"directory\": \"d\", \"benchmarks\": [{}]}",
+                 ": 'file-system.lustre' is null");
     refuses_file("{" MPI ", \"vol\": {}, \"file-system\": {\"lustre\": {\"stripe-size\": \"x\"}}, "
                  "\"directory\": \"d\", \"benchmarks\": [{}]}",
                  "stripe-size: 'x'");

@@ -60,18 +60,44 @@ static int fail_at(const struct reader *r, const struct tt_setting *s, const cha
 
 /* ---- the structure ---- */
 
-/* The first member without a value; NULL: there is none. */
-static const char *find_null(const json_t *object)
+/* The path of the first null, as keys of settings are: "mpi.ranks". False: there is none. */
+static bool find_null(const json_t *at, char *path, size_t size)
 {
-    const char *key;
+    size_t used = strlen(path), i;
+    const char *key, *dot = used ? "." : "";
     json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
+    if (json_is_null(at))
+        return true;
+    json_object_foreach((json_t *)at, key, value)
     {
-        if (json_is_null(value))
-            return key;
+        snprintf(path + used, size - used, "%s%s", dot, key);
+        if (find_null(value, path, size))
+            return true;
     }
-    return NULL;
+    json_array_foreach(at, i, value)
+    {
+        snprintf(path + used, size - used, "%s%zu", dot, i);
+        if (find_null(value, path, size))
+            return true;
+    }
+    path[used] = '\0';
+    return false;
+}
+
+/* In a list of values an element has no place of its own. */
+static int fail_null(const struct reader *r, char *path)
+{
+    const struct tt_setting *s = tt_settings_find(&r->file, path);
+    char *dot = strrchr(path, '.');
+
+    if (!s && dot) {
+        *dot = '\0';
+        s = tt_settings_find(&r->file, path);
+        *dot = s ? '\0' : '.';
+    }
+    return tt_fail(r->e, TT_USAGE, "%.200s: '%.80s' is null: give a value, or leave it out",
+                   s ? s->place : r->path, path);
 }
 
 static int check_structure(const char *path, const json_t *root, struct tt_error *e)
@@ -107,15 +133,8 @@ static int check_structure(const char *path, const json_t *root, struct tt_error
     }
     value = json_object_get(root, "benchmarks");
     for (i = 0; i < json_array_size(value); i++) {
-        const json_t *benchmark = json_array_get(value, i), *keys;
-        const char *null;
-
-        if (!json_is_object(benchmark))
+        if (!json_is_object(json_array_get(value, i)))
             return tt_fail(e, TT_USAGE, "%.200s: benchmark %zu is not an object", path, i + 1);
-        keys = json_object_get(benchmark, "configuration");
-        if ((null = find_null(benchmark)) || (null = find_null(keys)))
-            return tt_fail(e, TT_USAGE, "%.200s: benchmark %zu: '%.80s' is null", path, i + 1,
-                           null);
     }
     return i > 0 ? TT_OK : tt_fail(e, TT_USAGE, "%.200s: there are no benchmarks", path);
 }
@@ -125,7 +144,8 @@ static int load(struct reader *r)
     json_error_t why;
     json_t *root = json_load_file(r->path, JSON_REJECT_DUPLICATES, &why);
     struct tt_h5bench_workflow *w = r->w;
-    char *workload = NULL;
+    char *workload = NULL, null[256] = "";
+    bool has_null;
     int rc;
 
     if (!root && why.line < 0)
@@ -142,11 +162,12 @@ static int load(struct reader *r)
         if (!w->directory || !w->list || !r->keys)
             rc = tt_fail_nomem(r->e, r->path);
     }
+    has_null = find_null(root, null, sizeof null);
     json_decref(root);
     if (rc == TT_OK)
         rc = tt_read_yaml(r->path, &r->file, &workload, r->e);
     free(workload);
-    return rc;
+    return rc == TT_OK && has_null ? fail_null(r, null) : rc;
 }
 
 /* ---- benchmarks ---- */
