@@ -60,16 +60,21 @@ static int prove(const char *settings, struct tt_error *e)
     struct tt_config config = {0};
     struct tt_device *device = NULL;
     const char *module = tt_text_of(keys, "module");
-    int rc = *module ? tt_module_open_listed(module, e) : TT_OK, size;
+    int wanted =
+        json_is_true(json_object_get(keys, "threads")) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int rc = *module ? tt_module_open_listed(module, e) : TT_OK, size, level;
 
+    json_object_del(keys, "threads");
     if (rc == TT_OK)
         rc = tt_settings_from_json(&list, keys, "prove", e);
     if (rc == TT_OK)
         rc = tt_config_make(&config, "stencil", &list, e);
     if (rc == TT_OK) {
-        MPI_Init(NULL, NULL);
+        MPI_Init_thread(NULL, NULL, wanted, &level);
         MPI_Comm_size(MPI_COMM_WORLD, &size);
-        if (size != 2) /* a message to itself would prove nothing */
+        if (level < wanted)
+            rc = tt_fail(e, TT_UNSUPPORTED, "MPI does not let several threads in there");
+        if (rc == TT_OK && size != 2) /* a message to itself would prove nothing */
             rc = tt_fail(e, TT_UNSUPPORTED, "%s belongs to another MPI than tutti", TT_MPIEXEC);
         if (rc == TT_OK)
             rc = tt_device_open(MPI_COMM_WORLD, &config, &device, e);

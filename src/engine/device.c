@@ -291,6 +291,11 @@ static int prove(struct tt_engine *engine, struct tt_error *why)
                   : tt_fail(why, TT_UNSUPPORTED,
                             "MPI does not say that it takes addresses of device %s", d->type->name);
 
+    if (rc == TT_OK && tt_stack_has_thread(&engine->p->stack))
+        rc =
+            tt_fail(why, TT_UNSUPPORTED,
+                    "a layer calls MPI in a thread of its own, beside which nothing proves that it "
+                    "takes them");
     rc = tt_agree(engine->comm, rc, why);
     if (rc == TT_OK)
         other = find_other(d, engine->p->node);

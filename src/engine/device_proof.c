@@ -91,7 +91,8 @@ int tt_device_prove(struct tt_device *d, MPI_Comm of, struct tt_error *e)
 
 /* ---- in processes of their own ---- */
 
-/* The keys by which they open the devices; NULL: no memory. */
+/* The keys by which they open the devices, and whether they prepare MPI for threads, which may make
+ * another one of it; NULL: no memory. */
 static char *settings_of(const struct tt_device *d, unsigned other, const struct tt_config *config)
 {
     json_t *all = tt_config_to_json(config), *few = json_object();
@@ -99,12 +100,15 @@ static char *settings_of(const struct tt_device *d, unsigned other, const struct
     const char *key;
     json_t *value;
     char numbers[32], *text;
+    int level;
 
+    MPI_Query_thread(&level);
     snprintf(numbers, sizeof numbers, "%u:%u", d->number, other);
     json_object_foreach(all, key, value) if (!strcmp(key, "device") || !strcmp(key, "module") ||
                                              (!strncmp(key, d->type->name, length) &&
                                               key[length] == '.')) json_object_set(few, key, value);
     json_object_set_new(few, "device.map", json_string(numbers));
+    json_object_set_new(few, "threads", json_boolean(level == MPI_THREAD_MULTIPLE));
     text = few ? json_dumps(few, JSON_COMPACT) : NULL;
     json_decref(all);
     json_decref(few);

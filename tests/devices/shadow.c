@@ -11,7 +11,8 @@
  * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
  * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
  * SHADOW_WRONG, but not to what the device itself sees; SHADOW_HANG, processes that would prove it
- * hang; SHADOW_PROOF=FILE, they leave their devices' numbers there; SHADOW_UNPINNED, no memory can
+ * hang; SHADOW_PROOF=FILE, they leave their devices' numbers and MPI's level of
+ * threads there; SHADOW_UNPINNED, no memory can
  * be pinned; SHADOW_PITCH=N, copies whose rows are further than N bytes apart fail; SHADOW_USAGE=N,
  * it is busy and has N bytes in use when somebody looks for the first time, and is idle and empty
  * later; SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what
@@ -516,11 +517,15 @@ static int shadow_open(struct tt_device *d, struct tt_error *e)
 {
     const char *proof = getenv("OMPI_MCA_plm") ? getenv("SHADOW_PROOF") : NULL;
     FILE *f = proof ? fopen(proof, "a") : NULL;
+    int (*ask)(int *level), level = -1;
     struct shadow *s = d->state;
 
     (void)e;
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "MPI_Query_thread");
     if (f) {
-        fprintf(f, "%u\n", d->number);
+        if (ask)
+            ask(&level);
+        fprintf(f, "%u:%d\n", d->number, level);
         fclose(f);
     }
     while (getenv("SHADOW_HANG") && getenv("OMPI_MCA_plm")) /* which a proof has */

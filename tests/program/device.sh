@@ -422,15 +422,20 @@ expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_WRONG=1 "${stencil[@]}" -n 2 --si
 one_line "processes that would try it failed: .*what MPI brought to device memory is not what was sent"
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --device.halo staged
 equal '["staged","staged","as it was asked for"]' "$(halo)" "staged halos"
-# The two processes use two devices if ranks of the node do.
-for how in '2 0:1' '4 0:0:1:1' '2 1:1'; do
+# The two processes use two devices if ranks of the node do, and MPI as the run does: with threads (3) where it has some.
+proof() { # DEVICES OPTIONS...: devices and levels of threads of the two
     rm -f proof
-    expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_DEVICES=2 SHADOW_PROOF="$work/proof" "${stencil[@]}" -n "${how%% *}" --size 64 --device shadow \
-        --device.map "${how#* }"
+    expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_DEVICES=2 SHADOW_PROOF="$work/proof" "${stencil[@]}" --size 64 --device shadow "${@:2}"
     halo | grep -q '"direct"' || fail "not direct: $(halo)"
-    if [ "$how" = '2 1:1' ]; then both='1 1'; else both='0 1'; fi
-    equal "$both" "$(sort proof | xargs)" "devices of a proof: $how"
-done
+    equal "$1" "$(sort proof | xargs)" "devices and threads of a proof: ${*:2}"
+}
+proof '0:0 1:0' -n 2 --device.map 0:1
+proof '0:3 1:3' -n 4 --device.map 0:0:1:1 --mode async
+proof '1:0 1:0' -n 2 --device.map 1:1
+expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --layers cache --cache.dir "$work"
+equal '["auto","staged","a layer calls MPI in a thread of its own, beside which nothing proves that it takes them"]' "$(halo)" "halos beside a layer's thread"
+expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --layers cache --cache.dir "$work" --device.halo direct
+one_line "device.halo=direct: a layer calls MPI in a thread of its own"
 # An error of MPI on one rank is an answer, too.
 if [ -n "${FAULTS:-}" ]; then
     cat >refuse.c <<'EOF'
