@@ -36,9 +36,18 @@ expect 1 "${restore[@]}" -n 2
 one_line "checkpoint 3: byte [0-9]+ of [a-z0-9_]+ is not what was saved"
 rm "$data"/ck.000003.model.0001
 expect 1 "${restore[@]}" -n 2
-one_line "ck.000003.model.0001.*No such file"
+one_line "checkpoint 3 is not there as a whole: '.*ck.000003.model.0001' is missing; .* a run leaves only the newest"
 rm "$data"/ck.*
 no_data_left
+
+# Steps come before the first checkpoint, too, and the last one that was saved is the one that is restored.
+expect 0 "${checkpoint[@]}" -n 2 --checkpoints 2 --every 3 --keep-newest 1 --keep --path ck
+equal "$(jq '[.samples.ranks[0].rows[][0]] | max' out.json)" $((3 * 3 + 1)) "steps and the restore"
+equal "$(ls "$data" | cut -d . -f 2 | sort -u)" 000002 "what stays"
+expect 0 "${checkpoint[@]}" -n 2 --phase restore --checkpoints 2 --path ck
+expect 1 "${checkpoint[@]}" -n 2 --phase restore --checkpoints 1 --path ck
+one_line "checkpoint 1 is not there as a whole"
+rm "$data"/ck.*
 
 # Beside computation only the copy is waited for, while the store is slow; also for the last one.
 expect 0 "${checkpoint[@]}" --mode async+bg --compute 20ms --every 12 --checkpoints 2 --phase save --layers throttle --throttle.rate 16m

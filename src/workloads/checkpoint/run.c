@@ -436,6 +436,23 @@ static uint64_t bytes_of(const struct source *s)
     return n * tt_checkpoint_piece_bytes(&s->state, 0) / s->state.pieces[0].count;
 }
 
+/* What is missing is named as what it is, and which others there may be. */
+static int find_file(const struct job *j, const struct source *s, uint64_t *bytes,
+                     int64_t *resident, struct tt_error *e)
+{
+    struct tt_error inner = TT_ERROR_CLEAR;
+    int rc = tt_data_cached(j->engine, s->path, j->options->cold, bytes, resident, &inner);
+
+    if (rc != TT_OK && inner.sys_errno != ENOENT)
+        *e = inner;
+    if (rc == TT_OK || inner.sys_errno != ENOENT)
+        return rc;
+    return tt_fail(e, rc,
+                   "checkpoint %llu is not there as a whole: '%s' is missing; checkpoint.path and "
+                   "checkpoint.checkpoints say which is restored, and a run leaves only the newest",
+                   (unsigned long long)j->options->checkpoints, s->path);
+}
+
 static int look_at_cache(struct job *j, const struct sources *all, struct tt_error *e)
 {
     const struct tt_stack *stack = &j->engine->config->stack;
@@ -447,7 +464,7 @@ static int look_at_cache(struct job *j, const struct sources *all, struct tt_err
         int64_t resident = -1;
         uint64_t bytes = 0;
 
-        rc = tt_data_cached(j->engine, s->path, j->options->cold, &bytes, &resident, e);
+        rc = find_file(j, s, &bytes, &resident, e);
         if (rc == TT_OK && raw && bytes != s->state.bytes)
             rc = tt_fail(e, TT_CORRUPT,
                          "'%s' has %llu bytes instead of %llu: it was saved with other keys, or by "
