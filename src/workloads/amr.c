@@ -106,7 +106,9 @@ static int amr_check(const struct tt_config *config, struct tt_error *e)
     if (rc != TT_OK)
         return rc;
     if (o->plot_files + o->particle_files == 0)
-        return tt_fail(e, TT_USAGE, "amr.plot_files and amr.particle_files are both 0");
+        return tt_fail(
+            e, TT_USAGE,
+            "amr.plot_files and amr.particle_files are both 0: nothing would be written");
     if (o->particle_files > 0 && o->particles == 0)
         return tt_fail(e, TT_USAGE, "amr.particles is 0, but there are particle_files");
     if (check_idle(o, e) != TT_OK)

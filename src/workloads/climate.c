@@ -107,14 +107,17 @@ static int climate_check(const struct tt_config *config, struct tt_error *e)
     if (check_idle(o, e) != TT_OK)
         return TT_USAGE;
     if (o->records % o->flush != 0)
-        return tt_fail(e, TT_USAGE, "climate.flush %llu does not divide climate.records %llu",
+        return tt_fail(e, TT_USAGE,
+                       "climate.flush %llu does not divide climate.records %llu; give a divisor",
                        (unsigned long long)o->flush, (unsigned long long)o->records);
     if (o->which == TT_CLIMATE_G && o->files != TT_CLIMATE_BOTH)
         return tt_fail(e, TT_USAGE, "climate.files=%s: case G has one file only", files[o->files]);
     if (o->fill && o->which != TT_CLIMATE_I)
         return tt_fail(e, TT_USAGE, "climate.fill: only case I has holes");
     if (o->which == TT_CLIMATE_I && o->latitudes * o->longitudes * o->land < 100)
-        return tt_fail(e, TT_USAGE, "climate.land: no point of so small a grid would be land");
+        return tt_fail(
+            e, TT_USAGE,
+            "climate.land: no point of so small a grid would be land; give a larger one");
     if (o->which == TT_CLIMATE_I && o->latitudes * o->longitudes > MOST_POINTS)
         return tt_fail(e, TT_USAGE,
                        "climate.latitudes x longitudes is more than %d, but every rank needs "

@@ -28,7 +28,7 @@ equal "$(stat -c %s "$data/plt00001.raw")" $((plot + 2 * table)) "size of a plot
 amr 0 5 --phase read --path plt
 printf '\xff' | dd of="$data/plt00001/particle0/particle0.raw" bs=1 conv=notrunc status=none seek=$((particles + ptable - 1))
 amr 1 2 --phase read --path plt
-one_line "rank 1: particle file 1: level_0/data:datatype=1 is not what was written"
+one_line "rank 1: particle file 1: level_0/data:datatype=1 is not what was written with these keys"
 rm -r "$data"/plt*
 
 amr 0 3 --cells 8 --max-grid 8 --levels 1 --phase both --backend mpiio # one box for three ranks
@@ -46,7 +46,7 @@ expect 0 "$TUTTI" run amr -n 8 --dry-run "${here[@]}"
 grep -q 'writes *168 MiB in 4 dumps, .* in 4 files' out || fail "the dry run says: $(cat out)"
 expect 0 "$TUTTI" run amr -n 64 --cells 64 --max-grid 1 --components 1 --particle-files 0 --dry-run "${here[@]}"
 grep -q '^memory *11.0 MiB per rank' out || fail "the dry run says: $(cat out)" # a table of 2^18 boxes, 44 bytes each, and 4096 values
-usage "more than its 32 bits can count" "$TUTTI" run amr "${here[@]}" --cells 1024 --max-grid 1024
+usage "more than its 32 bits can count; give fewer particles, or a smaller amr.max_grid" "$TUTTI" run amr "${here[@]}" --cells 1024 --max-grid 1024
 expect 0 "$TUTTI" run amr -n 3 --cells 16 --dry-run "${here[@]}"
 grep -qx 'pieces      8 boxes of level 0 on 3 ranks: 2 or 3 each' out || fail "nothing of the boxes: $(cat out)"
 expect 0 "$TUTTI" run amr -n 2 --cells 16 --dry-run "${here[@]}"
@@ -55,7 +55,7 @@ usage "amr.components has no effect without amr.plot_files: leave it out" "$TUTT
 usage "amr.particles has no effect without amr.particle_files" "$TUTTI" run amr "${here[@]}" --particle-files 0 --particles 3
 usage "amr.ratios has no effect with one level" "$TUTTI" run amr "${here[@]}" --ratios 4
 usage "amr.ratios: 2 ratios are more than there are between 2 levels" "$TUTTI" run amr "${here[@]}" --levels 2 --ratios 4:2
-usage "no whole number of boxes" "$TUTTI" run amr "${here[@]}" --cells 20
+usage "no whole number of boxes of 8; give a divisor of amr.cells" "$TUTTI" run amr "${here[@]}" --cells 20
 usage "is not a ratio from 2" "$TUTTI" run amr "${here[@]}" --levels 2 --ratios 1
 usage "has no boxes of 8" "$TUTTI" run amr "${here[@]}" --levels 3 --cells 16 --ratios 3
 usage "are both 0" "$TUTTI" run amr "${here[@]}" --plot-files 0 --particle-files 0

@@ -79,7 +79,7 @@ bad_map 1 "'short.nc' is not a classic NetCDF file" --map short.nc
 head -c $(($(stat -c %s cdf5.nc) - 8)) cdf5.nc >shorter.nc
 bad_map 1 "'shorter.nc' is cut short: D3.lengths is not all there" --map shorter.nc
 bad_map 1 "'map.cdl' is not a classic NetCDF file" --map map.cdl
-bad_map 2 "'cdf5.nc' has 3 decompositions, but case G has 6" --map cdf5.nc --case G
+bad_map 2 "'cdf5.nc' has 3 decompositions, but case G has 6; give climate.case the case of the file" --map cdf5.nc --case G
 map dims.nc cdf5 "$tiles; s/D2.dims = 6/D2.dims = 7/"
 bad_map 2 "climate.levels=5: climate.map says the sizes" --map cdf5.nc --columns 866 --levels 5
 bad_map 2 "in 'dims.nc' D2.dims is not what the case and the other maps make of it" --map dims.nc

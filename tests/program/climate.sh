@@ -93,7 +93,7 @@ for layout in canonical blob; do
     expect 0 "${read[@]}"
     equal "$(($(size f_h0) + $(size f_h1)))" "$(metric bytes_read)" "bytes read"
     expect 1 "${read[@]}" --seed 2
-    one_line "is not what was written with this seed"
+    one_line "is not what was written with these keys and this seed"
     printf '\377' | dd of="$data/f_h1" bs=1 seek=$(($(size f_h1) - 5)) conv=notrunc status=none
     expect 1 "${read[@]}"
     one_line "flush 1: element [0-9]+ of '(profile_001|D3.lengths)' is not"
@@ -123,7 +123,7 @@ done
 grep -q 'climate on 21600 ranks' sizes && grep -q '^writes  *41.5 GiB in 26 dumps' sizes || fail "size of F: $(cat sizes)"
 grep -q 'climate on 9600 ranks' sizes && grep -q '^writes  *79.7 GiB in 1 dump' sizes || fail "size of G: $(cat sizes)"
 grep -q 'climate on 1344 ranks' sizes && grep -q '^writes  *172 GiB in 241 dumps' sizes || fail "size of I: $(cat sizes)"
-usage "does not divide" "${climate[@]}" --flush 3
+usage "climate.flush 3 does not divide climate.records 2; give a divisor" "${climate[@]}" --flush 3
 usage "case G has one file" "${climate[@]}" --case G --files h0
 usage "only case I has holes" "${climate[@]}" --fill yes
 usage "climate.columns has no effect but in case F: leave it out" "${climate[@]}" --case G --columns 9

@@ -113,7 +113,9 @@ workflow "$(entry exerciser x.h5 '"numdims": "1", "minels": "8", "fileblocks": "
 usage "arrays.file_block 3 does not tile 8 elements" "${h5bench[@]}" job.json
 workflow "$(entry e3sm e.h5 '"r": "5", "y": "2", "x": "canonical", "map": "map_f_case_16p.h5"')"
 expect 2 "${h5bench[@]}" job.json
-equal "$(tail -n 1 err)" "tutti: job.json:5:17: benchmark 'e3sm': climate.flush 2 does not divide climate.records 5"
+equal "$(tail -n 1 err)" "tutti: job.json:5:82: y: 2 does not divide the 5 records of r; give a number that does, or -1 for all of them at once"
+workflow "$(entry e3sm e.h5 '"r": "5", "y": "2", "f": "0", "x": "canonical", "map": "map_f_case_16p.h5"')"
+expect 0 "${h5bench[@]}" job.json --dry-run # h0 has one record
 
 # What fails is said at once; the rest goes on, or not.
 workflow "$(benchmark read none.h5 '"DIM_1": "9"')" "$(benchmark write a.h5 '"DIM_1": "9"')"

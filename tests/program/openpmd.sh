@@ -49,7 +49,7 @@ reads $cells 1 --read ids
 # A number that is not what it ought to be: in rho of step 5, the last one.
 printf '\xff' | dd of="$data/kept" bs=1 conv=notrunc status=none seek=$((5 * step + 7 * cells * 8 - 1))
 openpmd 1 2 --phase read --read full "${kept[@]}"
-one_line "rank 1: step 5: fields/rho is not what was written"
+one_line "rank 1: step 5: fields/rho is not what was written with these keys"
 openpmd 0 2 --phase read --read full --meshes B "${kept[@]}"
 rm "$data/kept"
 

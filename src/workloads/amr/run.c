@@ -304,7 +304,8 @@ static int compare(const struct job *j, int which, uint64_t file, struct tt_erro
 
     for (unsigned v = 0; v < k->file.nvariables; v++)
         if (!is_right(j, k, v))
-            return tt_fail(e, TT_CORRUPT, "%s file %llu: %s is not what was written",
+            return tt_fail(e, TT_CORRUPT,
+                           "%s file %llu: %s is not what was written with these keys",
                            which == PLOT ? "plot" : "particle", (unsigned long long)file,
                            k->file.variables[v].path);
     return TT_OK;

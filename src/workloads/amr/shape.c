@@ -11,10 +11,11 @@ static int refine(const struct tt_amr_level *coarse, const struct tt_amr_shape *
     uint64_t extent = coarse->across * s->edge;
 
     if (ratio < 2 || ratio > 64 || coarse->domain > MOST_EDGE / ratio)
-        return tt_fail(e, TT_USAGE,
-                       "amr.ratios: %llu is not a ratio from 2 to 64, or the domain "
-                       "becomes too large",
-                       (unsigned long long)ratio);
+        return tt_fail(
+            e, TT_USAGE,
+            "amr.ratios: %llu is not a ratio from 2 to 64, or the domain, with %llu cells "
+            "in the level before, becomes larger than 2^30",
+            (unsigned long long)ratio, (unsigned long long)coarse->domain);
     if (extent % 4 != 0 || extent / 2 * ratio % s->edge != 0)
         return tt_fail(e, TT_USAGE,
                        "amr.max_grid: a finer level of the middle %llu of %llu cells, refined by "
@@ -34,15 +35,19 @@ int tt_amr_shape_make(struct tt_amr_shape *s, const struct tt_amr_options *o, st
 
     *s = (struct tt_amr_shape){.nlevels = (unsigned)o->levels, .edge = o->max_grid};
     if (o->cells % o->max_grid != 0)
-        return tt_fail(e, TT_USAGE, "amr.max_grid: %llu cells are no whole number of boxes of %llu",
+        return tt_fail(e, TT_USAGE,
+                       "amr.max_grid: %llu cells are no whole number of boxes of %llu; give a "
+                       "divisor of amr.cells",
                        (unsigned long long)o->cells, (unsigned long long)o->max_grid);
     s->cells = o->max_grid * o->max_grid * o->max_grid;
     s->values = s->cells * o->components;
     s->particles = s->cells * o->particles;
     if (s->particles > INT32_MAX)
-        return tt_fail(e, TT_USAGE,
-                       "amr.particles: %llu in a box are more than its 32 bits can count",
-                       (unsigned long long)s->particles);
+        return tt_fail(
+            e, TT_USAGE,
+            "amr.particles: %llu in a box are more than its 32 bits can count; give fewer "
+            "particles, or a smaller amr.max_grid",
+            (unsigned long long)s->particles);
     s->levels[0] =
         (struct tt_amr_level){.domain = o->cells, .across = o->cells / o->max_grid, .ratio = 1};
     for (unsigned l = 1; rc == TT_OK && l < s->nlevels; l++) {
@@ -58,7 +63,8 @@ int tt_amr_shape_make(struct tt_amr_shape *s, const struct tt_amr_options *o, st
         if (across > 1 << 16 || s->levels[l].boxes > INT32_MAX ||
             (double)s->levels[l].boxes * (double)s->values > 0x1p40 ||
             (double)s->levels[l].boxes * (double)s->particles > 0x1p40)
-            rc = tt_fail(e, TT_USAGE, "amr.cells: level %u is too large", l);
+            rc = tt_fail(e, TT_USAGE,
+                         "amr.cells: level %u is too large; give fewer cells, or larger boxes", l);
     }
     return rc;
 }

@@ -239,12 +239,15 @@ int tt_checkpoint_check_ranks(const struct tt_checkpoint_options *o, uint64_t ra
                        (unsigned long long)ranks, (unsigned long long)o->tensor,
                        (unsigned long long)o->pipeline);
     if (o->sharding == TT_CHECKPOINT_PARALLEL && o->pipeline > s.layers)
-        return tt_fail(e, TT_USAGE, "checkpoint.pipeline: %llu stages for %llu layers",
+        return tt_fail(e, TT_USAGE,
+                       "checkpoint.pipeline: %llu stages for %llu layers; a stage has at least one",
                        (unsigned long long)o->pipeline, (unsigned long long)s.layers);
     seat = seat_of(o, 0, ranks);
     if (s.hidden * s.ffn / QUAD < seat.shares)
-        return tt_fail(e, TT_USAGE, "checkpoint: the model is too small for %llu ranks",
-                       (unsigned long long)ranks);
+        return tt_fail(
+            e, TT_USAGE,
+            "checkpoint: the model is too small for %llu ranks; use fewer, or a larger one",
+            (unsigned long long)ranks);
     return TT_OK;
 }
 

@@ -228,7 +228,9 @@ static int take_sizes(const struct tt_climate_map_file *f, struct tt_climate_opt
 
     if (f->nmaps != (uint64_t)tt_climate_nmaps(o))
         return tt_fail(e, TT_USAGE,
-                       "climate.map: '%.300s' has %" PRIu64 " decompositions, but case %c has %d",
+                       "climate.map: '%.300s' has %" PRIu64
+                       " decompositions, but case %c has %d; give "
+                       "climate.case the case of the file",
                        f->path, f->nmaps, cases[o->which], tt_climate_nmaps(o));
     if (o->which == TT_CLIMATE_F) {
         o->columns = f->dims[0][0];

@@ -522,7 +522,8 @@ static int check_step(const struct history *h, uint64_t step, struct tt_error *e
         if (!right)
             return tt_fail(
                 e, TT_CORRUPT,
-                "flush %llu: element %llu of '%s' is not what was written with this seed",
+                "flush %llu: element %llu of '%s' is not what was written with these keys and "
+                "this seed",
                 (unsigned long long)step, (unsigned long long)wrong, h->list[i].name);
     }
     return TT_OK;

@@ -317,7 +317,7 @@ static int check_step(struct job *j, uint64_t step, struct tt_error *e)
         return rc;
     for (unsigned v = 0; j->read_count > 0 && v < j->file.nvariables; v++)
         if (is_read(j->options, v) && !is_right(j, v, step))
-            rc = tt_fail(e, TT_CORRUPT, "step %llu: %s is not what was written",
+            rc = tt_fail(e, TT_CORRUPT, "step %llu: %s is not what was written with these keys",
                          (unsigned long long)step, j->file.variables[v].path);
     return tt_agree(j->engine->comm, rc, e);
 }

@@ -32,7 +32,8 @@ static int take_sizes(struct tt_openpmd_shape *s, const struct tt_openpmd_option
         s->blocks *= s->grid[d];
     }
     if (o->ratio > 0 && cells > MOST_CELLS / o->ratio)
-        return tt_fail(e, TT_USAGE, "openpmd.ratio: too many particles");
+        return tt_fail(e, TT_USAGE,
+                       "openpmd.ratio: too many particles; give a smaller ratio or mesh");
     s->particles = s->cells * o->ratio;
     return TT_OK;
 }
@@ -48,11 +49,14 @@ static int check_reading(const struct tt_openpmd_shape *s, const struct tt_openp
         return tt_fail(e, TT_USAGE, "openpmd.read: a mesh of %d dimensions has no plane across %c",
                        s->ndims, "xyz"[plane]);
     if (o->reading == TT_OPENPMD_IDS && s->particles == 0)
-        return tt_fail(e, TT_USAGE, "openpmd.read=ids: there are no particles with ratio 0");
+        return tt_fail(e, TT_USAGE,
+                       "openpmd.read=ids: there are no particles with openpmd.ratio=0");
     for (int d = 0; o->reading == TT_OPENPMD_BLOCK && d < s->ndims; d++)
         if (s->dims[d] < o->block_divide)
-            return tt_fail(e, TT_USAGE, "openpmd.block_divide: %llu parts of %llu cells",
-                           (unsigned long long)o->block_divide, (unsigned long long)s->dims[d]);
+            return tt_fail(
+                e, TT_USAGE,
+                "openpmd.block_divide: %llu parts of %llu cells; at most as many as cells",
+                (unsigned long long)o->block_divide, (unsigned long long)s->dims[d]);
     if (o->reading == TT_OPENPMD_BLOCK && o->block_along < TT_OPENPMD_DIAGONAL &&
         o->block_along >= s->ndims)
         return tt_fail(e, TT_USAGE, "openpmd.block_along: a mesh of %d dimensions has no %c",

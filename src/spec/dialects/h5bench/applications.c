@@ -562,6 +562,11 @@ static int put_records(struct tt_h5bench_translation *t, const struct e3sm *o)
     if (!at_end && (*end || flush < 1))
         return tt_fail(t->e, TT_USAGE, "%.200s: y: '%.40s' is not a number of records, or -1",
                        tt_h5bench_place(t, "y"), o->flush);
+    if (has_records(t, o) && o->records % flush != 0)
+        return tt_fail(t->e, TT_USAGE,
+                       "%.200s: y: %llu does not divide the %" PRIu64 " records of r; give a "
+                       "number that does, or -1 for all of them at once",
+                       tt_h5bench_place(t, "y"), flush, o->records);
     if (has_records(t, o)) {
         tt_h5bench_put(t, "r", "climate.records", "%" PRIu64, o->records);
         tt_h5bench_put(t, "y", "climate.flush", "%llu", flush);
