@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mix.h"
 #include "devices/cuda/library.h"
 #include "devices/device.h"
 #include "io/module.h"
@@ -119,6 +120,35 @@ static void cuda_place(const void *opts, unsigned number, char out[TT_DEVICE_PLA
         *out = '\0';
 }
 
+/* Parts of a GPU (MIG) share its place, but have numbers and names of their own. NVML is asked
+ * about the part, or about nothing. */
+static void identify(struct tt_device *d, struct cuda *c)
+{
+    struct cu_uuid uuid;
+    bool known = c->l->cuDeviceGetUuid_v2 && c->l->cuDeviceGetUuid_v2(&uuid, c->device) == 0;
+    const unsigned char *b = uuid.bytes;
+    char text[64];
+
+    d->is_part = strstr(d->name, " MIG ");
+    d->id = bus_number(c->bus);
+    for (size_t i = 0; known && i < sizeof uuid.bytes; i++)
+        d->id = tt_mix(d->id + b[i]);
+    if (!c->l->has_nvml)
+        return;
+    if (!d->is_part) {
+        if (c->l->nvmlDeviceGetHandleByPciBusId_v2(c->bus, &c->nvml) != 0)
+            c->nvml = NULL;
+        return;
+    }
+    if (known)
+        snprintf(text, sizeof text,
+                 "MIG-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                 b[14], b[15]);
+    if (!known || c->l->nvmlDeviceGetHandleByUUID(text, &c->nvml) != 0)
+        c->nvml = NULL;
+}
+
 static int describe(struct tt_device *d, struct cuda *c, struct tt_error *e)
 {
     int processors = 0, pitch = 0;
@@ -138,10 +168,8 @@ static int describe(struct tt_device *d, struct cuda *c, struct tt_error *e)
         rc = CHECK(cuDeviceGetPCIBusId, c->bus, sizeof c->bus, c->device);
     d->multiprocessors = (unsigned)processors;
     d->longest_row = (size_t)pitch;
-    d->id = bus_number(c->bus);
-    if (rc == TT_OK && c->l->has_nvml &&
-        c->l->nvmlDeviceGetHandleByPciBusId_v2(c->bus, &c->nvml) != 0)
-        c->nvml = NULL;
+    if (rc == TT_OK)
+        identify(d, c);
     return rc;
 }
 
@@ -538,10 +566,10 @@ static void cuda_usage(struct tt_device *d, struct tt_device_usage *out)
 static int cuda_query(struct tt_device *d, struct tt_facts *facts, struct tt_error *e)
 {
     const struct cuda *c = d->state;
-    char text[96];
+    char text[128];
 
-    snprintf(text, sizeof text, "%.40s, %.16s, compute capability %d.%d", d->name, c->bus, c->major,
-             c->minor);
+    snprintf(text, sizeof text, "%.40s, %s%.16s, compute capability %d.%d", d->name,
+             d->is_part ? "part of the GPU " : "", c->bus, c->major, c->minor);
     if (tt_facts_add(facts, "cuda.device", NULL, text, TT_IN_EFFECT, "the driver says so") != TT_OK)
         return tt_fail_nomem(e, "facts");
     snprintf(text, sizeof text, "driver for CUDA %d.%d, NVRTC %d.%d", c->l->driver_version / 1000,

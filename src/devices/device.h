@@ -133,6 +133,7 @@ struct tt_device {
     unsigned sharing;   /* ranks of the node that use the same one */
     char name[96];
     char caution[128]; /* what several ranks that share it should know; empty: nothing */
+    bool is_part;      /* of a GPU that others may have other parts of; open fills it */
     bool timed;        /* the run is being measured: nothing should be made now */
     unsigned multiprocessors;
     size_t longest_row; /* most bytes from one row of a copy to the next; 0: any */

@@ -280,6 +280,16 @@ static unsigned find_other(const struct tt_device *d, MPI_Comm node)
     return other < d->present ? other : d->number;
 }
 
+/* Whether a rank of the node has a part of a GPU, and another one another device: processes see one
+ * part each. Collective on the node. */
+static bool has_parts(const struct tt_device *d, MPI_Comm node)
+{
+    uint64_t all[3] = {d->id, ~d->id, d->is_part ? 0 : 1};
+
+    MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT64_T, MPI_MIN, node);
+    return all[0] != ~all[1] && all[2] == 0;
+}
+
 /* TT_OK if MPI takes addresses of the device's memory on every rank; else *why, the same on all. It
  * is tried by processes of their own first, on every node: an MPI that cannot do it crashes. */
 static int prove(struct tt_engine *engine, struct tt_error *why)
@@ -287,6 +297,7 @@ static int prove(struct tt_engine *engine, struct tt_error *why)
     struct tt_device *d = engine->device;
     bool says = d->type->mpi_says && d->type->mpi_says();
     unsigned other = 0;
+    bool parts;
     int rc = says ? TT_OK
                   : tt_fail(why, TT_UNSUPPORTED,
                             "MPI does not say that it takes addresses of device %s", d->type->name);
@@ -296,6 +307,10 @@ static int prove(struct tt_engine *engine, struct tt_error *why)
             tt_fail(why, TT_UNSUPPORTED,
                     "a layer calls MPI in a thread of its own, beside which nothing proves that it "
                     "takes them");
+    parts = has_parts(d, engine->p->node);
+    if (rc == TT_OK && parts)
+        rc = tt_fail(why, TT_UNSUPPORTED,
+                     "ranks of a node have parts of GPUs, between which it cannot be tried");
     rc = tt_agree(engine->comm, rc, why);
     if (rc == TT_OK)
         other = find_other(d, engine->p->node);

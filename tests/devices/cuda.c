@@ -7,8 +7,9 @@
  * Environment: FAKE_CUDA_FAIL=CALL=CODE@N, the N-th call of that name fails with this code of CUDA,
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
  * process instead. FAKE_CUDA_VERSION, of the driver, default 13000. FAKE_CUDA_MEMORY, bytes that it
- * has. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only
- * architecture that NVRTC knows (default: that of the device). */
+ * has. FAKE_CUDA_MIG, each rank has a part of its own of the one GPU. FAKE_CUDA_CAPABILITY=90.
+ * FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only architecture that NVRTC knows
+ * (default: that of the device). */
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -22,6 +23,7 @@
 
 #define X(name, arguments) cu_result name arguments;
 CUDA_DRIVER(X)
+CUDA_UUID(X)
 CUDA_NVRTC(X)
 CUDA_NVRTC_ARCHS(X)
 CUDA_NVML(X)
@@ -134,7 +136,16 @@ cu_result cuDeviceGet(cu_device *device, int number)
 cu_result cuDeviceGetName(char *name, int size, cu_device device)
 {
     (void)device;
-    snprintf(name, (size_t)size, "fake");
+    snprintf(name, (size_t)size, getenv("FAKE_CUDA_MIG") ? "fake MIG 1g.10gb" : "fake");
+    return 0;
+}
+
+cu_result cuDeviceGetUuid_v2(struct cu_uuid *out, cu_device device)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+    memset(out, device, sizeof *out);
+    out->bytes[15] = (unsigned char)(getenv("FAKE_CUDA_MIG") && rank ? *rank : 0);
     return 0;
 }
 
@@ -422,6 +433,12 @@ cu_result nvmlDeviceGetHandleByPciBusId_v2(const char *text, nvml_device *out)
     return strcmp(text, "0000:00:00.0") != 0;
 }
 
+cu_result nvmlDeviceGetHandleByUUID(const char *text, nvml_device *out)
+{
+    *out = (nvml_device)&lost;
+    return strncmp(text, "MIG-00000000-0000-0000-0000-0000000000", 38) != 0 || strlen(text) != 40;
+}
+
 cu_result nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *out)
 {
     (void)device;
@@ -431,8 +448,10 @@ cu_result nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilizat
 
 cu_result nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *out)
 {
-    (void)device;
-    *out = (struct nvml_memory){.total = 3 << 20, .free = 2 << 20, .used = 1 << 20};
+    bool part = device == (nvml_device)&lost;
+
+    *out =
+        (struct nvml_memory){.total = 3 << 20, .free = 2 << 20, .used = part ? 1 << 19 : 1 << 20};
     return 0;
 }
 

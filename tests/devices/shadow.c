@@ -8,15 +8,15 @@
  * most that were in use are left there; SHADOW_FAIL=N, the N-th copy
  * fails, SHADOW_LAUNCH=N, the N-th kernel, on rank SHADOW_RANK or on all; SHADOW_BLOCK=N, a copy of
  * N bytes or more for which the main thread would have to wait fails; SHADOW_DEVICES, how many
- * there are (default: 1); SHADOW_PLACES, what CPUs are near each of them ("0-3:4-7"); SHADOW_MPI,
- * MPI says that it takes their addresses; SHADOW_OPEN, and so it can: everybody has access to them;
- * SHADOW_WRONG, but not to what the device itself sees; SHADOW_HANG, processes that would prove it
- * hang; SHADOW_PROOF=FILE, they leave their devices' numbers and MPI's level of
- * threads there; SHADOW_UNPINNED, no memory can
- * be pinned; SHADOW_PITCH=N, copies whose rows are further than N bytes apart fail; SHADOW_USAGE=N,
- * it is busy and has N bytes in use when somebody looks for the first time, and is idle and empty
- * later; SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what
- * it does not have is done by the functions that stand for kernels; SHADOW_COMPARE, those do
+ * there are (default: 1); SHADOW_PART, each rank has a part of one; SHADOW_PLACES, what CPUs are
+ * near each of them ("0-3:4-7"); SHADOW_MPI, MPI says that it takes their addresses; SHADOW_OPEN,
+ * and so it can: everybody has access to them; SHADOW_WRONG, but not to what the device itself
+ * sees; SHADOW_HANG, processes that would prove it hang; SHADOW_PROOF=FILE, they leave their
+ * devices' numbers and MPI's level of threads there; SHADOW_UNPINNED, no memory can be pinned;
+ * SHADOW_PITCH=N, copies whose rows are further than N bytes apart fail; SHADOW_USAGE=N, it is busy
+ * and has N bytes in use when somebody looks for the first time, and is idle and empty later;
+ * SHADOW_KERNELS, a directory with kernels that were compiled for the host (emulate.h): what it
+ * does not have is done by the functions that stand for kernels; SHADOW_COMPARE, those do
  * everything once more, and have to do the same; SHADOW_LATE=kernels, one that was neither prepared
  * nor launched before the measured time fails; SHADOW_LATE=all, memory that is asked for then, too.
  */
@@ -535,7 +535,10 @@ static int shadow_open(struct tt_device *d, struct tt_error *e)
     snprintf(d->caution, sizeof d->caution, "they take turns");
     d->multiprocessors = 4;
     d->longest_row = (size_t)setting("SHADOW_PITCH", 0);
-    d->id = d->number;
+    d->is_part = getenv("SHADOW_PART");
+    d->id = d->is_part && getenv("OMPI_COMM_WORLD_RANK")
+                ? strtoull(getenv("OMPI_COMM_WORLD_RANK"), NULL, 10)
+                : d->number;
     return TT_OK;
 }
 

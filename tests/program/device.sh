@@ -436,6 +436,8 @@ expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device 
 equal '["auto","staged","a layer calls MPI in a thread of its own, beside which nothing proves that it takes them"]' "$(halo)" "halos beside a layer's thread"
 expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --layers cache --cache.dir "$work" --device.halo direct
 one_line "device.halo=direct: a layer calls MPI in a thread of its own"
+expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_PART=1 "${stencil[@]}" -n 2 --size 64 --device shadow
+equal '["auto","staged","ranks of a node have parts of GPUs, between which it cannot be tried"]' "$(halo)" "halos between parts of a GPU"
 # An error of MPI on one rank is an answer, too.
 if [ -n "${FAULTS:-}" ]; then
     cat >refuse.c <<'EOF'
@@ -559,6 +561,14 @@ ends 'device cuda: nvrtcGetCUBIN of NVRTC 0.0: error 4' FAKE_CUDA_FAIL=nvrtcGetC
 ends 'cuInit: system has unsupported display driver' FAKE_CUDA_FAIL=cuInit=803@1 "${works[@]}"
 ends 'the driver, for CUDA 12.2, refuses kernels that NVRTC 0.0 has compiled: the provided PTX .* \(error 222\); give NVRTC of CUDA 12 or older' \
     FAKE_CUDA_VERSION=12020 FAKE_CUDA_FAIL=cuModuleLoadData=222@1 "${works[@]}"
+# Ranks that have parts of one GPU (MIG) do not share a device, and NVML is asked about the part.
+for part in '' 1; do
+    expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" ${part:+FAKE_CUDA_MIG=1} "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
+    said=$(jq -r '.. | objects | select(.key? == "cuda.device" and .how?).read_back' out.json)
+    sharing=$(jq -r '.warnings[]' out.json | grep -c 'ranks share a device' || true)
+    equal "$([ -n "$part" ] && echo '0 524288 fake MIG 1g.10gb, part of the GPU 0000:00:00.0' || echo '1 1048576 fake, 0000:00:00.0')" \
+        "$sharing $(value device_memory) ${said%%, compute*}" "a part of a GPU: $part"
+done
 # NVRTC that does not know the device makes PTX, for the newest that it knows; of devices before that it knows nothing.
 expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" FAKE_CUDA_CAPABILITY=120 FAKE_CUDA_ARCH=90 "${cuda[@]}" --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1"
 ends 'nvrtcGetPTX of NVRTC 0.0: error 4' FAKE_CUDA_CAPABILITY=120 FAKE_CUDA_ARCH=90 FAKE_CUDA_FAIL=nvrtcGetPTX=4@1 "${works[@]}"

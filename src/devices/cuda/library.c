@@ -55,6 +55,7 @@ static int open_driver(struct tt_error *e)
 #define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
     CUDA_DRIVER(X)
 #undef X
+    *(void **)&library.cuDeviceGetUuid_v2 = dlsym(handle, "cuDeviceGetUuid_v2");
     if (missing)
         return tt_fail(e, TT_UNSUPPORTED,
                        "device cuda: the CUDA driver is older than needed: it has no %s", missing);

@@ -49,6 +49,9 @@ struct cu_copy_3d {
     size_t width, height, depth;
 };
 
+struct cu_uuid {
+    unsigned char bytes[16];
+};
 struct nvml_utilization {
     unsigned gpu, memory;
 };
@@ -92,6 +95,9 @@ struct nvml_memory {
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, \
                        cu_stream stream, void **arguments, void **extra))
 
+/* Optional: since CUDA 11.4. */
+#define CUDA_UUID(X) X(cuDeviceGetUuid_v2, (struct cu_uuid * out, cu_device device))
+
 #define CUDA_NVRTC(X) \
     X(nvrtcVersion, (int *major, int *minor)) \
     X(nvrtcCreateProgram, (nvrtc_program * out, const char *source, const char *name, \
@@ -114,12 +120,14 @@ struct nvml_memory {
 #define CUDA_NVML(X) \
     X(nvmlInit_v2, (void)) \
     X(nvmlDeviceGetHandleByPciBusId_v2, (const char *text, nvml_device *out)) \
+    X(nvmlDeviceGetHandleByUUID, (const char *text, nvml_device *out)) \
     X(nvmlDeviceGetUtilizationRates, (nvml_device device, struct nvml_utilization * out)) \
     X(nvmlDeviceGetMemoryInfo, (nvml_device device, struct nvml_memory * out))
 
 struct tt_cuda_library {
 #define X(name, arguments) cu_result(*name) arguments;
     CUDA_DRIVER(X)
+    CUDA_UUID(X)
     CUDA_NVRTC(X)
     CUDA_NVRTC_ARCHS(X)
     CUDA_NVML(X)
