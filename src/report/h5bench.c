@@ -525,7 +525,8 @@ static json_t *application_figures(const json_t *result, const char *operation, 
     double bytes = tt_result_metric(result, reads ? "bytes_read" : "bytes_written");
     double io = tt_result_metric(result, reads ? "read_rate" : "write_rate");
     double compute = requested_sleep(result), wall = own_time(result, bytes, reads);
-    double sync = reads ? 0 : phase(result, "sync");
+    bool overlaps = strcmp(tt_result_parameter(result, "overlap"), "none") != 0;
+    double sync = reads ? 0 : phase(result, overlaps ? "sync" : "io_sync"); /* also of others */
     json_int_t ranks = tt_integer_of(json_object_get(result, "plan"), "ranks");
     json_t *figures =
         json_pack("{s:s, s:I, s:f, s:f, s:f}", "operation", operation, "ranks", ranks,

@@ -292,24 +292,37 @@ static int write_file(struct job *j, uint64_t dump, bool create, struct tt_error
     return rc;
 }
 
+/* To wait for a turn is to write and to sync, as those before do: else the rate would be that of
+ * one rank. */
+static void add_waiting(struct job *j, int64_t since, int64_t synced_ns)
+{
+    int64_t now = tt_now_ns(), waited = now - since;
+
+    synced_ns = synced_ns < waited ? synced_ns : waited;
+    tt_phase_add(j->engine, TT_COLLECTIVE, since);
+    tt_phase_add(j->engine, TT_IO_WRITE, since + synced_ns);
+    tt_phase_add(j->engine, TT_IO_SYNC, tt_now_ns() - synced_ns);
+}
+
 /* The next rank of the group waits for the baton, also if this one has failed: then there is
  * nothing for it to add to. */
 static int take_turn(struct job *j, uint64_t dump, struct tt_error *e)
 {
     uint64_t rank = (uint64_t)j->engine->rank;
-    int64_t t = tt_now_ns();
-    int ok = 1, rc = TT_OK;
+    int64_t t = tt_now_ns(), baton[2] = {1, 0}; /* all is well; for how long ranks have synced */
+    double synced = tt_phase_seconds(j->engine, TT_SYNC);
+    int rc = TT_OK;
 
     if (rank > j->first_of_group) {
-        MPI_Recv(&ok, 1, MPI_INT, (int)rank - 1, BATON, j->engine->comm, MPI_STATUS_IGNORE);
-        tt_phase_add(j->engine, TT_COLLECTIVE, t);
-        tt_phase_add(j->engine, TT_IO_WRITE, t); /* else the rate would be that of one rank */
+        MPI_Recv(baton, 2, MPI_INT64_T, (int)rank - 1, BATON, j->engine->comm, MPI_STATUS_IGNORE);
+        add_waiting(j, t, baton[1]);
     }
-    if (ok)
+    if (baton[0])
         rc = write_file(j, dump, rank == j->first_of_group, e);
-    ok = ok && rc == TT_OK;
+    baton[0] = baton[0] && rc == TT_OK;
+    baton[1] += (int64_t)((tt_phase_seconds(j->engine, TT_SYNC) - synced) * 1e9);
     if (rank + 1 < j->end_of_group)
-        MPI_Send(&ok, 1, MPI_INT, (int)rank + 1, BATON, j->engine->comm);
+        MPI_Send(baton, 2, MPI_INT64_T, (int)rank + 1, BATON, j->engine->comm);
     return rc;
 }
 

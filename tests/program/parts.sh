@@ -80,5 +80,9 @@ rm "$data/c_00000_000"
 no_data_left
 
 usage "4 groups are more than the 3 ranks" "${parts[@]}" --groups 4
+# The last rank of a group has waited while all others wrote and synced, and the two are told apart.
+expect 0 "$TUTTI" run parts -n 3 --groups 1 --size 80000 --dumps 2 --sync close --json out.json --quiet "${here[@]}"
+jq -e '.samples | (.columns | [index("sync_ns", "io_sync_ns")]) as [$sync, $all] | ([.ranks[].rows[][$sync]] | add) as $synced |
+    ([.ranks[2].rows[][$all]] | add) / $synced - 1 | fabs < 0.1' out.json >/dev/null || fail "waiting for syncs is not a sync"
 usage "needs overlap=none" "${parts[@]}" --overlap async --sync close
 usage "too large" "${parts[@]}" --growth 100 --dumps 40
