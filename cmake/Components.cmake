@@ -258,7 +258,8 @@ endfunction()
 # The text of a file, behind that of further ones, as the string `symbol`: kernels of devices are compiled at run time.
 function(tutti_embed target file symbol)
   set(text "")
-  foreach(each ${ARGN} ${file})
+  set(all src/base/both.h ${ARGN} ${file})
+  foreach(each ${all})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${each})
     file(READ ${CMAKE_SOURCE_DIR}/${each} more)
     string(APPEND text "${more}")
@@ -273,7 +274,7 @@ const char @symbol@[] = \"@text@\";
 ")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
   set_property(GLOBAL APPEND PROPERTY TUTTI_EMBEDDED ${symbol})
-  set_property(GLOBAL PROPERTY TUTTI_EMBEDDED_${symbol} ${ARGN} ${file})
+  set_property(GLOBAL PROPERTY TUTTI_EMBEDDED_${symbol} ${all})
 endfunction()
 
 # Compile a file of kernels once per instruction set; the program chooses when it starts.

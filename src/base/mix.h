@@ -6,14 +6,7 @@
 
 #include <stdint.h>
 
-/* A well mixed function of its argument: the finaliser of splitmix64. */
-static inline uint64_t tt_mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
+#include "base/both.h" /* tt_mix */
 
 /* A random order of 0 .. n-1 that needs no memory: a Feistel network over the next even number of
  * bits, walked until it falls below n. */

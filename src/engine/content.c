@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-#include "base/mix.h"
 #include "engine/content_kernel.h"
 
 #define WORDS (TT_CONTENT_CHUNK / sizeof(uint64_t))
-#define DISTINCT 16 /* contents of the chunks that repeat */
 
 #if defined(__x86_64__)
 static tt_content_kernel *kernel(void)
@@ -26,15 +24,6 @@ static tt_content_kernel *kernel(void)
 
 /* ---- random ---- */
 
-static uint64_t chunk_key(const struct tt_content *c, uint64_t owner, uint64_t chunk)
-{
-    uint64_t key = tt_mix(tt_mix(tt_mix(c->signature) + owner) + chunk);
-
-    if ((double)(key >> 11) * 0x1p-53 < c->duplicate)
-        return tt_mix(tt_mix(c->signature + 1) + key % DISTINCT);
-    return key;
-}
-
 size_t tt_content_random_words(const struct tt_content *c)
 {
     return WORDS - (size_t)((double)WORDS * c->compressible + 0.5);
@@ -42,7 +31,7 @@ size_t tt_content_random_words(const struct tt_content *c)
 
 static void make_chunk(const struct tt_content *c, uint64_t owner, uint64_t chunk, uint64_t *words)
 {
-    uint64_t key = chunk_key(c, owner, chunk), states[16];
+    uint64_t key = tt_content_chunk_key(c->signature, owner, c->duplicate, chunk), states[16];
     size_t random = tt_content_random_words(c);
 
     for (unsigned i = 0; i < 16; i++)
@@ -77,13 +66,7 @@ static void fill_random(const struct tt_content *c, uint64_t owner, uint64_t off
 
 static uint64_t ior_word(const struct tt_content *c, uint64_t owner, uint64_t offset, size_t i)
 {
-    uint64_t mine = owner << 32;
-
-    if (c->kind != TT_CONTENT_TIMESTAMP && i % 512 == 0)
-        return mine | (uint32_t)(offset * (i / 512 + 1));
-    if (c->kind == TT_CONTENT_SCATTER)
-        return tt_mix(tt_mix(c->signature + owner) + i);
-    return mine | (uint32_t)(c->signature + i);
+    return tt_content_ior_word((int)c->kind, c->signature, owner, offset, i);
 }
 
 static void fill_ior(const struct tt_content *c, uint64_t owner, uint64_t offset, char *data,

@@ -9,18 +9,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "engine/content_both.h"
 
 struct tt_device; /* devices/device.h */
-
-/* Random content is made in chunks of this size, of which each depends on its place alone. */
-#define TT_CONTENT_CHUNK 4096
-
-enum tt_content_kind {
-    TT_CONTENT_RANDOM,    /* of any place; as compressible and as often repeated as asked */
-    TT_CONTENT_TIMESTAMP, /* IOR's: word i of a transfer is owner << 32 | (signature + i) */
-    TT_CONTENT_OFFSET,    /* the same, with the transfer's offset in every 512th word */
-    TT_CONTENT_SCATTER,   /* IOR's incompressible: random once, with the offset words */
-};
 
 struct tt_content {
     enum tt_content_kind kind;

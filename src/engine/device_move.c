@@ -15,6 +15,9 @@ struct move {
 
 /* ---- selections for kernels ---- */
 
+_Static_assert(sizeof((struct tt_device_selection *)0)->dims == TT_MAX_DIMS * sizeof(tt_u64),
+               "dimensions");
+
 size_t tt_device_list_length(const struct tt_selection *s)
 {
     struct tt_run run;
@@ -36,7 +39,7 @@ struct tt_device_selection tt_device_select(const struct tt_selection *s,
                                             const struct tt_device_place *list)
 {
     struct tt_device_selection out = {.ndims = (uint64_t)s->ndims};
-    struct tt_run run;
+    struct tt_run run = {0};
 
     if (tt_device_list_length(s) > 0) {
         out.list = list;
@@ -54,37 +57,6 @@ struct tt_device_selection tt_device_select(const struct tt_selection *s,
         out.block[0] = run.length;
     }
     return out;
-}
-
-static uint64_t place_in_list(const struct tt_device_selection *s, uint64_t i)
-{
-    uint64_t low = 0, high = s->nruns;
-
-    while (high - low > 1) {
-        uint64_t middle = (low + high) / 2;
-
-        if (s->list[middle].first <= i)
-            low = middle;
-        else
-            high = middle;
-    }
-    return s->list[low].at + (i - s->list[low].first);
-}
-
-uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i)
-{
-    uint64_t place = 0, step = 1;
-
-    if (s->list)
-        return place_in_list(s, i);
-    for (int d = (int)s->ndims - 1; d >= 0; d--) {
-        uint64_t extent = s->count[d] * s->block[d], k = i % extent;
-
-        place += step * (s->start[d] + k / s->block[d] * s->stride[d] + k % s->block[d]);
-        step *= s->dims[d];
-        i /= extent;
-    }
-    return place;
 }
 
 struct tt_kernel_grid tt_device_threads(uint64_t n)

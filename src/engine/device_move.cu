@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Elements of a selection in the device's memory to a dense array, and back; the struct is that of
- * device_move.c. Compiled at run time, behind selection.cu. */
+ * device_move.c. Compiled at run time, behind selection_both.h. */
 struct move {
     char *scattered;
     char *dense;
     u64 n, element;
-    selection memory;
+    tt_device_selection memory;
 };
 
 template <typename T> static __device__ void gather_as(const move &m)
 {
     for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < m.n; i += gridDim.x * (u64)blockDim.x)
-        ((T *)m.dense)[i] = ((const T *)m.scattered)[place_of(m.memory, i)];
+        ((T *)m.dense)[i] = ((const T *)m.scattered)[tt_device_place_of(&m.memory, i)];
 }
 
 template <typename T> static __device__ void scatter_as(const move &m)
 {
     for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < m.n; i += gridDim.x * (u64)blockDim.x)
-        ((T *)m.scattered)[place_of(m.memory, i)] = ((const T *)m.dense)[i];
+        ((T *)m.scattered)[tt_device_place_of(&m.memory, i)] = ((const T *)m.dense)[i];
 }
 
 /* Elements of any other size byte by byte. */
@@ -26,7 +26,7 @@ static __device__ void move_bytes(const move &m, bool out)
     u64 all = m.n * m.element;
 
     for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < all; i += gridDim.x * (u64)blockDim.x) {
-        char *there = m.scattered + place_of(m.memory, i / m.element) * m.element + i % m.element;
+        char *there = m.scattered + tt_device_place_of(&m.memory, i / m.element) * m.element + i % m.element;
 
         if (out)
             m.dense[i] = *there;

@@ -5,29 +5,17 @@
 #define TT_ENGINE_DEVICE_MOVE_H
 
 #include "devices/device.h"
+#include "engine/selection_both.h"
 #include "io/model.h"
 
-/* A selection as kernels take it; selection.cu declares the same. Runs are a list, which somebody
- * has to copy to the device. */
-struct tt_device_place {
-    uint64_t at, first; /* of a run: where it begins, and the number of its first element */
-};
 /* Rows that are shorter cost a copy more than their bytes do. */
 #define TT_DEVICE_SHORTEST_ROW 512
-struct tt_device_selection {
-    const struct tt_device_place *list; /* NULL: a slab */
-    uint64_t nruns;
-    uint64_t ndims, dims[TT_MAX_DIMS], start[TT_MAX_DIMS], stride[TT_MAX_DIMS], count[TT_MAX_DIMS],
-        block[TT_MAX_DIMS];
-};
 /* Entries of the list that a selection needs, which may be none; and filling them. */
 size_t tt_device_list_length(const struct tt_selection *s);
 void tt_device_list_make(const struct tt_selection *s, struct tt_device_place *list);
 /* The selection must not be empty; list: its own, in the device's memory, if it needs one. */
 struct tt_device_selection tt_device_select(const struct tt_selection *s,
                                             const struct tt_device_place *list);
-/* Where the i-th element lies: for what the host does in place of a kernel. */
-uint64_t tt_device_place_of(const struct tt_device_selection *s, uint64_t i);
 /* Threads for so many elements, of a kernel that strides through them. */
 struct tt_kernel_grid tt_device_threads(uint64_t n);
 /* Before the start: what their first launches would take. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Of the state in a device's memory: what differs from checkpoint to checkpoint, and comparing. The
  * structs are those of device.c. Compiled at run time. */
-typedef unsigned long long u64;
-
 struct stamping {
     char *data;
     u64 first, n, word; /* bytes before the first stamp; stamps */

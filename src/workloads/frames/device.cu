@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Frames in a device's memory, value by value those of content.c: every operation is the host's. The
  * structs are those of device.c. Compiled at run time. */
-typedef unsigned long long u64;
-typedef unsigned u32;
-
 struct shape {
     u64 parts[3], block[3], dims[3], start[3];
     u64 width, values; /* floats of an element, and of this rank */
@@ -17,14 +14,6 @@ struct visit {
     u32 doubles;
 };
 
-static __device__ u64 mix(u64 x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 /* The number of the rank's i-th value in the whole frame. */
 static __device__ u64 place_of(const shape &s, u64 i)
 {
@@ -36,9 +25,9 @@ static __device__ u64 place_of(const shape &s, u64 i)
 
 static __device__ double value_at(const visit &v, u64 i)
 {
-    u64 seed = mix(mix(v.seed) ^ v.frame);
+    u64 seed = tt_mix(tt_mix(v.seed) ^ v.frame);
 
-    return (double)(mix(seed + place_of(v.s, i)) >> 11) * 0x1p-53;
+    return (double)(tt_mix(seed + place_of(v.s, i)) >> 11) * 0x1p-53;
 }
 
 extern "C" __global__ void fill(visit v)

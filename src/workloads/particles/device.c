@@ -13,17 +13,14 @@ extern const char tt_particles_source[]; /* device.cu */
 /* As device.cu declares it. */
 struct cloud {
     uint32_t *data;
-    uint64_t *found;      /* check: where the first wrong value is, counted from the end */
-    const uint64_t *runs; /* of a list: where each begins in the file and in memory; else none */
-    uint64_t nruns;
+    uint64_t *found; /* check: where the first wrong value is, counted from the end */
+    struct tt_device_selection file;
     uint64_t n, origin; /* particles; index of the file's first one */
     uint64_t seed, step;
     uint64_t rows, row;      /* of all ranks; particles of a row */
     uint64_t first, between; /* visited: the first particle, and how far apart they are */
     double loss;             /* check: how far a real value may be from the right one */
-    uint32_t ndims, records, stamps_only;
-    uint64_t dims[TT_PARTICLE_DIMS], start[TT_PARTICLE_DIMS], stride[TT_PARTICLE_DIMS],
-        count[TT_PARTICLE_DIMS], block[TT_PARTICLE_DIMS];
+    uint32_t records, stamps_only;
 };
 struct repacking {
     struct tt_particle *records;
@@ -37,31 +34,12 @@ struct pushing {
 
 /* ---- the kernels, by the host ---- */
 
-static uint64_t place_of(const struct cloud *c, uint64_t i)
-{
-    uint64_t place = 0, step = 1, run = 0;
-
-    if (c->nruns > 0) {
-        while (run + 1 < c->nruns && c->runs[2 * run + 3] <= i)
-            run++;
-        return c->runs[2 * run] + i - c->runs[2 * run + 1];
-    }
-    for (int d = (int)c->ndims - 1; d >= 0; d--) {
-        uint64_t extent = c->count[d] * c->block[d], k = i % extent;
-
-        place += step * (c->start[d] + k / c->block[d] * c->stride[d] + k % c->block[d]);
-        step *= c->dims[d];
-        i /= extent;
-    }
-    return place;
-}
-
 static void visit_all(const struct cloud *c, bool checking)
 {
     const struct tt_particles_content content = {c->seed, c->rows, c->row};
 
     for (uint64_t i = c->first; i < c->n; i += c->between) {
-        uint64_t index = c->origin + place_of(c, i), wrong;
+        uint64_t index = c->origin + tt_device_place_of(&c->file, i), wrong;
         struct tt_particle p;
         uint32_t words[TT_PARTICLE_FIELDS];
 
@@ -139,6 +117,7 @@ static struct cloud arguments_of(const struct tt_particles_content *c,
                                  uint64_t step)
 {
     struct cloud a = {.data = (uint32_t *)data,
+                      .file = tt_device_select(&s->file, s->runs_there),
                       .n = s->count,
                       .origin = s->origin,
                       .seed = c->seed,
@@ -147,42 +126,28 @@ static struct cloud arguments_of(const struct tt_particles_content *c,
                       .row = c->row,
                       .between = 1,
                       .loss = c->loss,
-                      .ndims = (uint32_t)s->ndims,
                       .records = layout == TT_PARTICLES_RECORDS};
 
-    if (s->file.kind == TT_SELECT_RUNS) {
-        a.runs = s->runs_there;
-        a.nruns = s->file.nruns;
-    }
-    memcpy(a.dims, s->file.dims, sizeof a.dims);
-    memcpy(a.start, s->file.start, sizeof a.start);
-    memcpy(a.stride, s->file.stride, sizeof a.stride);
-    memcpy(a.count, s->file.count, sizeof a.count);
-    memcpy(a.block, s->file.block, sizeof a.block);
     return a;
 }
 
 int tt_particles_shape_to_device(struct tt_particles_shape *s, struct tt_device *d,
                                  struct tt_error *e)
 {
-    size_t n = s->file.kind == TT_SELECT_RUNS ? s->file.nruns : 0, bytes = 2 * n * sizeof(uint64_t);
-    uint64_t *begins, before = 0;
+    size_t n = tt_device_list_length(&s->file), bytes = n * sizeof(struct tt_device_place);
+    struct tt_device_place *list;
     int rc;
 
     if (n == 0)
         return TT_OK;
-    begins = malloc(bytes);
-    if (!begins)
+    list = malloc(bytes);
+    if (!list)
         return tt_fail_nomem(e, "the blocks to read");
-    for (size_t i = 0; i < n; i++) {
-        begins[2 * i] = s->runs[i].start;
-        begins[2 * i + 1] = before;
-        before += s->runs[i].length;
-    }
+    tt_device_list_make(&s->file, list);
     rc = d->type->allocate(d, bytes, &s->runs_there, e);
     if (rc == TT_OK)
-        rc = tt_device_copy_now(d, TT_TO_DEVICE, s->runs_there, begins, bytes, e);
-    free(begins);
+        rc = tt_device_copy_now(d, TT_TO_DEVICE, s->runs_there, list, bytes, e);
+    free(list);
     return rc;
 }
 

@@ -1,58 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Particles in a device's memory, each the same as content.c makes it: every operation is the host's,
- * in its order. The structs are those of device.c. Compiled at run time. */
-typedef unsigned long long u64;
-typedef unsigned u32;
-
+ * in its order. The structs are those of device.c. Compiled at run time, behind selection_both.h. */
 struct cloud {
     u32 *data;
-    u64 *found;      /* check: where the first wrong value is, counted from the end */
-    const u64 *runs; /* of a list: where each begins in the file and in memory; else none */
-    u64 nruns;
+    u64 *found; /* check: where the first wrong value is, counted from the end */
+    tt_device_selection file;
     u64 n, origin;      /* particles; index of the file's first one */
     u64 seed, step;
     u64 rows, row;      /* of all ranks; particles of a row */
     u64 first, between; /* visited: the first particle, and how far apart they are */
     double loss;        /* check: how far a real value may be from the right one */
-    u32 ndims, records, stamps_only;
-    u64 dims[3], start[3], stride[3], count[3], block[3];
+    u32 records, stamps_only;
 };
 #define STAMP 1024
 #define NUMBER 6 /* the property that is no real number */
-
-static __device__ u64 mix(u64 x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
-/* In the file, of the i-th particle in memory. */
-static __device__ u64 place_of(const cloud &c, u64 i)
-{
-    u64 place = 0, step = 1, low = 0, high = c.nruns;
-
-    if (high > 0) {
-        while (high - low > 1) {
-            u64 middle = (low + high) / 2;
-
-            if (c.runs[2 * middle + 1] <= i)
-                low = middle;
-            else
-                high = middle;
-        }
-        return c.runs[2 * low] + i - c.runs[2 * low + 1];
-    }
-    for (int d = (int)c.ndims - 1; d >= 0; d--) {
-        u64 extent = c.count[d] * c.block[d], k = d == 0 ? i : i % extent;
-
-        place += step * (c.start[d] + k / c.block[d] * c.stride[d] + k % c.block[d]);
-        step *= c.dims[d];
-        i /= extent;
-    }
-    return place;
-}
 
 static __device__ float uniform(u64 bits)
 {
@@ -65,8 +26,8 @@ struct particle {
 
 static __device__ particle particle_at(const cloud &c, u64 index)
 {
-    u64 key = mix(c.seed + (index % STAMP == 0 ? c.step : 0));
-    u64 a = mix(key + 2 * index), b = mix(key + 2 * index + 1);
+    u64 key = tt_mix(c.seed + (index % STAMP == 0 ? c.step : 0));
+    u64 a = tt_mix(key + 2 * index), b = tt_mix(key + 2 * index + 1);
     int number = (int)(index / c.row & 0x7fffffff);
     float n = (float)c.rows, twice = 2.0f * (float)number;
 
@@ -89,7 +50,7 @@ template <bool checking> static __device__ void visit_all(const cloud &c)
     u64 step = c.between * gridDim.x * blockDim.x;
 
     for (u64 i = c.first + c.between * (blockIdx.x * (u64)blockDim.x + threadIdx.x); i < c.n; i += step) {
-        u64 index = c.origin + place_of(c, i);
+        u64 index = c.origin + tt_device_place_of(&c.file, i);
         particle p;
 
         if (c.stamps_only && index % STAMP != 0)

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Content of pattern in a device's memory, element by element that of content.c; the struct is that
- * of device.c. Compiled at run time, behind selection.cu. */
+ * of device.c. Compiled at run time, behind selection_both.h. */
 struct field {
     u32 kind, count, offset, width;
 };
 struct content {
     unsigned char *data;
     u64 *found; /* not 0: something is wrong */
-    selection file, memory;
+    tt_device_selection file, memory;
     u64 n, seed; /* elements; of whole memory: bytes */
     u32 size, nfields;
     field fields[64];
 };
 enum { U8, I32, U32, I64, U64, F32, F64, CHAR }; /* as io/model.h has them */
 enum { POISON = 0xa5 };
-
-static __device__ u64 mix(u64 x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
 
 /* The bytes of a value, the first one lowest. */
 static __device__ u64 bits_of(u32 kind, u64 h)
@@ -40,8 +32,8 @@ enum what { FILL, COMPARE, SPOIL };
 /* False: something is not what it should be. */
 template <what act> static __device__ bool visit(const content &c, u64 i)
 {
-    u64 h = mix(c.seed + place_of(c.file, i)), bits;
-    unsigned char *element = c.data + place_of(c.memory, i) * c.size;
+    u64 h = tt_mix(c.seed + tt_device_place_of(&c.file, i)), bits;
+    unsigned char *element = c.data + tt_device_place_of(&c.memory, i) * c.size;
 
     for (u32 f = 0; f < c.nfields; f++)
         for (u32 j = 0; j < c.fields[f].count; j++) {
@@ -56,7 +48,7 @@ template <what act> static __device__ bool visit(const content &c, u64 i)
                 if (act != COMPARE)
                     to[k] = right;
             }
-            h = mix(h);
+            h = tt_mix(h);
         }
     return true;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The computation of work.c on a device: every group of threads makes the same products as a rank of
  * the host does, with a result of its own. The struct is that of device.c. Compiled at run time. */
-typedef unsigned long long u64;
-
 #define N 64
 
 struct products {
