@@ -329,9 +329,15 @@ int tt_device_gives_halos(struct tt_engine *engine, bool *out, struct tt_error *
     *out = false;
     if (!engine->device || engine->size == 1)
         return TT_OK;
+    if (engine->p->halos_asked) { /* by an earlier pass of the same run */
+        *out = engine->p->halos_direct;
+        return TT_OK;
+    }
     *out = o->halo != HALO_STAGED && prove(engine, &why) == TT_OK;
     if (!*out && o->halo == HALO_DIRECT)
         return tt_fail(e, TT_UNSUPPORTED, "device.halo=direct: %s: use auto or staged", why.text);
+    engine->p->halos_asked = true;
+    engine->p->halos_direct = *out;
     if (engine->rank == 0 &&
         tt_facts_add(&facts, "device.halo", halos[o->halo], *out ? "direct" : "staged",
                      TT_IN_EFFECT,

@@ -93,6 +93,7 @@ struct tt_engine_private {
     struct tt_pool *helper;       /* NULL without overlap */
     struct tt_memory memory;      /* that staging buffers are made of */
     struct tt__device_seen device_seen;
+    bool halos_asked, halos_direct; /* whether MPI takes a device's addresses: asked once */
     struct tt_probe probes[2]; /* noncontiguous, contiguous; only if the backend is nonblocking */
     bool may_be_native;        /* probes were made */
     const char *overlap_way;   /* how dumps really overlapped; NULL before the first */

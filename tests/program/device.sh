@@ -432,6 +432,11 @@ proof() { # DEVICES OPTIONS...: devices and levels of threads of the two
 proof '0:0 1:0' -n 2 --device.map 0:1
 proof '0:3 1:3' -n 4 --device.map 0:0:1:1 --mode async
 proof '1:0 1:0' -n 2 --device.map 1:1
+# A run that begins again and again proves it once.
+rm -rf "${runs:?}" proof
+expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow
+(export SHADOW_MPI=1 SHADOW_OPEN=1 SHADOW_PROOF="$work/proof" iterations_wanted=50; perform_endlessly 2 "$(last_run)")
+equal 2 "$(wc -l <proof)" "processes that prove in a run of many passes"
 expect 0 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --layers cache --cache.dir "$work"
 equal '["auto","staged","a layer calls MPI in a thread of its own, beside which nothing proves that it takes them"]' "$(halo)" "halos beside a layer's thread"
 expect 1 env SHADOW_MPI=1 SHADOW_OPEN=1 "${stencil[@]}" -n 2 --size 64 --device shadow --layers cache --cache.dir "$work" --device.halo direct
