@@ -37,13 +37,13 @@ size_t tt_content_random_words(const struct tt_content *c);
 /* The same in a device's memory, by its kernels; n is a multiple of 8. They wait for what was
  * queued on the device's computation before, and return when all of it is done. `found` is 8 bytes
  * of the device's memory for the answer; *wrong is n if nothing differs. */
-/* Before the start: what the first use of the other two would take. */
-int tt_content_prepare_on(struct tt_device *d, struct tt_error *e);
 int tt_content_fill_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,
                        uint64_t offset, void *data, size_t n, struct tt_error *e);
 int tt_content_compare_on(struct tt_device *d, const struct tt_content *c, uint64_t owner,
                           uint64_t offset, const void *data, size_t n, void *found, size_t *wrong,
                           struct tt_error *e);
+/* Before the start: what the first use of these two would take. */
+int tt_content_prepare_on(struct tt_device *d, struct tt_error *e);
 
 /* What a sample of data turned out to be. */
 struct tt_content_ratio {

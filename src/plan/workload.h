@@ -22,7 +22,7 @@ struct tt_estimate {
     uint64_t dumps;           /* write events that write something */
     uint64_t memory_per_rank; /* bytes, the largest rank */
     uint64_t device_memory;   /* the same of its device */
-    char pieces[128];         /* what does not come out even, for whoever looks; may be empty */
+    char pieces[160];         /* what does not come out even, for whoever looks; may be empty */
     bool at_most;             /* a deadline may end it earlier: limits are looked at as it writes */
     double compute_seconds; /* from a short measurement on this machine, or as asked; with sleep */
     double sleep_seconds;   /* which needs no CPU */
