@@ -66,9 +66,11 @@ static bool has_more(struct job *j)
 
 static void take(struct job *j, uint64_t elements)
 {
+    j->rest.length -= elements;
+    if (j->rest.length == 0) /* nearly always; to load what was just stored takes long */
+        return;
     j->rest.file_offset += elements;
     j->rest.memory_offset += elements;
-    j->rest.length -= elements;
 }
 
 /* Walks on by as many boxes as one call takes; without boxes they are only counted. False at the
@@ -87,7 +89,6 @@ static bool next_round(struct job *j, MPI_Offset **boxes, uint64_t *memory, bool
         bool follows = *packed && (p->n == 0 || at == *memory + elements);
         uint64_t most = follows || all < round ? all : round;
         uint64_t fit = most > elements ? most - elements : 0;
-        struct tt_run run = {j->rest.file_offset, j->rest.length};
         uint64_t taken;
 
         if (p->n == 0 && fit == 0)
@@ -97,8 +98,10 @@ static bool next_round(struct job *j, MPI_Offset **boxes, uint64_t *memory, bool
         if (p->n == 0)
             *memory = at;
         *packed = follows;
-        taken = run.length = run.length < fit ? run.length : fit;
+        taken = j->rest.length < fit ? j->rest.length : fit;
         if (boxes || taken > 1) { /* one element is a box wherever it is */
+            struct tt_run run = {j->rest.file_offset, taken};
+
             tt_run_take_box(&run, j->variable->ndims, j->variable->dims, start, count);
             taken -= run.length;
         }
@@ -225,13 +228,32 @@ static int move_slab(struct job *j, struct tt_error *e)
 
 /* ---- what is needed ---- */
 
-static int reserve_boxes(struct tt_container *c, size_t n, struct tt_error *e)
+/* Of the variable that has most. */
+static int most_dims(const struct tt_file *file)
 {
+    int most = 0;
+
+    for (uint32_t i = 0; i < file->spec->nvariables; i++) {
+        const struct tt_variable *v = &file->spec->variables[i];
+        int dims =
+            tt_container_has_step(file->spec, v) + v->ndims + tt_container_has_bytes(file, v);
+
+        most = dims > most ? dims : most;
+    }
+    return most;
+}
+
+/* Close to each other: where runs are tiny, caches matter. */
+static int reserve_boxes(const struct tt_file *file, size_t n, struct tt_error *e)
+{
+    struct tt_container *c = file->state;
     MPI_Offset *numbers, **boxes;
+    size_t dims;
 
     if (n <= c->boxes_size)
         return TT_OK;
-    numbers = realloc(c->numbers, n * 2 * TT_CONTAINER_DIMS * sizeof *numbers);
+    dims = (size_t)most_dims(file);
+    numbers = realloc(c->numbers, n * 2 * dims * sizeof *numbers);
     if (numbers)
         c->numbers = numbers;
     boxes = realloc(c->boxes, n * 2 * sizeof *boxes);
@@ -241,7 +263,7 @@ static int reserve_boxes(struct tt_container *c, size_t n, struct tt_error *e)
         return tt_fail_nomem(e, "a list of boxes");
     c->boxes_size = n;
     for (size_t i = 0; i < 2 * n; i++)
-        c->boxes[i] = c->numbers + i * TT_CONTAINER_DIMS;
+        c->boxes[i] = c->numbers + i * dims;
     return TT_OK;
 }
 
@@ -277,7 +299,7 @@ static int plan(struct job *j, int *calls, struct tt_error *e)
         if (!c->staging)
             return tt_fail_nomem(e, "a staging buffer");
     }
-    return reserve_boxes(c, boxes, e);
+    return reserve_boxes(j->file, boxes, e);
 }
 
 /* ---- a block ---- */

@@ -323,31 +323,6 @@ bool tt_selection_is_strided(const struct tt_selection *s, struct tt_strided *ou
     return true;
 }
 
-void tt_run_take_box(struct tt_run *run, int ndims, const uint64_t *dims, uint64_t *start,
-                     uint64_t *count)
-{
-    uint64_t inner = 1, rest = run->start, take;
-    int d = ndims - 1;
-
-    for (int i = d; i > 0; i--) { /* divisions show where runs are tiny: none that is not needed */
-        start[i] = rest % dims[i];
-        count[i] = 1;
-        rest /= dims[i];
-    }
-    start[0] = rest;
-    count[0] = 1;
-    while (d > 0 && start[d] == 0 && run->length >= inner * dims[d]) {
-        count[d] = dims[d];
-        inner *= dims[d--];
-    }
-    take = dims[d] - start[d];
-    if (take > run->length / inner)
-        take = run->length / inner;
-    count[d] = take;
-    run->start += take * inner;
-    run->length -= take * inner;
-}
-
 /* ---- blocks ---- */
 
 size_t tt_block_element_size(const struct tt_block *b, const struct tt_variable *v)

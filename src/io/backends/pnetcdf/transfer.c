@@ -173,8 +173,11 @@ int tt_pnetcdf_write(struct tt_file *file, uint64_t step, const struct tt_block 
     rc = tt_container_write(file, step, b, e);
     if (plain)
         tt_mpi_proof_after(&s->proof, block_bytes(file, b));
-    if (rc == TT_OK && block_end(file, b, step) > s->end)
-        s->end = block_end(file, b, step);
+    if (rc == TT_OK) {
+        uint64_t end = block_end(file, b, step);
+
+        s->end = end > s->end ? end : s->end;
+    }
     return rc;
 }
 
