@@ -603,8 +603,7 @@ static int put_history(struct tt_h5bench_translation *t, const struct e3sm *o)
                    is_log || o->strategy == 1 ? "canonical" : "blob");
     if (is_log)
         tt_h5bench_put(t, "x", "layers", "log");
-    if (strcmp(model->value, "G") != 0) /* which has one, of doubles */
-    {
+    if (strcmp(model->value, "G") != 0) { /* which has one, of doubles */
         tt_h5bench_put(t, "f", "climate.files", "%s", files[o->files]);
         tt_h5bench_put(t, "j", "climate.type", "%s", o->is_float ? "float" : "double");
     }
