@@ -204,11 +204,10 @@
       "bytes_written / sum over dumps of the slowest rank's time in the copy to staging " \
       "buffers; unknown unless overlap is async, where every dump is copied") \
     X(kernel_time, "s", "kernels per iteration", TIME, WORKLOAD, 0, \
-      "from the beginning of the first kernel of an iteration's computation to the end of the " \
-      "last one, by the device's own clock: with the gaps between them, and with what others ran " \
-      "on a shared device; without kernels for halos, dumps, content and a residual of their " \
-      "own. Where halos overlap, the interior and the rest apart. Summed, and divided by all " \
-      "iterations, also those that compute nothing; of the slowest rank") \
+      "mean over all iterations of the time from the beginning of the first kernel that computes " \
+      "to the end of the last, by the device's own clock; on the slowest rank. Gaps between them " \
+      "count, and so do kernels of others on a shared device; kernels for halos, dumps, content " \
+      "and a residual alone do not. Where halos overlap, interior and rest are timed apart") \
     X(staged, "B", "staged", COUNT, WORKLOAD, 0, \
       "bytes that moved between devices and the host's memory to be written or after they were " \
       "read, over all ranks and with baseline epochs") \

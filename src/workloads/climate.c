@@ -88,9 +88,9 @@ static int check_idle(const struct tt_climate_options *o, struct tt_error *e)
 {
     bool f = o->which == TT_CLIMATE_F, g = o->which == TT_CLIMATE_G, i = o->which == TT_CLIMATE_I;
     const struct tt_idle idle[] = {
-        {!f, "columns", "but in case F"},
-        {!g, "cells edges vertices", "but in case G"},
-        {!i, "latitudes longitudes land", "but in case I"},
+        {!f, "columns", "outside case F"},
+        {!g, "cells edges vertices", "outside case G"},
+        {!i, "latitudes longitudes land", "outside case I"},
         {i, "levels", "in case I"},
         {g, "type", "in case G"},
         {(f && o->files == TT_CLIMATE_H0) || (i && o->files == TT_CLIMATE_H1), "records flush",

@@ -126,9 +126,9 @@ grep -q 'climate on 1344 ranks' sizes && grep -q '^writes  *172 GiB in 241 dumps
 usage "climate.flush 3 does not divide climate.records 2; give a divisor" "${climate[@]}" --flush 3
 usage "case G has one file" "${climate[@]}" --case G --files h0
 usage "only case I has holes" "${climate[@]}" --fill yes
-usage "climate.columns has no effect but in case F: leave it out" "${climate[@]}" --case G --columns 9
-usage "climate.vertices has no effect but in case G: leave it out" "${climate[@]}" --vertices 9
-usage "climate.land has no effect but in case I: leave it out" "${climate[@]}" --case G --land 9
+usage "climate.columns has no effect outside case F: leave it out" "${climate[@]}" --case G --columns 9
+usage "climate.vertices has no effect outside case G: leave it out" "${climate[@]}" --vertices 9
+usage "climate.land has no effect outside case I: leave it out" "${climate[@]}" --case G --land 9
 usage "climate.levels has no effect in case I: leave it out" "${climate[@]}" --case I --levels 3
 usage "climate.type has no effect in case G: leave it out" "${climate[@]}" --case G --type float
 usage "climate.records has no effect on that file, which has one record" "${climate[@]}" --files h0
