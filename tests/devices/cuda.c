@@ -8,6 +8,7 @@
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
  * process instead. FAKE_CUDA_VERSION, of the driver, default 13000. FAKE_CUDA_MEMORY, bytes that it
  * has. FAKE_CUDA_MIG, each rank has a part of its own of the one GPU. FAKE_CUDA_CAPABILITY=90.
+ * FAKE_CUDA_BUILTINS, NVRTC opens its second library by name, as the real one does.
  * FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only architecture that NVRTC knows
  * (default: that of the device). */
 #include <dlfcn.h>
@@ -565,6 +566,8 @@ cu_result nvrtcCompileProgram(nvrtc_program program, int noptions, const char *c
         program->log = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n";
     else if (contracts)
         program->log = "error: --fmad=false is missing: results would not be the host's\n";
+    else if (getenv("FAKE_CUDA_BUILTINS") && !dlopen("libnvrtc-builtins.so.0.0", RTLD_NOW))
+        program->log = "nvrtc: error: failed to open libnvrtc-builtins.so.0.0.\n";
     else if (told(__func__))
         program->log = "tutti.cu(7): error: identifier \"u65\" is undefined\n1 error detected\n";
     else

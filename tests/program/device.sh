@@ -530,6 +530,11 @@ for name in libnvrtc.so.11.1 libnvrtc.so.11.2 libnvrtc.so.12 libnvrtc.so.14; do
     [ $name != libnvrtc.so.11.1 ] || names 11010 $name
 done
 names 11080 libnvrtc.so.11.2
+# Its second library is beside it, and nowhere else.
+expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" FAKE_CUDA_BUILTINS=yes CUDA_HOME="$work/home" "${cuda[@]}"
+one_line "failed to open libnvrtc-builtins.so.0.0"
+"$MPICC" -shared -fPIC -Wl,-soname,libnvrtc-builtins.so.0.0 nothing.c -o home/lib64/libnvrtc-builtins.so.0.0
+expect 0 env LD_LIBRARY_PATH="$FAKE_CUDA" FAKE_CUDA_BUILTINS=yes CUDA_HOME="$work/home" "${cuda[@]}"
 names 13000 libnvrtc.so.12
 names 15010 libnvrtc.so.14
 rm home/lib64/libnvrtc.so.1[12]*

@@ -124,6 +124,19 @@ static void *open_nvrtc(const char *given)
     return handle ? handle : open_below("/usr/local/cuda", names);
 }
 
+/* When it compiles, NVRTC opens a second library by name only. It lies beside NVRTC, where the
+ * linker need not look; one that is open already is found. */
+static void open_builtins(void)
+{
+    const char *name = strrchr(library.nvrtc_path, '/');
+    int directory = name ? (int)(name + 1 - library.nvrtc_path) : 0;
+    char path[sizeof library.nvrtc_path + 48];
+
+    snprintf(path, sizeof path, "%.*slibnvrtc-builtins.so.%d.%d", directory, library.nvrtc_path,
+             library.nvrtc_major, library.nvrtc_minor);
+    dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 static int find_nvrtc(const char *given, struct tt_error *e)
 {
     void *handle = open_nvrtc(given);
@@ -150,6 +163,7 @@ static int find_nvrtc(const char *given, struct tt_error *e)
     library.nvrtcVersion(&library.nvrtc_major, &library.nvrtc_minor);
     if (dladdr(*(void **)&library.nvrtcVersion, &info) && info.dli_fname)
         snprintf(library.nvrtc_path, sizeof library.nvrtc_path, "%s", info.dli_fname);
+    open_builtins();
     return TT_OK;
 }
 
