@@ -266,6 +266,10 @@ struct tt_stream_slot {
 };
 /* Whether the stack can have so many transfers in flight, and if not, why. Without MPI. */
 int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct tt_error *e);
+/* Makes buffers and threads now, which the streams of such a depth and such buffers use one after
+ * the other, and not when each of them is opened. Once for a run, by each rank. */
+int tt_stream_prepare(struct tt_engine *engine, unsigned depth, size_t buffer_size,
+                      struct tt_error *e);
 /* Collective. */
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e);

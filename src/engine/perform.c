@@ -515,6 +515,7 @@ int tt_perform(MPI_Comm comm, int thread_level, const char *directory,
     tt_guard_agreed();
     rc = leave(&engine, comm, rc, e);
     tt__spot_checks_free(&engine);
+    tt__stream_forget(&p);
     tt_device_close(engine.device);
     free_private(&p);
     MPI_Comm_free(&p.node);

@@ -101,6 +101,7 @@ struct tt_engine_private {
     json_t *choices;                 /* of overlap=auto, by output; NULL: none */
     uint64_t choices_pass;           /* `played`, when they were made */
     char transfers_way[96];          /* how single transfers were made; empty if none were */
+    struct tt_stream *prepared;      /* for the next stream; NULL: nothing was, or it is in use */
     struct tt_histogram *calls;      /* TT_NCALLS */
     struct tt_timeline timelines[2]; /* by tt_direction, in the measured time */
     struct tt__requests *requests;   /* sizes, by file; requests.c */
@@ -194,6 +195,9 @@ uint64_t tt__monitor_room(const struct tt_engine *engine);
 void tt__monitor_grant(struct tt_engine *engine, uint64_t bytes);
 /* On rank 0: TT_OK, or the code of the reason to end after so many seconds. */
 int tt__reason_to_end(const struct tt_engine *engine, double seconds);
+
+/* stream.c: what was prepared and is not in use. */
+void tt__stream_forget(struct tt_engine_private *p);
 
 /* requests.c: of a series' own file or files; NULL: no memory. */
 struct tt__requests *tt__requests_of(struct tt_engine_private *p, const char *path);

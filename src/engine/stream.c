@@ -29,6 +29,7 @@ struct slot {
 };
 
 struct tt_stream {
+    struct tt_engine *engine;
     struct tt_series *series;
     struct tt_stream_spec spec;
     struct tt_queue queue;
@@ -38,7 +39,9 @@ struct tt_stream {
     void *in_device; /* the callers' buffers, all of them; NULL: they are the queue's */
     bool in_step;    /* ranks make their calls together, so who has failed makes them, too */
     bool begun;      /* the file knows the buffers */
-    bool failed;     /* a transfer of this rank has */
+    bool prepared;   /* before it was needed, for all streams of the run */
+    bool used;
+    bool failed; /* a transfer of this rank has */
     struct slot *slots;
     int64_t open_ns;    /* of this rank's own calls */
     int64_t clock_ns;   /* as read last */
@@ -56,7 +59,7 @@ static bool is_writing(const struct tt_stream *stream)
 /* What has failed is not complete. */
 static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_error *e)
 {
-    struct tt_engine_private *p = stream->series->engine->p;
+    struct tt_engine_private *p = stream->engine->p;
     const struct tt_request *r = b->requests;
     struct slot *slot = b->owner;
     int rc = tt_batch_result(b, e);
@@ -65,7 +68,7 @@ static int count(struct tt_stream *stream, const struct tt_batch *b, struct tt_e
         stream->failed = true;
         return tt__noted(stream->series, rc, e);
     }
-    tt__count_staging(stream->series->engine, b);
+    tt__count_staging(stream->engine, b);
     slot->shown.complete = true;
     slot->shown.took_ns = r->ended_ns - b->submitted_ns - b->looked_ns + r->sync_ns;
     slot->seen = false;
@@ -95,7 +98,7 @@ static enum tt_phase own_phase(const struct tt_stream *stream)
 static int transfer_directly(struct tt_stream *stream, struct tt_batch *b, int64_t now_ns,
                              struct tt_error *e)
 {
-    struct tt_engine *engine = stream->series->engine;
+    struct tt_engine *engine = stream->engine;
     int64_t ns, sync_ns;
 
     tt_queue_execute(&stream->queue, b, now_ns);
@@ -117,7 +120,7 @@ static int transfer_directly(struct tt_stream *stream, struct tt_batch *b, int64
 static int check_own_limits(struct tt_stream *stream, struct tt_stream_slot *slot,
                             struct tt_error *e)
 {
-    struct tt_engine *engine = stream->series->engine;
+    struct tt_engine *engine = stream->engine;
     const struct tt_run_options *run = engine->config->run;
     uint64_t written = engine->p->bytes_written, part = run->max_bytes / (uint64_t)engine->size;
     uint64_t under_way = (stream->queue.in_flight + UINT64_C(1)) * stream->spec.buffer_size;
@@ -152,7 +155,7 @@ static int check_write(struct tt_stream *stream, struct tt_stream_slot *slot, st
     if (!stream->spec.overlapping &&
         tt__spot_check_transfer(stream->series->spot_check, stream->spec.step, &slot->block))
         slot->ready_ns = 0;
-    if (stream->series->engine->p->verifies &&
+    if (stream->engine->p->verifies &&
         stream->queue.spec.executor != TT_BY_CALLER) { /* nothing is copied */
         const struct tt_variable *v = &stream->series->spec.variables[slot->block.variable];
 
@@ -216,7 +219,7 @@ int tt_stream_start(struct tt_stream *stream, struct tt_stream_slot *slot, struc
     if (stream->queue.in_flight == 1)
         stream->busy_since = b->submitted_ns;
     stream->clock_ns = tt_now_ns();
-    tt__phase_add_ns(stream->series->engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD,
+    tt__phase_add_ns(stream->engine, is_writing(stream) ? TT_SUBMIT : TT_LOAD,
                      stream->clock_ns - b->submitted_ns);
     return in_flight ? TT_OK : count(stream, tt_queue_complete(&stream->queue), e);
 }
@@ -229,7 +232,7 @@ int64_t tt_stream_clock(const struct tt_stream *stream)
 /* The I/O's own duration is the time in which anything was in flight. */
 static int complete_one(struct tt_stream *stream, struct slot **completed, struct tt_error *e)
 {
-    struct tt_engine *engine = stream->series->engine;
+    struct tt_engine *engine = stream->engine;
     int64_t t = tt_now_ns(), until;
     const struct tt_batch *b = tt_queue_complete(&stream->queue);
 
@@ -305,7 +308,7 @@ int tt_stream_check_depth(const struct tt_config *config, unsigned depth, struct
 /* The executor and the pool of spec; says so in the record. */
 static int choose_way(struct tt_stream *stream, struct tt_queue_spec *spec, struct tt_error *e)
 {
-    struct tt_engine_private *p = stream->series->engine->p;
+    struct tt_engine_private *p = stream->engine->p;
     const char *how;
 
     if (p->helper && !tt_stack_is_reentrant(&p->stack)) {
@@ -333,53 +336,127 @@ static int choose_way(struct tt_stream *stream, struct tt_queue_spec *spec, stru
     return TT_OK;
 }
 
-static int allocate(struct tt_stream *stream, struct tt_error *e)
+/* All that transfers need but a file. */
+static int allocate(struct tt_stream *stream, unsigned depth, size_t buffer_size,
+                    struct tt_error *e)
 {
-    struct tt_series *s = stream->series;
-    struct tt_device *d = s->engine->device;
-    unsigned depth = stream->spec.depth;
+    struct tt_engine *engine = stream->engine;
+    struct tt_device *d = engine->device;
     struct tt_queue_spec spec = {
         .calls = &tt__stream_calls,
-        .memory = &s->engine->p->memory,
+        .memory = &engine->p->memory,
         .untouched = true,
         .depth = depth,
         .requests = 1,
-        .sync_each = is_writing(stream) && s->engine->config->run->sync == TT_SYNC_WRITE,
-        .sync_failed = stream->in_step,
-        .ticket_size = tt_stack_ticket_size(&s->engine->p->stack),
+        .ticket_size = tt_stack_ticket_size(&engine->p->stack),
     };
-    int rc = tt_stream_check_depth(s->engine->config, depth, e);
+    int rc = tt_stream_check_depth(engine->config, depth, e);
 
     if (rc == TT_OK)
         rc = choose_way(stream, &spec, e);
     if (rc == TT_OK)
         rc = tt_queue_open(&stream->queue, &spec, e);
     if (rc == TT_OK)
-        rc = tt_queue_reserve(&stream->queue, stream->spec.buffer_size, &stream->buffer_stride, e);
+        rc = tt_queue_reserve(&stream->queue, buffer_size, &stream->buffer_stride, e);
     if (rc == TT_OK && d)
         rc = d->type->allocate(d, depth * stream->buffer_stride, &stream->in_device, e);
+    for (unsigned i = 0; rc == TT_OK && d && i < depth; i++)
+        rc = tt__staging_make(&stream->queue.batches[i], e);
     if (rc != TT_OK)
         return rc;
     stream->slots = calloc(depth, sizeof *stream->slots);
-    if (!stream->slots)
-        return tt_fail_nomem(e, "transfers in flight");
-    for (unsigned i = 0; i < depth; i++) {
-        struct slot *slot = &stream->slots[i];
-        struct tt_batch *b = &stream->queue.batches[i];
+    return stream->slots ? TT_OK : tt_fail_nomem(e, "transfers in flight");
+}
 
-        slot->stream = stream;
-        slot->batch = b;
-        slot->shown.buffer = d ? (char *)stream->in_device + i * stream->buffer_stride : b->buffer;
+static void free_stream(struct tt_stream *stream)
+{
+    tt_pool_stop(stream->threads);
+    tt_queue_close(&stream->queue); /* waits for copies to and from the device */
+    if (stream->in_device)
+        stream->engine->device->type->release(stream->engine->device, stream->in_device);
+    pthread_mutex_destroy(&stream->looking);
+    free(stream->slots);
+    free(stream);
+}
+
+static int make_stream(struct tt_engine *engine, unsigned depth, size_t buffer_size,
+                       struct tt_stream **out, struct tt_error *e)
+{
+    struct tt_stream *stream = calloc(1, sizeof *stream);
+    int rc;
+
+    *out = NULL;
+    if (!stream)
+        return tt_fail_nomem(e, "a stream");
+    pthread_mutex_init(&stream->looking, NULL);
+    stream->engine = engine;
+    stream->spec.depth = depth;
+    stream->spec.buffer_size = buffer_size;
+    rc = allocate(stream, depth, buffer_size, e);
+    if (rc == TT_OK)
+        *out = stream;
+    else
+        free_stream(stream);
+    return rc;
+}
+
+int tt_stream_prepare(struct tt_engine *engine, unsigned depth, size_t buffer_size,
+                      struct tt_error *e)
+{
+    return engine->p->prepared ? TT_OK
+                               : make_stream(engine, depth, buffer_size, &engine->p->prepared, e);
+}
+
+void tt__stream_forget(struct tt_engine_private *p)
+{
+    if (p->prepared)
+        free_stream(p->prepared);
+    p->prepared = NULL;
+}
+
+/* What was prepared, if it is right for this; else all of it now. */
+static int take_stream(struct tt_engine *engine, const struct tt_stream_spec *spec,
+                       struct tt_stream **out, struct tt_error *e)
+{
+    struct tt_stream *prepared = engine->p->prepared;
+
+    if (!prepared || prepared->spec.depth != spec->depth ||
+        prepared->spec.buffer_size != spec->buffer_size)
+        return make_stream(engine, spec->depth, spec->buffer_size, out, e);
+    engine->p->prepared = NULL;
+    prepared->prepared = true;
+    *out = prepared;
+    return TT_OK;
+}
+
+/* Buffers that others have used are empty again: what is not read is not taken for what was. */
+static void attach(struct tt_stream *stream, struct tt_series *s, const struct tt_stream_spec *spec)
+{
+    struct tt_queue *q = &stream->queue;
+
+    stream->series = s;
+    stream->spec = *spec;
+    stream->look_at = s->engine->p->bytes_written;
+    stream->in_step = !s->spec.per_process && tt_stack_is_collective(&s->engine->p->stack);
+    q->spec.sync_each = is_writing(stream) && s->engine->config->run->sync == TT_SYNC_WRITE;
+    q->spec.sync_failed = stream->in_step;
+    if (stream->used)
+        memset(q->slab, 0, spec->depth * stream->buffer_stride);
+    stream->used = true;
+    for (unsigned i = 0; i < spec->depth; i++) {
+        struct slot *slot = &stream->slots[i];
+        struct tt_batch *b = &q->batches[i];
+
+        *slot = (struct slot){.stream = stream, .batch = b};
+        slot->shown.buffer =
+            stream->in_device ? (char *)stream->in_device + i * stream->buffer_stride : b->buffer;
         b->owner = slot;
         b->file = s->file;
-        b->step = stream->spec.step;
-        b->direction = stream->spec.direction;
-        if (!d)
+        b->step = spec->step;
+        b->direction = spec->direction;
+        if (!stream->in_device)
             b->requests->block = &slot->shown.block;
-        else if (tt__staging_make(b, e) != TT_OK)
-            return e->code;
     }
-    return TT_OK;
 }
 
 /* By the thread that makes the transfers. */
@@ -404,49 +481,40 @@ static int end(void *argument, struct tt_error *e)
     return tt_file_use_buffers(stream->series->file, NULL, 0, 0, e);
 }
 
-/* Returns rc, or what went wrong here. */
-static int free_stream(struct tt_stream *stream, int rc, struct tt_error *e)
+/* Returns rc, or what went wrong here. What was prepared, and is still good, is for the next. */
+static int leave(struct tt_stream *stream, int rc, struct tt_error *e)
 {
+    struct tt_engine_private *p = stream->engine->p;
+
     if (stream->begun) {
-        int now = tt_pool_call(stream->series->engine->p->helper, end, stream, e);
+        int now = tt_pool_call(p->helper, end, stream, e);
 
         rc = rc == TT_OK ? now : rc;
     }
-    tt_pool_stop(stream->threads);
-    tt_queue_close(&stream->queue); /* waits for copies to and from the device */
-    if (stream->in_device) {
-        struct tt_device *d = stream->series->engine->device;
-
-        d->type->release(d, stream->in_device);
-    }
-    pthread_mutex_destroy(&stream->looking);
-    free(stream->slots);
-    free(stream);
+    stream->begun = false;
+    if (rc == TT_OK && stream->prepared && !p->prepared)
+        p->prepared = stream;
+    else
+        free_stream(stream);
     return rc;
 }
 
 int tt_stream_open(struct tt_series *s, const struct tt_stream_spec *spec, struct tt_stream **out,
                    struct tt_error *e)
 {
-    struct tt_stream *stream = calloc(1, sizeof *stream);
+    struct tt_stream *stream;
     int64_t t;
-    int rc;
+    int rc = tt_agree(s->comm, take_stream(s->engine, spec, &stream, e), e);
 
     *out = NULL;
-    if (!stream)
-        return tt_agree(s->comm, tt_fail_nomem(e, "a stream"), e);
-    pthread_mutex_init(&stream->looking, NULL);
-    stream->series = s;
-    stream->spec = *spec;
-    stream->look_at = s->engine->p->bytes_written;
-    stream->in_step = !s->spec.per_process && tt_stack_is_collective(&s->engine->p->stack);
-    rc = tt_agree(s->comm, allocate(stream, e), e);
+    if (stream)
+        attach(stream, s, spec);
     t = tt_now_ns(); /* getting buffers from the kernel is no part of opening */
     if (rc == TT_OK)
         rc = tt_agree(s->comm, tt_pool_call(s->engine->p->helper, begin, stream, e), e);
     tt_phase_add(s->engine, TT_OPEN, t);
     if (rc != TT_OK)
-        return free_stream(stream, rc, e);
+        return stream ? leave(stream, rc, e) : rc;
     *out = stream;
     return TT_OK;
 }
@@ -485,7 +553,7 @@ int tt_stream_close(struct tt_stream *stream, struct tt_error *e)
     }
     if (stream->failed && rc == TT_OK)
         rc = e->code != TT_OK ? e->code : tt_fail(e, TT_FAILED, "a transfer has failed before");
-    rc = tt_agree(series->comm, free_stream(stream, rc, e), e);
+    rc = tt_agree(series->comm, leave(stream, rc, e), e);
     series->failed = series->failed || rc != TT_OK;
     return rc;
 }

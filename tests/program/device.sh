@@ -323,6 +323,7 @@ no_data_left
 for how in 'stencil --size 64x70 --iterations 8 --write every=2 --halo overlap --mode async+bg --inflight 2 --residual 3' \
     'stencil --size 64x70 --iterations 8 --write every=2 --read every=3 --mode sync' 'stencil --size 64x70 --iterations 8 --write every=2 --read every=5 --read.restart' \
     'pattern --memory scattered --mode async' 'pattern --selection runs --reopen yes --shift yes --memory gaps' \
+    'bulk --transfer 24k --block 240k --depth 3 --check-write --check-read --repetitions 2' \
     'particles --dims 3000 --steps 3 --phase both --memory records --compute 20ms' 'frames --edge 8 --frames 3 --convert --read yes --compute 20ms' \
     "$state"; do
     expect 0 env SHADOW_LATE=all "$TUTTI" run $how "${here[@]}" -n 2 --device shadow --baseline 0
@@ -331,10 +332,6 @@ done
 for limit in 18000 36000; do
     expect 0 env SHADOW_LATE=all "${stencil[@]}" -n 2 --size 64x70 --iterations 12 --write every=1 --device shadow --mode async+bg --inflight 3 --staging-limit $limit
 done
-late=("$TUTTI" run bulk --transfer 24k --block 240k --depth 3 --check-read "${here[@]}" -n 2 --device shadow)
-expect 0 env SHADOW_LATE=kernels "${late[@]}"
-expect 1 env SHADOW_LATE=all "${late[@]}"
-one_line "memory is made in the measured time"
 # No room for the list of runs of what is read.
 expect 0 "$TUTTI" run pattern --memory gaps --dims 1000 --phase write --path kept --keep "${here[@]}" -n 2
 expect 1 env SHADOW_MEMORY=20000 "$TUTTI" run pattern --memory gaps --dims 1000 --phase read --path kept "${here[@]}" -n 2 --device shadow

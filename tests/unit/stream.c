@@ -27,9 +27,12 @@ struct scene {
     struct tt_variable variable;
     struct tt_series *series;
     unsigned seen[CHUNKS];
+    bool begun;
+    const uint64_t *buffer; /* that the stream before used first */
 };
 static unsigned depth;      /* of the scene to be run */
 static uint64_t behind_end; /* chunks that one rank reads and nobody has written */
+static bool prepares;       /* what streams need, before the start */
 static bool hurries;        /* the caller uses a buffer again before its transfer is complete */
 
 static uint64_t value(uint64_t chunk, uint64_t i)
@@ -103,6 +106,21 @@ static const struct tt_backend gate = {.name = "gate",
                                        .sync = gate_sync,
                                        .close = gate_close};
 
+/* The first one of a new stream is empty, whoever has used it before. */
+static int look_at_buffer(struct scene *s, const uint64_t *buffer, struct tt_error *e)
+{
+    const uint64_t *before = s->buffer;
+
+    s->begun = true;
+    s->buffer = buffer;
+    for (uint64_t i = 0; i < ELEMENTS; i++)
+        if (buffer[i])
+            return tt_fail(e, TT_CORRUPT, "a buffer has data of another stream");
+    return prepares && s->depth == 1 && before && before != buffer
+               ? tt_fail(e, TT_CORRUPT, "what was prepared is not used")
+               : TT_OK;
+}
+
 static int transfer(struct scene *s, struct tt_stream *stream, enum tt_direction direction,
                     uint64_t chunk, struct tt_error *e)
 {
@@ -111,6 +129,8 @@ static int transfer(struct scene *s, struct tt_stream *stream, enum tt_direction
 
     if (rc == TT_OK && slot->complete)
         rc = look(s, slot, direction, e);
+    if (rc == TT_OK && !s->begun)
+        rc = look_at_buffer(s, slot->buffer, e);
     if (rc != TT_OK)
         return rc;
     for (uint64_t i = 0; i < ELEMENTS; i++)
@@ -150,6 +170,7 @@ static int play(struct scene *s, enum tt_direction direction, struct tt_error *e
     memset(s->seen, 0, sizeof s->seen);
     if (rc != TT_OK)
         return rc;
+    s->begun = false;
     for (uint64_t i = 0; i < CHUNKS && rc == TT_OK; i++)
         if (is_mine(s, i * 37 % CHUNKS))
             rc = transfer(s, stream, direction, i * 37 % CHUNKS, e);
@@ -185,6 +206,8 @@ static int write_and_read(struct tt_engine *engine, struct tt_error *e)
                                       .dims = {(CHUNKS + behind_end) * ELEMENTS},
                                       .per_step = true};
     rc = tt_series_open(engine, &spec, &s.series, e);
+    if (rc == TT_OK && prepares)
+        rc = tt_stream_prepare(engine, depth, BYTES, e);
     if (rc == TT_OK)
         rc = tt_engine_start(engine, e);
     if (rc == TT_OK)
@@ -293,6 +316,7 @@ static void every_chunk_lands_once_and_is_read_as_written(void **state)
 
         if (!is_available(ways[i].words[1]))
             continue;
+        prepares = i % 3 != 1;
         depth = ways[i].depth;
         rc = perform(write_and_read, ways[i].words, &e);
         if (rc == TT_UNSUPPORTED && strstr(e.text, "io_uring"))

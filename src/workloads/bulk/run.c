@@ -58,9 +58,18 @@ static int hold_ballast(struct tt_bulk *b, struct tt_error *e)
     return TT_OK;
 }
 
+static int prepare_device(struct tt_bulk *b, struct tt_error *e)
+{
+    struct tt_device *d = b->engine->device;
+    int rc = d ? tt_content_prepare_on(d, e) : TT_OK;
+
+    return d && rc == TT_OK ? d->type->allocate(d, sizeof(uint64_t), &b->found, e) : rc;
+}
+
 static int prepare(struct tt_bulk *b, struct tt_error *e)
 {
     const struct tt_bulk_options *o = b->options;
+    int rc;
 
     b->ranks = (uint64_t)b->engine->size;
     b->rank = (uint64_t)b->engine->rank;
@@ -80,9 +89,10 @@ static int prepare(struct tt_bulk *b, struct tt_error *e)
         return tt_fail_nomem(e, "the figures of a run");
     for (uint64_t i = 0; i < b->ranks; i++)
         b->written[i] = b->transfers;
-    if (b->engine->device && tt_content_prepare_on(b->engine->device, e) != TT_OK)
-        return e->code;
-    return hold_ballast(b, e);
+    rc = prepare_device(b, e);
+    if (rc == TT_OK)
+        rc = tt_stream_prepare(b->engine, (unsigned)o->depth, o->transfer, e);
+    return rc == TT_OK ? hold_ballast(b, e) : rc;
 }
 
 /* What a store would make of the data, of the transfers that this rank writes first. */
@@ -187,6 +197,7 @@ static void describe_access(struct tt_bulk *b, struct tt_bulk_access_state *a,
         .kind = kind,
         .path = tt_bulk_path_of(b, of, repetition),
         .lockstep = !b->options->files && tt_stack_is_collective(&config->stack),
+        .found = b->found,
         .pace = &b->pace,
         .progress = b->progress,
         .progress_total = b->planned * b->transfers,
@@ -268,8 +279,6 @@ static int access_once(struct tt_bulk *b, enum tt_bulk_access kind, uint64_t rep
     }
     free(a.touched);
     free(a.expected);
-    if (a.found)
-        b->engine->device->type->release(b->engine->device, a.found);
     free(a.path);
     return rc;
 }
@@ -336,6 +345,8 @@ int tt_bulk_run(struct tt_engine *engine, struct tt_error *e)
     if (rc == TT_OK)
         rc = tt_engine_stop(engine, e);
     report(&b);
+    if (b.found)
+        engine->device->type->release(engine->device, b.found);
     free(b.ballast);
     free(b.written);
     free(b.rows);

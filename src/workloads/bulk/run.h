@@ -63,6 +63,7 @@ struct tt_bulk {
     uint64_t places;    /* of a file; 0: as many as the rank's own file holds */
     uint64_t *written;  /* of every rank; all of them unless a deadline came */
     unsigned char *ballast;
+    void *found;                /* see above */
     uint64_t accesses;          /* begun, of those that are measured */
     uint64_t measured, planned; /* without checks, and with them */
     uint64_t progress;
