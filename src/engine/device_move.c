@@ -160,6 +160,20 @@ bool tt_device_copies_well(const struct tt_device *device, const struct tt_block
              s->dims[s->ndims - 1] * element_size <= device->longest_row));
 }
 
+int tt_device_allocate_zeros(struct tt_device *d, size_t bytes, void **out, struct tt_error *e)
+{
+    int rc = d->type->allocate(d, bytes, out, e);
+
+    if (rc != TT_OK)
+        return rc;
+    rc = d->type->clear(d, TT_STREAM_COMPUTE, *out, bytes, e);
+    if (rc != TT_OK) {
+        d->type->release(d, *out);
+        *out = NULL;
+    }
+    return rc;
+}
+
 int tt_device_copy_bytes(struct tt_device *device, enum tt_device_stream stream,
                          enum tt_device_direction direction, void *to, const void *from,
                          size_t bytes, struct tt_error *e)

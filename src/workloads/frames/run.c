@@ -86,7 +86,7 @@ static void *take_memory(struct job *f, uint64_t bytes, struct tt_error *e)
 
     bytes = (bytes + 7) / 8 * 8;
     if (d)
-        return d->type->allocate(d, bytes, &data, e) == TT_OK ? data : NULL;
+        return tt_device_allocate_zeros(d, bytes, &data, e) == TT_OK ? data : NULL;
     return malloc(bytes);
 }
 

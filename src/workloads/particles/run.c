@@ -116,7 +116,7 @@ static int take_memory(struct cloud *c, uint64_t bytes, void **out, struct tt_er
     struct tt_device *d = c->engine->device;
 
     if (d)
-        return d->type->allocate(d, bytes, out, e);
+        return tt_device_allocate_zeros(d, bytes, out, e);
     *out = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     return *out ? TT_OK : tt_fail_nomem(e, "the particles");
 }

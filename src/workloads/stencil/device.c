@@ -87,6 +87,7 @@ static const struct tt_kernel differences = KERNEL(difference);
 enum {
     THIN = 16,   /* columns up to which a thread has a point, and not two columns */
     ROWS_2D = 8, /* of a thread, as in device.cu */
+    ROWS_2D_SINE = 4,
     ROWS_STAR3D = 6,
     ROWS_BOX3D = 3,
     THREADS = 128, /* of a block */
@@ -122,13 +123,20 @@ static unsigned layers_for(int64_t planes, int64_t tiles, unsigned multiprocesso
     return blocks_for(planes, thickness);
 }
 
+static int rows_of_thread(enum tt_stencil_shape shape, bool sine)
+{
+    if (tt_stencil_facts[shape].ndims == 2)
+        return sine ? ROWS_2D_SINE : ROWS_2D;
+    return shape == TT_STAR3D ? ROWS_STAR3D : ROWS_BOX3D;
+}
+
 static struct tt_kernel_grid shape_of(const struct tt_sweep *a, enum tt_stencil_shape shape,
-                                      unsigned multiprocessors)
+                                      bool sine, unsigned multiprocessors)
 {
     int64_t planes = a->last[0] - a->first[0], rows = a->last[1] - a->first[1];
     int64_t columns = a->last[2] - a->first[2];
     int64_t pairs = (a->last[2] - (a->first[2] & -INT64_C(8)) + 1) / 2;
-    int each = shape == TT_STAR3D ? ROWS_STAR3D : shape == TT_BOX3D ? ROWS_BOX3D : ROWS_2D;
+    int each = rows_of_thread(shape, sine);
     bool in_3d = tt_stencil_facts[shape].ndims == 3;
     struct tt_kernel_grid g = {.block = {0, 0, 1}};
 
@@ -209,10 +217,8 @@ static int allocate_fields(struct tt_grid *g, struct tt_error *e)
     for (int i = 0; rc == TT_OK && i < 2; i++) {
         void *values = NULL;
 
-        rc = d->type->allocate(d, bytes, &values, e);
+        rc = tt_device_allocate_zeros(d, bytes, &values, e); /* also behind the last row */
         g->values[i] = values;
-        if (rc == TT_OK) /* also what lies behind the last row */
-            rc = d->type->clear(d, TT_STREAM_COMPUTE, values, bytes, e);
     }
     return rc;
 }
@@ -270,7 +276,8 @@ static struct tt_sweep arguments_of(const struct tt_grid *g, const struct tt_box
 static void launch(struct tt_grid *g, const struct tt_kernel *kernel, const struct tt_sweep *a)
 {
     struct tt_device *d = g->device;
-    struct tt_kernel_grid how = shape_of(a, g->problem.shape, d->multiprocessors);
+    bool sine = g->problem.perturbation == TT_PERTURBATION_SINE;
+    struct tt_kernel_grid how = shape_of(a, g->problem.shape, sine, d->multiprocessors);
 
     if (kernel == &differences) { /* it goes through the rows of all planes, four at a time */
         how.grid[1] = blocks_for((a->last[0] - a->first[0]) * (a->last[1] - a->first[1]),

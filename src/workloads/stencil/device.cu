@@ -20,7 +20,7 @@
 /* What was fastest on an H200; device.c knows the rows, too. Rows that a thread computes from loads
  * that are all under way together: */
 #define ROWS_2D 8
-#define ROWS_2D_SINE 8
+#define ROWS_2D_SINE 4
 #define ROWS_STAR3D 6
 #define ROWS_BOX3D 3
 /* Planes under way. */
