@@ -135,29 +135,39 @@ static bool disturbed(const struct tt_run_data *run, char text[TEXT])
                metric(run, TT_METRIC_cpu_others), 100 * metric(run, TT_METRIC_cpu_wait));
 }
 
-/* Median time of the iterations first..last-1 of one rank. */
-static double median_span(const struct tt_rank_records *r, size_t first, size_t last,
-                          double *scratch)
+/* Times of a rank's iterations, of one kind: those that only read, or the others. Workloads that
+ * read after they have written do different work then. */
+static size_t spans_of_kind(const struct tt_rank_records *r, bool reading, double *out)
 {
     size_t n = 0;
 
-    for (size_t i = first; i < last; i++)
-        if (r->iterations[i].iteration > 0)
-            scratch[n++] = tt_seconds(r->iterations[i].span_ns);
-    return tt_median(scratch, n);
+    for (size_t i = 0; i < r->niterations; i++) {
+        const struct tt_iteration_record *each = &r->iterations[i];
+
+        if (each->iteration > 0 && reading == (each->bytes_read > 0 && each->bytes_written == 0))
+            out[n++] = tt_seconds(each->span_ns);
+    }
+    return n;
 }
 
 static bool drift(const struct tt_run_data *run, char text[TEXT])
 {
     const struct tt_rank_records *r = run->ranks;
-    size_t third = run->nranks ? r->niterations / 3 : 0;
-    double early, late, *scratch;
+    double early = 0, late = 0, *spans;
+    size_t n, third;
 
-    if (third < 5 || is_disturbed(run) || !(scratch = malloc(third * sizeof *scratch)))
+    if (run->nranks == 0 || r->niterations == 0 || is_disturbed(run) ||
+        !(spans = malloc(r->niterations * sizeof *spans)))
         return false;
-    early = median_span(r, 0, third, scratch);
-    late = median_span(r, r->niterations - third, r->niterations, scratch);
-    free(scratch);
+    n = spans_of_kind(r, false, spans);
+    if (n < r->niterations / 2)
+        n = spans_of_kind(r, true, spans);
+    third = n / 3;
+    if (third >= 5) {
+        early = tt_median(spans, third);
+        late = tt_median(spans + n - third, third);
+    }
+    free(spans);
     if (!(early > 0) || !(late > 0) || (late < 1.1 * early && early < 1.1 * late))
         return false;
     return say(text,

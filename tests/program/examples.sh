@@ -14,7 +14,7 @@ declare -A shorter=(
     [particles-cuda.yaml]="--dims 65536"
     [ensemble.yaml]="--set reference.iterations=200"
     [matrix.yaml]="--set set.solver.iterations=1000 --set set.reader.passes=10"
-    [stencil-cuda.yaml]="--size 256"
+    [stencil-cuda.yaml]="--size 128 --iterations 400 --compute 1"
     [stencil.yaml]="--iterations 200"
 )
 for file in "$SOURCE"/examples/*.yaml; do

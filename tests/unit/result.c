@@ -522,6 +522,45 @@ static void doubts_are_warnings(void **unused)
     json_decref(result);
 }
 
+/* 18 iterations that write, of 1 s, the last six of so many; then 12 that read, of 0.1 s. */
+static void write_then_read(unsigned rank, int64_t last_ns)
+{
+    FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+    int64_t at = 0;
+
+    for (uint64_t i = 1; i <= 30; i++) {
+        bool reads = i > 18;
+        struct tt_iteration_record r = {.iteration = i,
+                                        .start_ns = at,
+                                        .span_ns = reads    ? SECOND / 10
+                                                   : i > 12 ? last_ns
+                                                            : SECOND,
+                                        .bytes_written = reads ? 0 : 1 << 20,
+                                        .bytes_read = reads ? 1 << 20 : 0};
+
+        at += r.span_ns;
+        write_chunk(f, TT_CHUNK_ITERATIONS, &r, sizeof r);
+    }
+    write_chunk(f, TT_CHUNK_JSON, summary, strlen(summary));
+    fclose(f);
+}
+
+/* Reading is faster than writing, and that is no drift. */
+static void drift_is_between_iterations_of_one_kind(void **unused)
+{
+    (void)unused;
+    for (int64_t slow = 1; slow <= 2; slow++) {
+        json_t *result;
+
+        for (unsigned rank = 0; rank < 2; rank++)
+            write_then_read(rank, slow * SECOND);
+        result = make();
+        assert_int_equal(warns(result, "drift: "), slow == 2);
+        assert_int_equal(warns(result, "last third took 2.00 times as long"), slow == 2);
+        json_decref(result);
+    }
+}
+
 /* The system writes when it likes: what epochs take says nothing of that. */
 static void nobody_sees_the_end_without_sync(void **unused)
 {
@@ -989,6 +1028,7 @@ int main(void)
         TEST(accesses_have_their_own_time),
         TEST(details_are_there),
         TEST(doubts_are_warnings),
+        TEST(drift_is_between_iterations_of_one_kind),
         TEST(nobody_sees_the_end_without_sync),
         TEST(settling_epochs_do_not_count),
         TEST(stalls_count),
