@@ -663,7 +663,6 @@ reports() {
 }
 
 # A field on a GPU: its kernels of the device's own copy (16 bytes a point), data leaving it, and how much of that is hidden.
-# The second figure of the sine is absolute: what a plain kernel reached on an H200.
 gpu_run() { "$tutti" run stencil --device cuda -n 1 --dir "$shm" --results "$work/runs" --min-free 0 --quiet --json "$work/out.json" "$@"; }
 # Of the first dump by the tenth: what its caller waited for, its staging and its write.
 first_of_tenth() { # FILE

@@ -94,10 +94,12 @@
       "bytes_written / sum over dumps of the slowest rank's time in write and sync calls, " \
       "wherever they ran (dumps that end in one iteration count as one), and in waiting for its " \
       "turn (parts); with native " \
-      "nonblocking calls, whose end nobody sees, only in baseline epochs") \
+      "nonblocking calls, whose end nobody sees, only in baseline epochs. Staging of a device's data " \
+      "is not in it, but for transfers (bulk), which begin and end on the device") \
     X(read_rate, "B/s", "read rate", RATE, RECORDS, TT_SHOWN_COMPARED | TT_SHOWN_ENSEMBLE, \
       "bytes_read / sum over loads of the slowest rank's time in read calls, wherever they " \
-      "ran; where ranks do not wait for each other (reader), the slowest rank's time of all") \
+      "ran; where ranks do not wait for each other (reader), the slowest rank's time of all. Staging " \
+      "as in write_rate") \
     X(write_iops, "1/s", "write IOPS", RATE, RECORDS, 0, \
       "write calls (tutti explain write) per second of the time that write_rate uses: " \
       "write_rate x write calls / bytes_written") \
@@ -189,8 +191,8 @@
       "mean over baseline epochs of the slowest rank's wall time without its visible I/O " \
       "(copy, submit, wait, sync, open, close)") \
     X(io_only, "s", "I/O-only", TIME, RECORDS, TT_SHOWN_COMPARED, \
-      "mean over baseline epochs of the slowest rank's write and sync, and of opening and " \
-      "closing files of that epoch alone") \
+      "mean over baseline epochs of the slowest rank's write and sync, of staging on a device, and of " \
+      "opening and closing files of that epoch alone") \
     X(copy_time, "s", "copying", TIME, RECORDS, TT_SHOWN_COMPARED, \
       "the slowest rank's time in copies to staging buffers, and in conversions to the layout of " \
       "the file where the workload makes them") \
@@ -204,8 +206,9 @@
       "bytes_written / sum over dumps of the slowest rank's time in the copy to staging " \
       "buffers; unknown unless overlap is async, where every dump is copied") \
     X(kernel_time, "s", "kernels per iteration", TIME, WORKLOAD, 0, \
-      "mean over all iterations of the time from the beginning of the first kernel that computes " \
-      "to the end of the last, by the device's own clock; on the slowest rank. Gaps between them " \
+      "mean over iterations, but for frames that are read, of the time from the beginning of the " \
+      "first kernel that computes to the end of the last, by the device's own clock; on the slowest " \
+      "rank. Gaps between them " \
       "count, and so do kernels of others on a shared device; kernels for halos, dumps, content " \
       "and a residual alone do not. Where halos overlap, interior and rest are timed apart") \
     X(staged, "B", "staged", COUNT, WORKLOAD, 0, \
@@ -214,7 +217,8 @@
     X(staging_time, "s", "staging", TIME, WORKLOAD, 0, \
       "time in which these bytes moved, by the devices' own clocks, summed over ranks") \
     X(staging_rate, "B/s", "staging rate", RATE, RECORDS, 0, \
-      "staged / staging_time: what one rank gets") \
+      "staged / staging_time: what one rank gets while its own data moves, in both directions " \
+      "together; ranks that share a device also share its link") \
     X(epoch_staging, "s", "staging per epoch", TIME, RECORDS, 0, \
       "mean over epochs, but for those of the baseline, of the time in which a dump left the device, " \
       "by the device's own clock; of the rank whose I/O was the longest") \

@@ -150,30 +150,35 @@ static size_t spans_of_kind(const struct tt_rank_records *r, bool reading, doubl
     return n;
 }
 
+/* The last third of them over the first, as medians; 1 if they are too few, or do not drift. */
+static double drift_of(double *spans, size_t n)
+{
+    size_t third = n / 3;
+    double early, late;
+
+    if (third < 5)
+        return 1;
+    early = tt_median(spans, third);
+    late = tt_median(spans + n - third, third);
+    return early > 0 && late > 0 && (late >= 1.1 * early || early >= 1.1 * late) ? late / early : 1;
+}
+
 static bool drift(const struct tt_run_data *run, char text[TEXT])
 {
     const struct tt_rank_records *r = run->ranks;
-    double early = 0, late = 0, *spans;
-    size_t n, third;
+    double *spans, by = 1;
 
     if (run->nranks == 0 || r->niterations == 0 || is_disturbed(run) ||
         !(spans = malloc(r->niterations * sizeof *spans)))
         return false;
-    n = spans_of_kind(r, false, spans);
-    if (n < r->niterations / 2)
-        n = spans_of_kind(r, true, spans);
-    third = n / 3;
-    if (third >= 5) {
-        early = tt_median(spans, third);
-        late = tt_median(spans + n - third, third);
-    }
+    for (int reading = 0; reading < 2 && by == 1; reading++)
+        by = drift_of(spans, spans_of_kind(r, reading, spans));
     free(spans);
-    if (!(early > 0) || !(late > 0) || (late < 1.1 * early && early < 1.1 * late))
-        return false;
-    return say(text,
+    return by != 1 &&
+           say(text,
                "drift: iterations in the last third took %.2f times as long as in the first; the "
                "run was not in a steady state",
-               late / early);
+               by);
 }
 
 /* Only if the time lost by it is a part of the runtime worth a word. */

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "devices/device.h"
 #include "launch/launch.h"
 #include "plan/module.h"
 #include "plan/registry.h"
@@ -106,6 +107,27 @@ static json_t *names_json(const void *list)
     return all;
 }
 
+/* How many of each kind this node has, or why none. */
+static json_t *devices_json(void)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; tt_devices[i]; i++) {
+        void *opts = calloc(1, tt_devices[i]->opts_size ? tt_devices[i]->opts_size : 1);
+        struct tt_error why = TT_ERROR_CLEAR;
+        const char *name = tt_devices[i]->name, *text = why.text;
+        unsigned n = 0;
+
+        if (opts && tt_devices[i]->count(opts, &n, &why) == TT_OK)
+            snprintf(why.text, sizeof why.text, "%u here", n);
+        if (!strncmp(text, "device ", 7) && !strncmp(text + 7, name, strlen(name)))
+            text += 7 + strlen(name) + strlen(": ");
+        json_object_set_new(all, name, json_string(text));
+        free(opts);
+    }
+    return all;
+}
+
 static json_t *gather(const struct info *o)
 {
     json_t *info = o->build ? tt_environment_build() : tt_environment(o->dir);
@@ -121,6 +143,7 @@ static json_t *gather(const struct info *o)
     json_object_set_new(info, "workloads", names_json(tt_workloads));
     json_object_set_new(info, "backends", names_json(tt_backends));
     json_object_set_new(info, "layers", names_json(tt_layers));
+    json_object_set_new(info, "devices", devices_json());
     return info;
 }
 
@@ -222,6 +245,7 @@ static void print_info(const json_t *info)
     list_entry("workloads", "", "", json_object_get(info, "workloads"));
     list_entry("backends", "", "", json_object_get(info, "backends"));
     list_entry("layers", "", "", json_object_get(info, "layers"));
+    list_entry("devices", "(", ")", json_object_get(info, "devices"));
     print_machine(info);
     print_data(json_object_get(info, "data"));
 }

@@ -66,12 +66,16 @@ static void print_subfiles(FILE *out, const struct tt_config *config)
     fprintf(out, "\n");
 }
 
+static void print_obstacle(FILE *out, const char *why)
+{
+    tt_paragraph_wrap(why, out, (size_t)fprintf(out, "%-12s", "not here"));
+}
+
 /* Sizes for another machine can be asked for here: what stands against them is a line of its own.
  */
 static void print_estimate(FILE *out, const struct tt_config *config, const struct tt_estimate *x)
 {
     struct tt_error limit = TT_ERROR_CLEAR, none = TT_ERROR_CLEAR;
-    unsigned devices;
     unsigned long long ranks = config->run->ranks, dumps = x->dumps, files = x->files;
     double moved = (double)x->bytes_written + (double)x->bytes_read, all, there;
     char a[TT_UNIT_TEXT], b[TT_UNIT_TEXT];
@@ -103,9 +107,9 @@ static void print_estimate(FILE *out, const struct tt_config *config, const stru
     if (x->sleep_seconds > 0)
         fprintf(out, "sleeps      about %s (as asked)\n", tt_format_seconds(x->sleep_seconds, a));
     if (tt_limits_check_plan(config, x, &limit) != TT_OK)
-        fprintf(out, "not here    %s\n", limit.text);
-    if (config->device && config->device->count(config->device_opts, &devices, &none) != TT_OK)
-        fprintf(out, "not here    %s\n", none.text);
+        print_obstacle(out, limit.text);
+    if (config->device && tt_device_check(config, &none) != TT_OK)
+        print_obstacle(out, none.text);
     if (moved > 0)
         fprintf(out, "I/O time    %s if storage does 1 GiB/s, %s at 100 MiB/s\n",
                 tt_format_seconds(moved / (1 << 30), a), tt_format_seconds(moved / (100 << 20), b));

@@ -126,6 +126,26 @@ static bool choose_nearest(struct tt_device *d, MPI_Comm node, unsigned n, int r
     return tells;
 }
 
+/* n: devices that there are. */
+static int check_number(uint64_t number, unsigned n, struct tt_error *e)
+{
+    return number < n
+               ? TT_OK
+               : tt_fail(e, TT_USAGE, "device.map names device %llu, but this node has %u of them",
+                         (unsigned long long)number, n);
+}
+
+int tt_device_check(const struct tt_config *config, struct tt_error *e)
+{
+    const struct tt_device_options *o = tt_config_opts(config, "device");
+    unsigned n = 0;
+    int rc = config->device->count(config->device_opts, &n, e);
+
+    for (size_t i = 0; rc == TT_OK && i < o->map.n; i++)
+        rc = check_number(o->map.values[i], n, e);
+    return rc;
+}
+
 /* By the map, the ranks of a node in turn; else by what is near. Collective; n is 0 on a rank that
  * has failed. */
 static int choose(struct tt_device *d, MPI_Comm node, const struct tt_device_options *o, unsigned n,
@@ -141,11 +161,7 @@ static int choose(struct tt_device *d, MPI_Comm node, const struct tt_device_opt
         number = o->map.values[(size_t)rank % o->map.n];
         d->number = (unsigned)number;
         d->choice = "device.map";
-        return n == 0 || number < n
-                   ? TT_OK
-                   : tt_fail(e, TT_USAGE,
-                             "device.map names device %llu, but this node has %u of them",
-                             (unsigned long long)number, n);
+        return n == 0 ? TT_OK : check_number(number, n, e);
     }
     if (choose_nearest(d, node, n, rank, size, &d->number)) {
         d->choice = "near the CPUs that the rank may use";

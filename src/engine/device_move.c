@@ -166,7 +166,10 @@ int tt_device_allocate_zeros(struct tt_device *d, size_t bytes, void **out, stru
 
     if (rc != TT_OK)
         return rc;
-    rc = d->type->clear(d, TT_STREAM_COMPUTE, *out, bytes, e);
+    if (bytes > 0)
+        rc = d->type->clear(d, TT_STREAM_COMPUTE, *out, bytes, e);
+    if (rc == TT_OK)
+        rc = d->type->drain(d, TT_STREAM_COMPUTE, e);
     if (rc != TT_OK) {
         d->type->release(d, *out);
         *out = NULL;

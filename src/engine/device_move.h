@@ -50,8 +50,8 @@ bool tt_device_copies_well(const struct tt_device *device, const struct tt_block
 /* Waits for everything that is queued, before memory is freed that it may use; also after a
  * failure. */
 void tt_device_settle(struct tt_device *device);
-/* Memory that holds zeros for what is queued on TT_STREAM_COMPUTE after it: dumps are rehearsed
- * before anybody has made their data. */
+/* Memory that holds zeros: dumps are rehearsed before anybody has made their data. Waits for
+ * TT_STREAM_COMPUTE. */
 int tt_device_allocate_zeros(struct tt_device *device, size_t bytes, void **out,
                              struct tt_error *e);
 /* Queues the copy of bytes in one piece. */

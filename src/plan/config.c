@@ -250,7 +250,10 @@ static int add_device(struct tt_config *c, const struct tt_settings *settings, s
     const struct tt_device_type *d;
     int rc;
 
-    if (!c->run->device || !strcmp(c->run->device, "host"))
+    if (!c->run->device)
+        return fail_at(tt_settings_find(settings, "device"), TT_USAGE,
+                       "the device is empty: name one, such as cuda, or leave --device out", e);
+    if (!strcmp(c->run->device, "host"))
         return TT_OK;
     d = settings->closed ? tt_find_open(tt_devices, c->run->device)
                          : tt_find_device(c->run->device, &inner);

@@ -99,6 +99,9 @@ int tt_setting_apply(const struct tt_setting *s, const struct tt_param *p, void 
                      struct tt_error *e);
 /* Options of a component by name, NULL if the job does not use it. */
 const void *tt_config_opts(const struct tt_config *c, const char *component);
+/* Whether this node has devices of the job's kind, and those of device.map; opens their libraries.
+ */
+int tt_device_check(const struct tt_config *c, struct tt_error *e);
 
 /* How much the workload computes in an iteration, and with which parameter that is said; NULL: it
  * has none. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,23 @@
 static bool is_named(const char *name, const char *key, size_t length)
 {
     return strlen(name) == length && !strncmp(name, key, length);
+}
+
+/* Of a device's keys, where data is in the host's memory. */
+static int fail_without_device(const char *key, const struct tt_param *params, struct tt_error *e)
+{
+    int component = (int)strcspn(key, ".");
+    const char *own = key + component + (key[component] == '.'), *near;
+    char full[96];
+
+    if (tt_param_find(params, own))
+        return tt_fail(e, TT_USAGE,
+                       "'%.80s' is for data in a device's memory: add --device, such as "
+                       "--device cuda",
+                       key);
+    near = tt_nearest_key(own, params);
+    snprintf(full, sizeof full, "%.*s.%s", component, key, near ? near : "");
+    return tt_fail(e, TT_USAGE, "unknown key '%.80s'%s", key, TT_DID_YOU_MEAN(near ? full : NULL));
 }
 
 /* The component a key belongs to exists, but this job does not use it. */
@@ -26,9 +44,10 @@ static int fail_unused(const struct tt_config *c, const char *key, size_t length
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to layer '%s', which is not in layers",
                            key, tt_layers[i]->name);
     for (size_t i = 0; tt_devices[i]; i++)
-        if (is_named("device", key, length) || is_named(tt_devices[i]->name, key, length))
-            return tt_fail(e, TT_USAGE, "'%.80s' is for data in a device's memory: give --device",
-                           key);
+        if (is_named("device", key, length))
+            return fail_without_device(key, tt_device_component.params, e);
+        else if (is_named(tt_devices[i]->name, key, length))
+            return fail_without_device(key, tt_devices[i]->params, e);
     for (size_t i = 0; tt_workloads[i]; i++)
         if (is_named(tt_workloads[i]->name, key, length))
             return tt_fail(e, TT_USAGE, "'%.80s' belongs to workload '%s', but this is '%s'", key,

@@ -115,7 +115,11 @@ static void print_options(FILE *out, const json_t *result)
                  {"wear-out", "bulk.wear_out"},
                  {"sync", "sync"}};
 
+    const char *device = tt_result_parameter(result, "device");
+
     fprintf(out, "\nOptions:\n");
+    if (*device && strcmp(device, "host") != 0)
+        print_option(out, "buffers of device", device);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         print_option(out, shown[i].label, tt_result_parameter(result, shown[i].key));
     fprintf(out, "%-20s: %lld\n", "tasks", (long long)ranks(result));

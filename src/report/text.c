@@ -51,6 +51,7 @@ static const struct answer moved[] = {
       {"restore_time", "restored in ", ""}}},
     {"write", {{"write_rate", "", ""}, {"write_iops", "", " IOPS"}, {"write_p99", "p99 ", ""}}},
     {"read", {{"read_rate", "", ""}, {"read_iops", "", " IOPS"}, {"read_p99", "p99 ", ""}}},
+    {"staging", {{"staging_rate", "", " for a rank"}, {"epoch_staging", "", " per epoch"}}},
     {"frames",
      {{"frame_rate", "", " each when written"}, {"frame_read_rate", "", " each when read"}}},
     {"items",
@@ -412,10 +413,10 @@ static const char *sync_in_words(const char *sync, bool has_dumps)
 static void print_decisions(FILE *out, const json_t *decisions)
 {
     static const struct tt_column columns[] = {
-        {.title = "epoch", .right = true},          {.title = "decision"},
-        {.title = "sync predicted", .right = true}, {.title = "async predicted", .right = true},
-        {.title = "compute", .right = true},        {.title = "I/O", .right = true},
-        {.title = "copy", .right = true},           {.title = "staging", .right = true}};
+        {.title = "epoch", .right = true},   {.title = "decision"},
+        {.title = "if sync", .right = true}, {.title = "if async", .right = true},
+        {.title = "compute", .right = true}, {.title = "I/O", .right = true},
+        {.title = "copy", .right = true},    {.title = "staging", .right = true}};
     static const char *const figures[] = {"sync", "async", "compute", "io", "copy", "staging"};
     bool staged = tt_number_of(json_array_get(decisions, 0), "staging") > 0; /* on a device */
     size_t ncolumns = sizeof columns / sizeof *columns - !staged, i;
@@ -724,6 +725,13 @@ static void print_unknown(FILE *out, const json_t *all)
 }
 
 /* Known values in two columns, in the order of their list; a 0 says nothing that was asked for. */
+/* Nothing hidden is an answer where something could have been. */
+static bool is_telling_zero(const struct view *v, const struct tt_metric *m)
+{
+    return !strncmp(m->name, "hidden_", strlen("hidden_")) &&
+           strcmp(tt_result_parameter(v->result, "overlap"), "none") != 0;
+}
+
 static void print_metrics(const struct view *v)
 {
     int ids[TT_NMETRICS], n = 0, rows;
@@ -732,7 +740,7 @@ static void print_metrics(const struct view *v)
         const json_t *metric = json_object_get(v->metrics, tt_metrics[i].name);
 
         if (!(tt_metrics[i].shown & TT_SHOWN_CALLS) && tt_has_number(metric, "value") &&
-            (v->all || tt_number_of(metric, "value") != 0))
+            (v->all || tt_number_of(metric, "value") != 0 || is_telling_zero(v, &tt_metrics[i])))
             ids[n++] = i;
     }
     fputc('\n', v->out);

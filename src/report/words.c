@@ -50,9 +50,8 @@ static const struct {
              "that gained by the last prediction"},
     {"decisions", "of overlap=auto: which epochs were of which mode, and how often it was changed"},
     {"decision", "the mode of the epochs from here on, or of this one only where it is a probe"},
-    {"sync predicted",
-     "what the next epoch would take without overlap, by what epochs took lately"},
-    {"async predicted", "what it would take with overlap (docs/overlap.md)"},
+    {"if sync", "what the next epoch would take without overlap, by what epochs took lately"},
+    {"if async", "what it would take with overlap (docs/overlap.md)"},
     {"computation", "what an epoch takes without its visible I/O, smoothed over epochs"},
     {"I/O", "opening, writing and sync of a dump in whatever thread, smoothed over epochs"},
     {"transfers", "whether a rank made one transfer at a time or several, and how"},
@@ -222,6 +221,11 @@ static const struct {
     {"shell", "a command that is to be run before the application"},
     {"environment", "a variable that is to be exported"},
     {"code", "what the application has to do itself"},
+    /* a device */
+    {"staging", "data on its way between a device and the host's memory (docs/gpu.md)"},
+    {"pinned", "memory of the host that a device copies to and from at full speed"},
+    {"pageable", "ordinary memory of the host; copies to it are slow, and block who asks for them"},
+    {"MIG", "a part of a GPU that is used as a device of its own"},
     /* tutti report */
     {"under", "the job that runs beside the reference"},
     {"loaded", "the median with the most others around the job"},

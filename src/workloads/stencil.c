@@ -8,6 +8,7 @@
 #include "plan/config.h"
 #include "plan/workload.h"
 #include "spec/units.h"
+#include "workloads/stencil/device.h"
 #include "workloads/stencil/stencil.h"
 
 static const char *const dims_choices[] = {"auto", "2", "3", NULL};
@@ -172,6 +173,11 @@ static int stencil_check(const struct tt_config *config, struct tt_error *e)
     if (o->threads > 1)
         return tt_fail(e, TT_USAGE, "this build has no OpenMP: only --threads 1 works");
 #endif
+    if (config->device && o->threads > 1)
+        return tt_fail(
+            e, TT_USAGE,
+            "stencil.threads: device %s computes, and not the host's threads; leave it out",
+            config->device->name);
     rc = tt_stencil_partition(o, (int)config->run->ranks, &p, e);
     return rc == TT_OK ? check_reads(config, o->iterations, e) : rc;
 }
@@ -256,6 +262,7 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
     const struct tt_read_options *r = tt_config_opts(config, "read");
     const struct tt_run_options *run = config->run;
     uint64_t points = o->fields, reads = r->every ? o->iterations / r->every : 0, mine;
+    uint64_t buffers = 0; /* between the fields and storage */
     uint64_t cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), parallel = run->ranks * o->threads;
     struct tt_partition p;
     struct tt_owned owned;
@@ -273,13 +280,17 @@ static int stencil_estimate(const struct tt_config *config, struct tt_estimate *
         out->memory_per_rank += mine;
     estimate_files(tt_config_opts(config, "write"), o->iterations, (int)run->ranks,
                    points * sizeof(double), out);
-    if (config->device) { /* the host has the staging buffers only */
+    if (out->dumps + reads > 0)
+        buffers = tt_times(run->overlap == TT_OVERLAP_NONE ? 1 : run->inflight, mine);
+    if (config->device) { /* the host has the staging buffers, after it has made the first values */
         out->device_memory =
             out->memory_per_rank + device_copies(config, &owned, mine, out->dumps > 0);
-        out->memory_per_rank = run->overlap == TT_OVERLAP_NONE ? mine : 0;
+        out->memory_per_rank = mine < TT_GRID_PIECE ? mine : TT_GRID_PIECE;
+        if (out->memory_per_rank < buffers)
+            out->memory_per_rank = buffers;
+    } else if (run->overlap != TT_OVERLAP_NONE) {
+        out->memory_per_rank += buffers;
     }
-    if (run->overlap != TT_OVERLAP_NONE)
-        out->memory_per_rank += tt_times(run->inflight, mine);
     out->compute_seconds = tt_passes_seconds(&o->compute) * (double)o->iterations;
     if (config->device) /* nobody has opened it: how long it takes is not known */
         return TT_OK;

@@ -233,6 +233,19 @@ static bool is_pinned(struct shadow *s, const char *data)
 
 /* ---- what was queued ---- */
 
+/* Whether another stream has still to clear this memory: nothing says which comes first. */
+static bool will_be_cleared(const struct shadow *s, const char *to)
+{
+    for (int i = 0; i < TT_NSTREAMS; i++) {
+        const struct task *t = s->streams[i].first;
+
+        for (uint64_t n = s->streams[i].done; t && n < s->streams[i].queued; n++, t = t->next)
+            if (t->kind == CLEAR && to >= (char *)t->data && to < (char *)t->data + t->bytes)
+                return true;
+    }
+    return false;
+}
+
 static void do_copy(const struct shadow *s, const struct tt_device_copy *c)
 {
     char *to = translate(s, c->to);
@@ -241,6 +254,8 @@ static void do_copy(const struct shadow *s, const struct tt_device_copy *c)
     if ((c->direction != TT_FROM_DEVICE) != (to != NULL) ||
         (c->direction != TT_TO_DEVICE) != (from != NULL))
         abort(); /* an address on the wrong side */
+    if (c->direction == TT_TO_DEVICE && will_be_cleared(s, c->to))
+        abort();
     to = to ? to : c->to;
     from = from ? from : c->from;
     for (size_t z = 0; z < c->depth; z++)

@@ -287,7 +287,17 @@ one_line "GPUDirect Storage"
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.map 977
 one_line "device.map names device 977, but this node has"
 expect 2 "${stencil[@]}" --size 64 --device.map 0
-one_line "'device.map' is for data in a device's memory: give --device"
+one_line "'device.map' is for data in a device's memory: add --device"
+expect 2 "${stencil[@]}" --size 64 --device.stagin pinned
+one_line "unknown key 'device.stagin' .did you mean 'device.staging'"
+expect 2 "${stencil[@]}" --size 64 --device ""
+one_line "the device is empty: name one, such as cuda, or leave --device out"
+expect 2 "${stencil[@]}" --size 64 --device "$device" --threads 2
+one_line "stencil.threads: device $device computes, and not the host's threads; leave it out"
+expect 0 "${stencil[@]}" --size 64 --device "$device" --device.map 977 --dry-run
+grep -q "^not here    device.map names device 977, but this node has" out || fail "the map of a dry run: $(cat out)"
+expect 0 "$TUTTI" run stencil "${here[@]}" --size 60000 --iterations 2 --device "$device" --dry-run
+grep -qx "memory      64.0 MiB per rank at most" out || fail "memory without dumps: $(cat out)"
 [ "$device" = shadow ] || exit 0
 
 # Failures of the device: no memory, a copy that fails in the middle on one rank.

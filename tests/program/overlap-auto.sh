@@ -32,7 +32,7 @@ jq -r '.overlap.auto[0].decisions[-1] | (.sync / .async) | if . >= 1.02 then "fa
 # A store that takes no time: a copy is all that overlap does.
 job 60 --size 1024 --backend discard
 equal sync "$(jq -r '[.overlap.auto[0].decisions[] | select(.why == "pays")][0].mode' out.json)" "first switch"
-shows "async predicted"
+shows "if async"
 
 # All bytes are right, with probes of both kinds among the dumps, and several dumps in flight.
 job 40 --size 256 --layers verify --inflight 3 --write series=file

@@ -522,13 +522,15 @@ static void doubts_are_warnings(void **unused)
     json_decref(result);
 }
 
-/* 18 iterations that write, of 1 s, the last six of so many; then 12 that read, of 0.1 s. */
+/* 18 iterations that write, of 1 s, the last six of so many; then 18 that read, of 0.1 s. */
 static void write_then_read(unsigned rank, int64_t last_ns)
 {
     FILE *f = begin_rank(rank, TT_RANK_DONE, 100 + rank);
+    struct tt_iteration_record before = {.start_ns = -SECOND, .span_ns = SECOND};
     int64_t at = 0;
 
-    for (uint64_t i = 1; i <= 30; i++) {
+    write_chunk(f, TT_CHUNK_ITERATIONS, &before, sizeof before);
+    for (uint64_t i = 1; i <= 36; i++) {
         bool reads = i > 18;
         struct tt_iteration_record r = {.iteration = i,
                                         .start_ns = at,

@@ -192,6 +192,8 @@ static void print_used(const char *name)
             printf("\nSee also tutti help run");
             for (size_t u = 0; tt_workloads[i]->uses && tt_workloads[i]->uses[u]; u++)
                 printf(", %s", tt_workloads[i]->uses[u]);
+            if (tt_workloads[i]->on_device)
+                printf(", device");
             printf(".\n");
         }
 }

@@ -114,7 +114,8 @@ static const struct tt_param params[] = {
     {"allocateBufferOnGPU", TT_PARAM_COUNT, offsetof(struct ior, on_gpu), NULL, NULL,
      "buffers in the memory of an NVIDIA GPU; 1 and 2, managed memory in IOR, are as 3", 0, 3,
      .placeholder = "0..3"},
-    VALUE(NULL, "GPUid", TT_PARAM_TEXT, gpu, NULL, "N", "the GPU of every node to use"),
+    VALUE(NULL, "GPUid", TT_PARAM_TEXT, gpu, NULL, "N",
+          "the GPU of every node to use; -1: its ranks share all"),
     SWITCH(NULL, "dryRun", dry_run, "check everything and print an estimate only"),
     SWITCH(NULL, "reorderTasksConstant", reorder, "the same as -C"),
     VALUE("-f", "scriptFile", TT_PARAM_TEXT, script, NULL, "SCRIPT", "run the tests of a script"),
@@ -376,9 +377,9 @@ static void put_gpu(struct tt_settings *s, const struct ior *p)
                        (unsigned long long)p->on_gpu);
     if (p->on_gpu)
         tt_settings_put(s, "allocateBufferOnGPU", "device", "cuda");
-    if (p->on_gpu && p->gpu)
+    if (p->on_gpu && p->gpu && strcmp(p->gpu, "-1") != 0) /* the ranks of a node take turns */
         tt_settings_put(s, "GPUid", "device.map", "%s", p->gpu);
-    else if (p->gpu)
+    else if (p->gpu && !p->on_gpu)
         tt_notice_same("GPUid has no effect without allocateBufferOnGPU");
 }
 

@@ -72,7 +72,7 @@ static const struct tt_param params[] = {
     {NULL},
 };
 
-static const char gpu[] = "buffers are in the memory of the CPU";
+static const char gpu[] = "tutti mdtest keeps its buffers in the host's memory";
 static const char commands[] =
     "no commands are run between phases: use a call for each of -C, -T, -E and -r";
 static const char elsewhere[] = "it belongs to an interface that makes no files here";

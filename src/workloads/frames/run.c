@@ -489,7 +489,7 @@ static int report(struct job *f, struct tt_error *e)
         gather_row(f, i >= f->nwritten, i < f->nwritten ? i : i - f->nwritten, seconds,
                    rows + i * TT_FRAMES_NCOLUMNS);
     if (rc == TT_OK && f->field.work.device)
-        tt_device_work_report(&f->field.work, f->engine, f->iteration);
+        tt_device_work_report(&f->field.work, f->engine, f->nwritten);
     if (rc == TT_OK && f->engine->rank == 0)
         tt_result_table(f->engine, "frames", (unsigned)n, TT_FRAMES_NCOLUMNS, rows);
     MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, f->engine->comm);

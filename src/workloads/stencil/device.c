@@ -161,8 +161,6 @@ static struct tt_kernel_grid shape_of(const struct tt_sweep *a, enum tt_stencil_
 
 /* ---- the arrays ---- */
 
-#define PIECE ((size_t)64 << 20) /* bytes that the host makes at a time */
-
 static int upload(struct tt_device *d, const void *from, size_t bytes, double **out,
                   struct tt_error *e)
 {
@@ -190,7 +188,7 @@ static int upload_fields(struct tt_grid *g, struct tt_error *e)
 {
     struct tt_device *d = g->device;
     uint64_t pitch = g->layout.dims[2], rows = g->layout.dims[0] * g->layout.dims[1];
-    uint64_t most = 1 + (PIECE - 1) / (pitch * sizeof(double)), n;
+    uint64_t most = 1 + (TT_GRID_PIECE - 1) / (pitch * sizeof(double)), n;
     double *piece = malloc((most < rows ? most : rows) * pitch * sizeof(double));
     int rc = piece ? TT_OK : tt_fail_nomem(e, "the fields");
 

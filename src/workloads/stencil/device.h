@@ -20,6 +20,7 @@ struct tt_sweep {
     uint64_t work;
 };
 
+#define TT_GRID_PIECE ((size_t)64 << 20) /* bytes that the host makes at a time */
 /* Makes both arrays there, moves the sines, and compiles the kernels. If it fails, tt_grid_free. */
 int tt_grid_to_device(struct tt_grid *g, struct tt_device *device, struct tt_error *e);
 void tt_grid_free_device(struct tt_grid *g);
