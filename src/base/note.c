@@ -102,7 +102,9 @@ void tt_note_as_mover(void)
 
 bool tt_note_main_is_at_work(void)
 {
-    return notes && (notes->places[0] >> 24 & 0xff) == TT_DOING_WORK;
+    enum tt_doing doing = notes ? notes->places[0] >> 24 & 0xff : TT_DOING_IDLE;
+
+    return doing == TT_DOING_WORK || doing == TT_DOING_MESSAGE || doing == TT_DOING_DEVICE;
 }
 
 /* Written before it is mapped: a store to a page that finds no space ends the process. */

@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order in which they are suspected: calls, then work, then waiting for others. */
+/* In the order in which they are suspected: calls, then work, then waiting for others. Computation
+ * may take long, and whoever waits for messages may wait for that; calls may not. */
 #define TT_DOINGS(X) \
     X(OPEN, "open") \
     X(DEFINE, "define") \
@@ -26,7 +27,9 @@
     X(REMOVE, "removal") \
     X(INIT, "MPI_Init_thread") \
     X(FINALIZE, "MPI_Finalize") \
+    X(DEVICE, "a call of its device") \
     X(WORK, "computation or communication") \
+    X(MESSAGE, "communication") \
     X(RECORD, "a wait for the thread that writes its records") \
     X(HELPER, "a wait for its helper thread") \
     X(AGREE, "a wait for other ranks") \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mix.h"
+#include "base/note.h"
 #include "devices/cuda/library.h"
 #include "devices/device.h"
 #include "io/module.h"
@@ -68,9 +69,28 @@ static int make_current(const struct cuda *c, struct tt_error *e)
                : TT_OK;
 }
 
+/* A call of the driver may never return: whoever looks for who is stuck shall see it. */
+static _Thread_local uint64_t noted;
+
+static int begin_call(const struct cuda *c, struct tt_error *e)
+{
+    int rc;
+
+    noted = tt_note_begin(TT_DOING_DEVICE, 0);
+    rc = make_current(c, e);
+    if (rc != TT_OK)
+        tt_note_end(noted);
+    return rc;
+}
+
+static int end_call(const struct cuda *c, cu_result rc, const char *call, struct tt_error *e)
+{
+    tt_note_end(noted);
+    return tt__cuda_check(c->l, rc, call, e);
+}
+
 #define CHECK(call, ...) \
-    (make_current(c, e) == TT_OK ? tt__cuda_check(c->l, c->l->call(__VA_ARGS__), #call, e) \
-                                 : e->code)
+    (begin_call(c, e) == TT_OK ? end_call(c, c->l->call(__VA_ARGS__), #call, e) : e->code)
 
 /* For what gives something back: it cannot fail. */
 static struct cuda *enter(struct tt_device *d)

@@ -129,10 +129,10 @@ static bool choose_nearest(struct tt_device *d, MPI_Comm node, unsigned n, int r
 /* n: devices that there are. */
 static int check_number(uint64_t number, unsigned n, struct tt_error *e)
 {
-    return number < n
-               ? TT_OK
-               : tt_fail(e, TT_USAGE, "device.map names device %llu, but this node has %u of them",
-                         (unsigned long long)number, n);
+    return number < n ? TT_OK
+                      : tt_fail(e, TT_USAGE,
+                                "device.map names device %llu, but the last one of this node is %u",
+                                (unsigned long long)number, n - 1);
 }
 
 int tt_device_check(const struct tt_config *config, struct tt_error *e)

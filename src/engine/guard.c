@@ -34,6 +34,7 @@ static struct {
     enum tt_guarded part;
     int64_t looked_ns, now_ns;  /* the clock at the last look; time that this process had */
     int64_t part_ns, failed_ns; /* since when, in that time */
+    int64_t resumed_ns;         /* likewise, after the whole job may have been suspended */
     char directory[PATH_MAX];
     int rank, size;
     uint64_t places[TT_NOTE_THREADS]; /* as last seen */
@@ -69,7 +70,9 @@ static void look(void)
     int64_t now = tt_now_ns(), wall = tt_wall_ns();
     bool late;
 
-    /* A job that was suspended is not stuck. */
+    /* A job that was suspended is not stuck, and the others may go on a moment later. */
+    if ((double)(now - guard.looked_ns) > 4e9 * tick())
+        guard.resumed_ns = guard.now_ns;
     guard.now_ns += (int64_t)fmin((double)(now - guard.looked_ns), 4e9 * tick());
     guard.looked_ns = now;
     late = guard.part == TT_GUARD_MEASURED &&
@@ -90,7 +93,7 @@ static void look(void)
 }
 
 /* Whether any rank has made a step in the last so many seconds, as far as one can see, or computes
- * in the measured time, in which a step may be long. */
+ * in the measured time, in which a step may be long; not if it is stopped, or its node is. */
 static bool somebody_moves(double seconds)
 {
     int64_t since = tt_wall_ns() - (int64_t)(1e9 * seconds);
@@ -98,7 +101,8 @@ static bool somebody_moves(double seconds)
 
     for (int rank = 0; rank < guard.size; rank++) {
         tt_notes_view((unsigned)rank, &view);
-        if (guard.part == TT_GUARD_MEASURED && view.threads[0].doing == TT_DOING_WORK)
+        if (guard.part == TT_GUARD_MEASURED && view.threads[0].doing == TT_DOING_WORK &&
+            view.looked_ns > since)
             return true;
         for (int i = 0; view.begun && i < TT_NOTE_THREADS; i++)
             if (view.threads[i].changed_ns > since)
@@ -219,7 +223,8 @@ static void judge(void)
         end_stuck(why);
     }
     if (guard.part == TT_GUARD_HELD || tt_seconds(now - guard.moved_ns) < stall ||
-        tt_seconds(now - guard.part_ns) < stall || somebody_moves(stall - 2 * tick()))
+        tt_seconds(now - guard.part_ns) < stall || tt_seconds(now - guard.resumed_ns) < stall ||
+        somebody_moves(stall - 2 * tick()))
         return;
     snprintf(why, sizeof why, "after nothing moved for %d times --patience %g s", TT_STALL,
              guard.patience);

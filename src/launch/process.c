@@ -31,6 +31,7 @@ static void watched_signals(sigset_t *signals)
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGTERM);
     sigaddset(signals, SIGHUP);
+    sigaddset(signals, SIGQUIT);
 }
 
 void tt_processes_begin(void)
@@ -270,5 +271,5 @@ int tt_signal_wait(double seconds)
 
     watched_signals(&watched);
     got = sigtimedwait(&watched, NULL, &tick);
-    return got == SIGINT || got == SIGTERM || got == SIGHUP ? got : 0;
+    return got == SIGCHLD || got < 0 ? 0 : got;
 }

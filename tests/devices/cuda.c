@@ -6,11 +6,11 @@
  *
  * Environment: FAKE_CUDA_FAIL=CALL=CODE@N, the N-th call of that name fails with this code of CUDA,
  * and after it everything on the device, on rank FAKE_CUDA_RANK or on all; the code kill ends the
- * process instead. FAKE_CUDA_VERSION, of the driver, default 13000. FAKE_CUDA_MEMORY, bytes that it
- * has. FAKE_CUDA_MIG, each rank has a part of its own of the one GPU. FAKE_CUDA_CAPABILITY=90.
- * FAKE_CUDA_BUILTINS, NVRTC opens its second library by name, as the real one does.
- * FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only architecture that NVRTC knows
- * (default: that of the device). */
+ * process instead, and hang never returns. FAKE_CUDA_VERSION, of the driver, default 13000.
+ * FAKE_CUDA_MEMORY, bytes that it has. FAKE_CUDA_MIG, each rank has a part of its own of the one
+ * GPU. FAKE_CUDA_CAPABILITY=90. FAKE_CUDA_BUILTINS, NVRTC opens its second library by name, as the
+ * real one does. FAKE_CUDA_NVRTC=real looks for one; else FAKE_CUDA_ARCH is the only architecture
+ * that NVRTC knows (default: that of the device). */
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "devices/cuda/library.h"
 
@@ -64,6 +65,8 @@ static cu_result told(const char *name)
         return 0;
     if (!strncmp(how + length + 1, "kill", 4))
         raise(SIGKILL);
+    while (!strncmp(how + length + 1, "hang", 4))
+        pause();
     lost = atoi(how + length + 1);
     return lost;
 }

@@ -285,7 +285,7 @@ one_line "--device: workload [a-z]* keeps its data in the host's memory; .* of:.
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.staging gds
 one_line "GPUDirect Storage"
 expect 1 "${stencil[@]}" --size 64 --device "$device" --device.map 977
-one_line "device.map names device 977, but this node has"
+one_line "device.map names device 977, but the last one of this node is"
 expect 2 "${stencil[@]}" --size 64 --device.map 0
 one_line "'device.map' is for data in a device's memory: add --device"
 expect 2 "${stencil[@]}" --size 64 --device.stagin pinned
@@ -295,7 +295,7 @@ one_line "the device is empty: name one, such as cuda, or leave --device out"
 expect 2 "${stencil[@]}" --size 64 --device "$device" --threads 2
 one_line "stencil.threads: device $device computes, and not the host's threads; leave it out"
 expect 0 "${stencil[@]}" --size 64 --device "$device" --device.map 977 --dry-run
-grep -q "^not here    device.map names device 977, but this node has" out || fail "the map of a dry run: $(cat out)"
+grep -q "^not here    device.map names device 977, but the last one of this node is" out || fail "the map of a dry run: $(cat out)"
 expect 0 "$TUTTI" run stencil "${here[@]}" --size 60000 --iterations 2 --device "$device" --dry-run
 grep -qx "memory      64.0 MiB per rank at most" out || fail "memory without dumps: $(cat out)"
 [ "$device" = shadow ] || exit 0
@@ -486,6 +486,7 @@ for ((i = 0; i < 300; i++)); do
 done
 kill -KILL "$(sed -n 's/^PPid:\s*//p' "/proc/$(ours /proc/self/exe)/status")"
 ! wait $job || fail "nobody was killed"
+expect 0 "$TUTTI" show "$(last_run)" # takes its records out of the node's memory
 for ((i = 0; i < 100; i++)); do
     [ -n "$(ours prove)" ] || break
     sleep 0.1
@@ -521,9 +522,12 @@ fi
 expect 1 env LD_LIBRARY_PATH=old "${cuda[@]}"
 one_line "device cuda: the CUDA driver is older than needed: it has no cuInit"
 expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/none"
-one_line "cuda.nvrtc: '$work/none' cannot be opened"
+one_line "cuda.nvrtc: '$work/none' cannot be opened: No such file or directory; give the path of libnvrtc.so"
+mkfifo fifo
+expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/fifo"
+one_line "cuda.nvrtc: '$work/fifo' cannot be opened: it is not a file"
 expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${cuda[@]}" --cuda.nvrtc "$work/old/libcuda.so.1"
-one_line "device cuda: NVRTC is older than needed: it has no nvrtcVersion"
+one_line "device cuda: '$work/old/libcuda.so.1' is not NVRTC, or older than needed: it has no nvrtcVersion"
 
 # NVRTC of CUDA_HOME: of the driver's version or an older one, the newest of them.
 mkdir -p home/lib64
@@ -557,8 +561,8 @@ ends() { # WORDS VARIABLES... -- OPTIONS...: of the line that says why
     local words=$1 told=()
     is_due || return 0
     while shift && [ "$1" != -- ]; do told+=("$1"); done
-    expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${told[@]}" "$TUTTI" run "${@:2}" "${here[@]}" -n 2 --device cuda \
-        --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1" --patience 2
+    expect 1 env LD_LIBRARY_PATH="$FAKE_CUDA" "${told[@]}" "$TUTTI" run "${@:2:1}" "${here[@]}" -n 2 --device cuda \
+        --cuda.nvrtc "$FAKE_CUDA/libcuda.so.1" --patience 2 "${@:3}"
     one_line "$words"
     no_data_left
 }
@@ -605,6 +609,11 @@ ends 'rank 1: .*: uncorrectable ECC error' FAKE_CUDA_FAIL=cuMemcpyAsync=214@5 FA
 ends 'rank 1: .*: uncorrectable ECC error' FAKE_CUDA_FAIL=cuMemcpyAsync=214@40 FAKE_CUDA_RANK=1 "${checkpoint[@]}" --mode async+bg
 ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuEventRecord=719@9 FAKE_CUDA_RANK=1 -- bulk --transfer 24k --block 240k --depth 3
 ends 'rank 1: .*: unspecified launch failure' FAKE_CUDA_FAIL=cuStreamSynchronize=719@9 FAKE_CUDA_RANK=1 -- particles --dims 3000 --steps 4 --mode async
+# A driver that does not come back.
+for how in 'cuStreamSynchronize=hang@60 stencil --size 64 --iterations 400 --write every=20' 'cuMemcpyAsync=hang@20 bulk --transfer 24k --block 2400k'; do
+    ends 'rank 1 on .* has been in a call of its device for .*after nothing moved for 20 times --patience' FAKE_CUDA_FAIL="${how%% *}" FAKE_CUDA_RANK=1 \
+        -- ${how#* } --patience 0.2
+done
 # Killed in the middle of a copy.
 ends 'rank 1 .*died' FAKE_CUDA_FAIL=cuMemcpyAsync=kill@7 FAKE_CUDA_RANK=1 "${works[@]}"
 ends 'rank 1 .*died' FAKE_CUDA_FAIL=cuMemcpyAsync=kill@5 FAKE_CUDA_RANK=1 "${frames[@]}"

@@ -40,6 +40,23 @@ ends "rank 1 on .* has not answered for .*its last note is close of '.*/stencil'
 ends "rank 0 on .* has not answered for .*its last note is removal of '" "rank=0 call=unlink match=/stencil do=stop"
 ends "rank 1 (has not begun|on .* has not answered for .*MPI_Init_thread)" "rank=1 call=open match=ompi nth=1 do=stop"
 ends "rank 1 on .* has been in open of '.*/stencil' for" "rank=1 call=open match=/stencil do=delay:60"
+# One that is stopped while it computes, whatever the others wait for.
+for how in 'stencil --size 200 --compute 20 --iterations 1000000' \
+    'checkpoint --width 64 --ffn 140 --depth 2 --vocabulary 500 --checkpoints 1000 --every 2 --compute 50'; do
+    rm -rf "$runs"
+    "$TUTTI" run $how -n 2 "${here[@]}" --patience 0.2 >out 2>err &
+    driver=$!
+    until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && [ -s "$(echo "$runs"/*/progress)" ]; do
+        kill -0 $driver || fail "the run ended by itself: $(cat err)"
+        sleep 0.1
+    done
+    kill -STOP "$rank"
+    timeout 60 tail --pid=$driver -f /dev/null || fail "hangs with a rank that is stopped: $how"
+    ! wait $driver || fail "a run with a stopped rank ended well"
+    one_line "rank [01] on .* has not answered for"
+    no_process_left
+    no_data_left
+done
 
 # A launcher that starts nobody, and limits under which Open MPI's hangs.
 printf '#!/bin/sh\nexec sleep 60\n' >launcher

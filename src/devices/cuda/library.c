@@ -2,10 +2,13 @@
 #include "devices/cuda/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct tt_cuda_library library;
 static struct tt_error failure;
@@ -68,6 +71,21 @@ static int open_driver(struct tt_error *e)
                           "cuDriverGetVersion", e);
 }
 
+/* A file of the user's; a fifo or a device would be waited for. Otherwise *why is the reason. */
+static void *open_file(const char *path, char *why, size_t size)
+{
+    struct stat st;
+    void *handle = NULL;
+
+    if (stat(path, &st) != 0)
+        snprintf(why, size, "%s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        snprintf(why, size, "it is not a file");
+    else if (!(handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+        snprintf(why, size, "%s", dlerror());
+    return handle;
+}
+
 /* Of a toolkit, whatever its directory of libraries is called. */
 static void *open_below(const char *home, const char *const *names)
 {
@@ -77,11 +95,11 @@ static void *open_below(const char *home, const char *const *names)
 
     for (size_t i = 0; home && !handle && i < sizeof below / sizeof *below; i++)
         for (size_t k = 0; names[k] && !handle; k++) {
-            char path[512];
+            char path[512], unused[8];
 
             if (snprintf(path, sizeof path, "%s/%s/%s", home, below[i], names[k]) <
                 (int)sizeof path)
-                handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+                handle = open_file(path, unused, sizeof unused);
         }
     return handle;
 }
@@ -104,8 +122,8 @@ static void name_nvrtc(char text[MOST_NAMES][24], const char **names)
     names[n] = NULL;
 }
 
-/* Of the user, of CUDA_HOME or CUDA_PATH, as the linker finds it, or in the usual place. */
-static void *open_nvrtc(const char *given)
+/* Of CUDA_HOME or CUDA_PATH, as the linker finds it, or in the usual place. */
+static void *look_for_nvrtc(void)
 {
     char text[MOST_NAMES][24];
     const char *names[MOST_NAMES];
@@ -113,9 +131,6 @@ static void *open_nvrtc(const char *given)
     void *handle;
 
     name_nvrtc(text, names);
-
-    if (given)
-        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
     handle = open_below(getenv("CUDA_HOME"), names);
     if (!handle)
         handle = open_below(getenv("CUDA_PATH"), names);
@@ -139,30 +154,36 @@ static void open_builtins(void)
 
 static int find_nvrtc(const char *given, struct tt_error *e)
 {
-    void *handle = open_nvrtc(given);
+    char why[200];
+    void *handle = given ? open_file(given, why, sizeof why) : look_for_nvrtc();
     const char *missing = NULL;
-    Dl_info info;
+    struct link_map *map;
 
     if (!handle && given)
-        return tt_fail(e, TT_USAGE, "cuda.nvrtc: '%.200s' cannot be opened", given);
+        return tt_fail(e, TT_USAGE,
+                       "cuda.nvrtc: '%.200s' cannot be opened: %s; give the path of libnvrtc.so",
+                       given, why);
     if (!handle)
         return tt_fail(
             e, TT_UNSUPPORTED,
             "device cuda: the driver is here, but not NVRTC (libnvrtc.so), which compiles "
             "the kernels; set CUDA_HOME or give cuda.nvrtc");
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+        snprintf(library.nvrtc_path, sizeof library.nvrtc_path, "%s", map->l_name);
 #define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
     CUDA_NVRTC(X)
 #undef X
     if (missing)
-        return tt_fail(e, TT_UNSUPPORTED, "device cuda: NVRTC is older than needed: it has no %s",
-                       missing);
+        return tt_fail(
+            e, TT_UNSUPPORTED,
+            "device cuda: '%.200s' is not NVRTC, or older than needed: it has no %s; give "
+            "another one with cuda.nvrtc",
+            library.nvrtc_path, missing);
 #define X(name, arguments) *(void **)&library.name = find(handle, #name, &missing);
     CUDA_NVRTC_ARCHS(X)
 #undef X
     library.has_archs = !missing;
     library.nvrtcVersion(&library.nvrtc_major, &library.nvrtc_minor);
-    if (dladdr(*(void **)&library.nvrtcVersion, &info) && info.dli_fname)
-        snprintf(library.nvrtc_path, sizeof library.nvrtc_path, "%s", info.dli_fname);
     open_builtins();
     return TT_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/agree.h"
+#include "base/note.h"
 #include "engine/device_move.h"
 #include "engine/device_work.h"
 #include "engine/engine.h"
@@ -340,10 +341,12 @@ static int post_halos(struct solver *s, struct tt_error *e)
 
 static int wait_for_halos(struct solver *s, struct tt_error *e)
 {
+    uint64_t before = tt_note_begin(TT_DOING_MESSAGE, 0);
     int rc = TT_OK;
 
     for (uint64_t f = 0; f < s->fields.n && rc == TT_OK; f++)
         rc = tt_halo_wait(&s->halos[f], e);
+    tt_note_end(before);
     return rc;
 }
 
@@ -453,6 +456,7 @@ static int find_change(struct solver *s, double *all, struct tt_error *e)
 {
     int64_t t = tt_now_ns();
     double mine = 0.0;
+    uint64_t before;
 
     for (uint64_t f = 0; f < s->fields.n; f++) {
         struct tt_grid *g = &s->fields.grids[f];
@@ -461,7 +465,9 @@ static int find_change(struct solver *s, double *all, struct tt_error *e)
                                             : tt_grid_difference(g, &s->fields.computed));
     }
     t = tt_phase_add(s->engine, TT_COMPUTE, t);
+    before = tt_note_begin(TT_DOING_MESSAGE, 0);
     MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_MAX, s->engine->comm);
+    tt_note_end(before);
     tt_phase_add(s->engine, TT_COLLECTIVE, t);
     return tt_device_agree(s->engine, finish_fields(&s->fields, e), e);
 }
