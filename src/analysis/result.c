@@ -193,10 +193,16 @@ static const struct tt_rank_records *find_rank(const struct tt_run_data *run, ui
 }
 
 /* A launcher kills the others at once when one rank dies, and knows which was the first: "process
- * rank 1 with PID 12 on node a exited on signal 9", "a: task 1: Killed". */
-static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
+ * rank 1 with PID 12 on node a exited on signal 9", "Process name: [[51,1],1]", "a: task 1:
+ * Killed".
+ */
+static const struct tt_rank_records *first_to_end(const struct tt_run_data *run)
 {
-    static const char *const words[] = {"process rank %u ", "task %u: "};
+    static const struct {
+        const char *first, *all;
+    } words[] = {{"process rank ", "process rank %u "},
+                 {"Process name: ", "Process name: [[%*u,%*u],%u]"},
+                 {"task ", "task %u: "}};
     FILE *f = tt_directory_open_file(run->directory, "stderr");
     const struct tt_rank_records *dead;
     char line[512];
@@ -204,12 +210,13 @@ static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
 
     while (f && fgets(line, sizeof line, f))
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            const char *at = strstr(line, i ? "task " : "process rank ");
+            const char *at = strstr(line, words[i].first);
 
-            if (!at || sscanf(at, words[i], &rank) != 1)
+            if (!at || sscanf(at, words[i].all, &rank) != 1)
                 continue;
             dead = find_rank(run, rank);
-            if (dead && dead->header.state == TT_RANK_RUNNING) {
+            if (dead && (dead->header.state == TT_RANK_RUNNING ||
+                         dead->header.state == TT_RANK_TERMINATED)) {
                 fclose(f);
                 return dead;
             }
@@ -222,13 +229,20 @@ static const struct tt_rank_records *first_dead(const struct tt_run_data *run)
 /* What the records tell of a run that did not say itself how it ended. */
 static const char *infer_status(const struct tt_run_data *run, char *why, size_t size)
 {
-    const struct tt_rank_records *dead = first_dead(run);
+    const struct tt_rank_records *killed = first_in_state(run, TT_RANK_RUNNING);
+    const struct tt_rank_records *dead = killed ? first_to_end(run) : NULL;
     const struct tt_rank_records *failed = first_in_state(run, TT_RANK_FAILED);
     unsigned long long missing = 0;
     char words[256];
 
     if (tt_directory_read_failure(run->directory, why, size))
         return "failed";
+    if (dead && dead->header.state == TT_RANK_TERMINATED) {
+        snprintf(why, size,
+                 "rank %u (pid %u on %s) was told to end by a signal, and the others ended with it",
+                 dead->header.rank, dead->header.pid, dead->header.host);
+        return "failed";
+    }
     if (dead) {
         snprintf(why, size, "rank %u (pid %u on %s) died; its records end at iteration %llu",
                  dead->header.rank, dead->header.pid, dead->header.host, last_iteration(dead));

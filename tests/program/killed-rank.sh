@@ -30,6 +30,21 @@ for backend in posix mpiio hdf5 netcdf pnetcdf; do
     holds '$n > 0' n="$(jq '.metrics.bytes_written.value' "$(last_run)/result.json")"
 done
 
+# One that is told to end is not one that died, and neither are the others, which the launcher ends.
+rm -rf "$runs"
+"$TUTTI" run stencil -n 2 --size 128 --iterations 100000000 --write every=50 "${here[@]}" >out 2>err &
+driver=$!
+until rank=$(pgrep -f "perform.*$runs" | tail -n 1) && has_dumped; do
+    kill -0 $driver || { cat err; fail "the run ended by itself"; }
+    sleep 0.1
+done
+who=$(tr '\0' '\n' <"/proc/$rank/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')
+kill -INT "$rank"
+wait $driver || true
+[ -z "$who" ] || one_line "(rank $who .pid $rank on .* was told to end by a signal, and the others ended with it|the ranks were told to end before they were done)"
+no_process_left
+no_data_left
+
 # A rank that hangs: the limit of time ends the others' waiting.
 rm -rf "$runs"
 "$TUTTI" run bulk -n 2 --block 1g --layers throttle --throttle.rate 4m --max-time 1 --patience 1 "${here[@]}" >out 2>err &
