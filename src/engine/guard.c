@@ -71,7 +71,7 @@ static void look(void)
     bool late;
 
     /* A job that was suspended is not stuck, and the others may go on a moment later. */
-    if ((double)(now - guard.looked_ns) > 4e9 * tick())
+    if (tt_seconds(now - guard.looked_ns) > TT_STALL * guard.patience / 2)
         guard.resumed_ns = guard.now_ns;
     guard.now_ns += (int64_t)fmin((double)(now - guard.looked_ns), 4e9 * tick());
     guard.looked_ns = now;
