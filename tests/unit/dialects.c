@@ -112,6 +112,7 @@ static void options_of_ior(void **state)
     gives("ior -rzz", "bulk.order", "repeated");
     gives("ior -O allocateBufferOnGPU=3", "device", "cuda");
     gives("ior -O allocateBufferOnGPU=3,GPUid=1", "device.map", "1");
+    gives("ior -O allocateBufferOnGPU=3,GPUid=-1", "device.map", "(none)");
     gives("ior -rzz", "bulk.write", "no");
     gives("ior -ZZ", "bulk.reorder", "permutation");
     gives("ior -X -5", "bulk.reorder_anew", "yes");
@@ -319,13 +320,13 @@ static const struct manual_row manual[] = {
     {"mdtest --saveRankPerformanceDetails=/x", "ranks are in the run directory", NULL},
     {"mdtest --savePerOpDataCSV /x", "calls are in the run directory", NULL},
     {"mdtest --warningAsErrors", "warnings are in the result", NULL},
-    {"mdtest --GPUid=1", "buffers are in the memory of the CPU", NULL},
+    {"mdtest --GPUid=1", "tutti mdtest keeps its buffers in the host's memory", NULL},
     {"mdtest -c", NULL, "-c: one task would make the files of all"},
     {"mdtest -g", NULL, "-g: directories keep the layout"},
     {"mdtest --run-cmd-before-phase=x", NULL, "no commands are run between phases"},
     {"mdtest --run-cmd-after-phase=x", NULL, "no commands are run between phases"},
-    {"mdtest --allocateBufferOnGPU=1", NULL, "buffers are in the memory of the CPU"},
-    {"mdtest --gpuDirect", NULL, "buffers are in the memory of the CPU"},
+    {"mdtest --allocateBufferOnGPU=1", NULL, "tutti mdtest keeps its buffers in the host's memory"},
+    {"mdtest --gpuDirect", NULL, "tutti mdtest keeps its buffers in the host's memory"},
     {"mdtest --posix.odirect", NULL, "through the page cache"},
     {"mdtest --posix.rangelocks", NULL, "without locks"},
     {"mdtest --posix.lustre.stripecount=2", NULL, "a layout would change the number"},
