@@ -293,8 +293,8 @@ static void add_epochs(struct tt_document *d, const json_t *result)
 static void add_decisions(struct tt_document *d, const json_t *result)
 {
     static const char *const members[] = {"sync", "async", "compute", "io", "copy", "staging"};
-    static const char *const heads[] = {"if sync", "if async", "computation", "I/O",
-                                        "copy",           "staging"};
+    static const char *const heads[] = {"if sync", "if async", "computation",
+                                        "I/O",     "copy",     "staging"};
     const json_t *output, *decision;
     size_t i, k;
 
